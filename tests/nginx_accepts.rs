@@ -10,13 +10,13 @@ use std::time::Duration;
 use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
-    AccessList, Action, AnswerDuration, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
+    AccessList, Action, AnswerDuration, AnswerHeader, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
     BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
-    Directive, Endpoint, ExternalAuthentication, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect,
-    Kind, LimitRate, Listener, LogLine, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough, Passthroughs,
-    PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern,
-    RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Session, SessionCookie, Stream,
-    StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination,
+    Directive, Endpoint, ExternalAuthentication, Field, Forwarded, Handover, HeaderName, HeaderText, HostName, Hsts,
+    HttpsRedirect, Kind, LimitRate, Listener, LogLine, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough,
+    Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
+    RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Session, SessionCookie,
+    Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination,
     Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
 };
 use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
@@ -30,6 +30,11 @@ fn origin() -> Origin {
     Origin { object: object(Kind::Ingress, "everything"), field: Field::Object }
 }
 
+fn answer_header((name, value): (&str, &str)) -> AnswerHeader {
+    let (name, value) = (HeaderName::new(name).expect("a name"), HeaderText::new(value).expect("a value"));
+    AnswerHeader::new(name, value).expect("a header that may be set")
+}
+
 fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
     UpstreamId {
         namespace: "shop".into(),
@@ -39,6 +44,7 @@ fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
         protocol,
         balance: None,
         tls: None,
+        reuse: None,
     }
 }
 
@@ -109,10 +115,12 @@ fn everything() -> Behaviour {
                 name: HeaderName::new("my-app.id").expect("a token"),
                 domain: Some(Text::new("example.com").expect("a text")),
                 max_age: Some(60),
-                same_site: Some(SameSite::Lax),
+                same_site: Some(SameSite::NoneWhereKnown),
                 always_secure: false,
+                changes_on_failure: true,
             }),
         }),
+        answer_headers: Some([("X-Frame-Options", "DENY; \"$x\" }"), ("set-cookie", "a=b")].map(answer_header).into()),
         https_redirect: Some(HttpsRedirect { status: 308, strip_trailing_slash: true, forced: false }),
         cors: Some(Arc::new(Cors {
             origins: vec![
@@ -298,7 +306,8 @@ fn streams() -> impl Iterator<Item = (Stream, StreamUpstream)> {
         let upstream = StreamUpstreamId { namespace: "shop".into(), service: "dns".into(), port, mode: "nodeport" };
         let endpoint = |text: &str| Endpoint { address: text.parse().expect("an address"), weight: 2 };
         let endpoints = ["10.244.0.1:53", "[fd00::1]:53"].into_iter().filter(|_| is_rich).map(endpoint).collect();
-        let policy = StreamPolicy { next_upstream: is_rich, responses: 0, ..StreamPolicy::default() };
+        let header_timeout = Duration::from_secs(if is_rich { 5 } else { 30 });
+        let policy = StreamPolicy { next_upstream: is_rich, responses: 0, header_timeout, ..StreamPolicy::default() };
         let listener = Listener { port, proxy_protocol: is_rich };
         let group = StreamUpstream { id: upstream.clone(), origin: origin(), endpoints };
         (Stream { listener, origin: origin(), upstream, sends_proxy_protocol: is_rich, policy }, group)

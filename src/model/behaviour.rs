@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    AccessList, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication, HeaderName,
-    ListMark, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
+    AccessList, AnswerHeader, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication,
+    HeaderName, ListMark, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
 };
 
 /// Everything about a route that is not its path or its backend. The default changes nothing.
@@ -16,6 +16,8 @@ pub struct Behaviour {
     pub rewrite: Option<Rewrite>,
     /// What backends are told otherwise than all others.
     pub backend_headers: Option<Arc<BackendHeaders>>,
+    /// Headers of answers in the place of those of backends; each name once.
+    pub answer_headers: Option<Arc<[AnswerHeader]>>,
     /// Requests over plain HTTP are sent to https.
     pub https_redirect: Option<HttpsRedirect>,
     /// Browsers of other origins are allowed in.

@@ -192,6 +192,15 @@ impl Cost {
         if behaviour.backend_headers.is_some() {
             cost += HEADERS;
         }
+        if let Some(headers) = behaviour.answer_headers.as_deref() {
+            // Each is set, and that of the backend hidden; those of all hosts are repeated.
+            cost += HEADERS;
+            cost += times(DIRECTIVE, 4 * headers.len());
+            let texts = headers.iter().map(|header| 2 * header.name().as_str().len() + header.value().as_str().len());
+            let texts = bytes(texts.sum());
+            cost.configuration += 2 * texts;
+            cost.memory += 4 * texts;
+        }
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);
         }

@@ -128,6 +128,7 @@ fn resolve<'a>(
                 protocol: Some(requested.protocol),
                 balance: None,
                 tls: None,
+                reuse: requested.reuse.clone(),
             };
             servers.backends.resolve(&reference)
         }

@@ -13,8 +13,8 @@ use super::value::{Whereabouts, excerpt};
 use super::{Dialect, EndpointMode, Names, Namespaces, Options, RequestedAuthentication};
 use crate::finding::Reason;
 use crate::model::{
-    BackendTls, Balance, Endpoint, HostName, Origin, Port, Protocol, StreamUpstream, StreamUpstreamId, Transport,
-    Upstream, UpstreamId, is_label,
+    BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Origin, Port, Protocol, StreamUpstream, StreamUpstreamId,
+    Transport, Upstream, UpstreamId, is_label,
 };
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
@@ -42,6 +42,8 @@ pub struct BackendReference<'a> {
     pub balance: Option<Arc<Balance>>,
     /// How TLS is spoken where it is.
     pub tls: Option<Arc<BackendTls>>,
+    /// How long idle connections are kept.
+    pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
 /// What is wrong with a reference, for whoever refers.
@@ -72,8 +74,8 @@ pub struct Backends<'a> {
     pub names: BTreeMap<HostName, Namespaces>,
 }
 
-/// A host that is no Service: the namespace that asked for it, where it is, and how it is spoken to.
-type Host = (Arc<str>, Whereabouts, Protocol);
+/// A host that is no Service: the namespace that asked for it, where it is, how it is spoken to, and how connections are kept.
+type Host = (Arc<str>, Whereabouts, Protocol, Option<Arc<ConnectionReuse>>);
 
 /// A port of a Service that is there.
 struct Located<'a> {
@@ -133,7 +135,12 @@ impl<'a> Backends<'a> {
 
     /// The upstream of a service that is named by a host.
     pub fn resolve_host(&mut self, requested: &RequestedAuthentication) -> Arc<Resolution> {
-        let host = (Arc::clone(&requested.origin.object.namespace), requested.whereabouts.clone(), requested.protocol);
+        let host = (
+            Arc::clone(&requested.origin.object.namespace),
+            requested.whereabouts.clone(),
+            requested.protocol,
+            requested.reuse.clone(),
+        );
         if let Some(known) = self.hosts.get(&host) {
             return Arc::clone(known);
         }
@@ -148,6 +155,7 @@ impl<'a> Backends<'a> {
                     protocol: requested.protocol,
                     balance: None,
                     tls: None,
+                    reuse: requested.reuse.clone(),
                 };
                 let upstream = Upstream { id: id.clone(), origin: Origin::object(&requested.origin.object), endpoints };
                 self.upstreams.entry(id.clone()).or_insert(upstream);
@@ -391,7 +399,7 @@ fn id(reference: &BackendReference<'_>, located: &Located<'_>) -> UpstreamId {
     let (port, mode) = (located.number.to_string().into(), located.mode_name());
     let (balance, tls) = (reference.balance.clone(), reference.tls.clone());
     let tls = tls.filter(|_| matches!(protocol, Protocol::Https | Protocol::Grpcs));
-    UpstreamId { namespace, service, port, mode, protocol, balance, tls }
+    UpstreamId { namespace, service, port, mode, protocol, balance, tls, reuse: reference.reuse.clone() }
 }
 
 /// Consistent hashing makes points for each unit of a weight, so weights are told by ones.

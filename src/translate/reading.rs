@@ -6,8 +6,8 @@ use super::value::Whereabouts;
 use super::{Canary, Dialect};
 use crate::finding::Finding;
 use crate::model::{
-    AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath,
-    Directive, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
+    AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, ConnectionReuse,
+    CookiePath, Directive, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
 };
 
 /// What an object asks of the certificates of clients, for the hosts that it has.
@@ -100,6 +100,8 @@ pub struct RequestedAuthentication {
     pub protocol: Protocol,
     /// What it is asked, and what follows.
     pub policy: Arc<AuthenticationPolicy>,
+    /// How long connections to it are kept.
+    pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
 /// The annotations of one object after every value was proven.

@@ -1,13 +1,19 @@
 //! Every key that the ConfigMap of an ingress-nginx has, one row each: what it does here.
 
+use std::net::IpAddr;
+
+use crate::config::settings::Settings;
 use crate::model::catalogue::{self, DirectiveRow};
-use crate::model::{Argument, Ciphers, Refused, Text};
-use crate::translate::ANNOTATIONS;
+use crate::model::{Argument, Ciphers, Origin, Refused, Text};
 use crate::translate::annotation::Compared;
 use crate::translate::value::{address_list, boolean, byte_size, integer, seconds};
+use crate::translate::{ANNOTATIONS, DefaultValue};
 
 /// From a value as the ConfigMap has it to the text of a setting; nothing leaves the setting as it is.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
+
+/// Changes settings, and defaults of annotations, because of what is written here.
+pub(super) type Change = fn(&mut Settings, &mut Vec<DefaultValue>, &Origin);
 
 #[derive(Debug)]
 pub(super) struct Key {
@@ -27,6 +33,7 @@ impl Key {
             | Effect::Server(..)
             | Effect::Headers(_)
             | Effect::Directives(..)
+            | Effect::Finally(..)
             | Effect::Gzip(_)
             | Effect::Forwarded(_) => Compared::Equal,
             Effect::Host(_) => Compared::Different(
@@ -47,8 +54,10 @@ impl Key {
                 "access.blocked-networks",
                 "access.blocked-referers",
                 "access.client-header",
+                "access.host-header",
                 "access.max-trust",
                 "cross-namespace",
+                "headers.allowed",
                 "headers.answers",
                 "headers.hidden",
                 "listen.addresses",
@@ -90,6 +99,10 @@ const COMPARED: &[(&str, Compared)] = &[
             "",
         ),
     ),
+    (
+        "forwarded-for-proxy-protocol-header",
+        Compared::Different("ingress-nginx keeps a value of its own in it on the way, which is not needed here.", ""),
+    ),
     ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
     (
         "http-access-log-path",
@@ -111,6 +124,10 @@ const COMPARED: &[(&str, Compared)] = &[
              is told anyway stays.",
             "use upstream-vhost for another Host",
         ),
+    ),
+    (
+        "retry-non-idempotent",
+        Compared::Different("An annotation proxy-next-upstream counts as it is written.", "add non_idempotent there"),
     ),
     (
         "strict-validate-path-type",
@@ -150,6 +167,8 @@ pub(super) enum Effect {
     Gzip(fn(&str) -> Result<(), Refused>),
     /// With others it says who is believed about clients; its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
+    /// When it is true, what is said in words happens to what all other keys and the settings say.
+    Finally(&'static str, Change),
     /// It belongs to nginx.conf, as this directive.
     Host(&'static str),
     /// It has no effect. `harmless` asks for what happens anyway; empty where nothing does.
@@ -184,7 +203,6 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
     Key { name, effect: Effect::Unserved { harmless, instead } }
 }
 
-const NOT_YET: &str = "not served yet";
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 const SNIPPETS: &str = "raw configuration is not served; write what all hosts need into nginx.conf of each node";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
@@ -226,21 +244,27 @@ pub(super) const KEYS: &[Key] = &[
     annotation("denylist-source-range"),
     setting("disable-access-log", "access-log.enabled", only_off),
     setting("disable-http-access-log", "access-log.enabled", only_off),
-    unserved("disable-ipv6", "false", "leave IPv6 addresses out of listen.addresses"),
+    Key {
+        name: "disable-ipv6",
+        effect: Effect::Finally(
+            "leaves IPv6 addresses out of the setting `listen.addresses` when it is true",
+            only_ipv4,
+        ),
+    },
     unserved("disable-ipv6-dns", "false", "addresses of both families are used"),
     annotation("disable-proxy-intercept-errors"),
     unserved("disable-stream-access-log", "false", "set access_log in the stream block of nginx.conf"),
     unserved("enable-access-log-for-default-backend", "true", "requests for unknown hosts are logged like others"),
     unserved("enable-aio-write", "true", "set aio_write in nginx.conf of each node"),
-    unserved(
-        "enable-auth-access-log",
-        "false",
-        "questions to the service of auth-url are not in the access log; its own log has them",
-    ),
+    setting("enable-auth-access-log", "access-log.questions", switch),
     unserved("enable-brotli", "false", "brotli is not served"),
     annotation("enable-modsecurity"),
     host("enable-multi-accept", "multi_accept"),
-    unserved("enable-ocsp", "false", "set ssl_stapling in nginx.conf of each node"),
+    unserved(
+        "enable-ocsp",
+        "false",
+        "nginx asks authorities by a resolver of its own: set ssl_stapling and resolver in nginx.conf of each node",
+    ),
     annotation("enable-opentelemetry"),
     Key { name: "enable-owasp-modsecurity-crs", effect: Effect::Annotation("enable-owasp-core-rules") },
     Key { name: "enable-real-ip", effect: Effect::Forwarded(is_boolean) },
@@ -255,11 +279,15 @@ pub(super) const KEYS: &[Key] = &[
     host("error-log-path", "error_log"),
     annotation("force-ssl-redirect"),
     setting("forwarded-for-header", "access.client-header", same),
-    unserved("forwarded-for-proxy-protocol-header", "", NOT_YET),
-    unserved("forwarded-host-header", "X-Forwarded-Host", NOT_YET),
-    unserved("generate-request-id", "true", "each request that brings no X-Request-ID gets one"),
+    unserved(
+        "forwarded-for-proxy-protocol-header",
+        "X-Forwarded-For-Proxy-Protocol",
+        "ingress-nginx keeps a value of its own in it on the way, which is not needed here; take it out",
+    ),
+    setting("forwarded-host-header", "access.host-header", same),
+    setting("generate-request-id", "headers.request-ids", switch),
     unserved("geoip2-autoreload-in-minutes", "0", "set up geoip2 in nginx.conf of each node"),
-    unserved("global-allowed-response-headers", "", NOT_YET),
+    setting("global-allowed-response-headers", "headers.allowed", same),
     global("global-auth-always-set-cookie", "auth-always-set-cookie"),
     global("global-auth-cache-duration", "auth-cache-duration"),
     global("global-auth-cache-key", "auth-cache-key"),
@@ -294,7 +322,11 @@ pub(super) const KEYS: &[Key] = &[
     server("keep-alive-requests", &catalogue::KEEPALIVE_REQUESTS, requests),
     server("large-client-header-buffers", &catalogue::LARGE_CLIENT_HEADER_BUFFERS, header_buffers),
     setting("limit-conn-status-code", "access.connections-status", same),
-    unserved("limit-conn-zone-variable", "$binary_remote_addr", "clients are counted by their address"),
+    unserved(
+        "limit-conn-zone-variable",
+        "$binary_remote_addr",
+        "clients are counted by their address, which they cannot choose; list proxies in front in proxy-real-ip-cidr",
+    ),
     annotation("limit-rate"),
     annotation("limit-rate-after"),
     setting("limit-req-status-code", "access.rate-status", same),
@@ -348,7 +380,7 @@ pub(super) const KEYS: &[Key] = &[
     annotation("proxy-next-upstream"),
     annotation("proxy-next-upstream-timeout"),
     annotation("proxy-next-upstream-tries"),
-    unserved("proxy-protocol-header-timeout", "5s", NOT_YET),
+    setting("proxy-protocol-header-timeout", "ingress-nginx.proxy-protocol-header-timeout", nginx_time),
     annotation("proxy-read-timeout"),
     Key { name: "proxy-real-ip-cidr", effect: Effect::Forwarded(|value| address_list(value).map(drop)) },
     annotation("proxy-redirect-from"),
@@ -367,7 +399,13 @@ pub(super) const KEYS: &[Key] = &[
     setting("proxy-stream-responses", "ingress-nginx.proxy-stream-responses", same),
     setting("proxy-stream-timeout", "ingress-nginx.proxy-stream-timeout", same),
     annotation("relative-redirects"),
-    unserved("retry-non-idempotent", "false", "use proxy-next-upstream with non_idempotent"),
+    Key {
+        name: "retry-non-idempotent",
+        effect: Effect::Finally(
+            "adds non_idempotent to the default of the annotation `proxy-next-upstream` when it is true",
+            retry_all,
+        ),
+    },
     unserved("reuse-port", "true", "set listen options in a file of your own in nginx.conf"),
     unserved(
         "server-name-hash-bucket-size",
@@ -447,6 +485,27 @@ fn only_off(value: &str) -> Result<String, Refused> {
 /// Seconds without a unit, or as nginx writes a time.
 fn nginx_time(value: &str) -> Result<String, Refused> {
     seconds(value).map(|time| format!("{}s", time.as_secs())).or_else(|_| same(value))
+}
+
+fn only_ipv4(settings: &mut Settings, _: &mut Vec<DefaultValue>, _: &Origin) {
+    let addresses = &mut settings.gate.addresses;
+    // With none nobody could ask anything.
+    if addresses.iter().any(IpAddr::is_ipv4) {
+        addresses.retain(IpAddr::is_ipv4);
+    }
+}
+
+fn retry_all(_: &mut Settings, defaults: &mut Vec<DefaultValue>, origin: &Origin) {
+    const KEY: &str = "proxy-next-upstream";
+    const ALL: &str = "non_idempotent";
+    match defaults.iter_mut().find(|default| default.key == KEY) {
+        Some(default) if default.value.split_whitespace().any(|word| word == "off" || word == ALL) => {}
+        Some(default) => default.value = format!("{} {ALL}", default.value).into(),
+        None => {
+            let row = ANNOTATIONS.find(KEY).map_or("", |row| row.default);
+            defaults.push(DefaultValue { key: KEY, value: format!("{row} {ALL}").into(), origin: origin.clone() });
+        }
+    }
 }
 
 fn backend_server_header(value: &str) -> Result<Vec<Said>, Refused> {

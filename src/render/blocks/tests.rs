@@ -28,6 +28,7 @@ fn proxy(service: &str) -> Action {
             protocol: Protocol::Http,
             balance: None,
             tls: None,
+            reuse: None,
         },
         split: None,
     }

@@ -35,15 +35,24 @@ pub fn endpoints(endpoints: &[Endpoint]) -> Vec<view::Endpoint> {
     endpoints.iter().map(endpoint).collect()
 }
 
+/// How many idle connections are kept, where nginx can.
+fn keepalive(upstream: &UpstreamId, decisions: &Decisions) -> Option<u32> {
+    let everywhere = decisions.upstream_keepalive?;
+    let connections = upstream.reuse.as_deref().map_or(everywhere, |own| own.connections);
+    (connections > 0).then_some(connections)
+}
+
 /// How long idle connections are used. What nginx does by itself is not said.
-fn reuse(decisions: &Decisions) -> Vec<view::Directive> {
-    if decisions.upstream_keepalive.is_none_or(|connections| connections == 0) {
+fn reuse(upstream: &UpstreamId, decisions: &Decisions) -> Vec<view::Directive> {
+    if keepalive(upstream, decisions).is_none() {
         return Vec::new();
     }
     let everywhere = &decisions.everywhere;
-    let (time, timeout) = (everywhere.keepalive_time, everywhere.keepalive_timeout);
+    let own = upstream.reuse.as_deref();
+    let requests = own.map_or(everywhere.keepalive_requests, |own| own.requests);
+    let (time, timeout) = (everywhere.keepalive_time, own.map_or(everywhere.keepalive_timeout, |own| own.timeout));
     let lines = [
-        ("keepalive_requests", Some(Word::number(u64::from(everywhere.keepalive_requests)))),
+        ("keepalive_requests", Some(Word::number(u64::from(requests)))),
         ("keepalive_time", (decisions.keepalive_time && time != KEEPALIVE_TIME).then(|| Word::time(time))),
         ("keepalive_timeout", (timeout != KEEPALIVE_TIMEOUT).then(|| Word::time(timeout))),
     ];
@@ -76,13 +85,8 @@ fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Resul
             },
             least_connections: matches!(balance(upstream, decisions), Some(Balance::LeastConnections)),
             endpoints: endpoints(&upstream.endpoints),
-            keepalive: decisions
-                .upstream_keepalive
-                .filter(|connections| *connections > 0)
-                .map(|connections| Number(u64::from(connections)))
-                .into_iter()
-                .collect(),
-            reuse: reuse(decisions),
+            keepalive: keepalive(&upstream.id, decisions).map(|number| Number(number.into())).into_iter().collect(),
+            reuse: reuse(&upstream.id, decisions),
         },
     );
     filled.map_err(|error| Refused(error.to_string().into()))

@@ -1,19 +1,23 @@
 //! Authentication by another service; whatever is wrong with it closes the routes; it must not know where the service is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::finding::Reason;
 use crate::model::{
-    AnswerDuration, AnswerMemory, AuthenticationPolicy, HeaderName, LONGEST_MEMORY, Origin, Refused, Template,
+    AnswerDuration, AnswerMemory, AuthenticationPolicy, ConnectionReuse, HeaderName, LONGEST_HEADER_NAME,
+    LONGEST_MEMORY, Origin, Refused,
 };
 use crate::translate::RequestedAuthentication;
 use crate::translate::annotation::{
-    Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, SecretReference, Shape, Trust, unserved,
+    Ceiling, Compared, Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
 use crate::translate::value::{
-    HEADER_NAME, SECRET_REFERENCE, TemplateUse, answer_durations, boolean, excerpt, header_names, method,
-    name_of_service, parameter, secret_reference, service_url, sign_in, template,
+    HEADER_NAME, SECRET_REFERENCE, TemplateUse, Whereabouts, answer_durations, boolean, header_names, integer, method,
+    name_of_service, parameter, service_url, sign_in, template,
 };
+
+use super::config_map::{self, Fault};
 
 const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
 const BESIDE: &[(&str, &str)] = &[URL];
@@ -39,9 +43,6 @@ const FRAMING: [&str; 10] = [
 
 /// The most headers that a backend, or the service, is told.
 const MOST_HEADERS: usize = 32;
-
-/// The longest name of a header that nginx's tables take, of which that for gRPC is the smallest.
-const LONGEST_NAME: usize = 46;
 
 /// Statuses with the time behind them.
 const DURATION: Shape = Shape {
@@ -70,8 +71,15 @@ const URL_WITH_VARIABLES: Shape = Shape {
 /// What keys have in common that count together with `auth-url` alone.
 const BELONGING: Row = Row { on_error: OnError::Close, stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
 
-const KEEPALIVE: &str = "nginx ends the connection to the service after each question whose answer it does not remember; \
-    auth-cache-key spares questions";
+/// Idle connections to the service; without effect where there is no service.
+const KEEPALIVE: Row = Row { stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
+
+/// How many questions go over one connection, and for how many seconds it may be idle, where nobody says so.
+const REQUESTS: u32 = 1000;
+const TIMEOUT: u32 = 60;
+
+/// The most idle connections that a worker keeps.
+const MOST_KEPT: u32 = 1000;
 
 pub static FAMILY: Family = Family {
     title: "External authentication",
@@ -127,7 +135,10 @@ pub static FAMILY: Family = Family {
                 this is the same: text and variables, of which one at least tells clients apart, such as $http_authorization \
                 or $cookie_session. The key stands in a file that only nginx can read, in the folder of its temporary files.",
             tries: &[
-                ("$cookie_session$http_authorization", Gives::Sets("remembered by ${cookie_session}${http_authorization}")),
+                (
+                    "$cookie_session$http_authorization",
+                    Gives::Sets("remembered by ${cookie_session}${http_authorization}"),
+                ),
                 ("fixed", Gives::Refused("holds no variable")),
                 ("$ssl_client_raw_cert", Gives::Refused("unknown")),
                 ("$cookie_a;", Gives::Refused("cannot hold \";\"")),
@@ -144,10 +155,78 @@ pub static FAMILY: Family = Family {
             }),
             ..BELONGING
         },
-        unserved("auth-keepalive", "8", "Idle connections to the service at auth-url. Not served: nginx ends the connection after each question whose answer it does not remember.", KEEPALIVE).unless("0"),
-        unserved("auth-keepalive-requests", "100", "Questions over one connection to the service at auth-url. It belongs to auth-keepalive, which is not served.", KEEPALIVE).unless("1000"),
-        unserved("auth-keepalive-share-vars", "true", "Shares variables with the question to auth-url. It belongs to auth-keepalive, which is not served; the question always has what the client sent.", KEEPALIVE).unless("false"),
-        unserved("auth-keepalive-timeout", "30", "Seconds that an idle connection to the service at auth-url is kept. It belongs to auth-keepalive, which is not served.", KEEPALIVE).unless("60"),
+        Row {
+            key: "auth-keepalive",
+            ceiling: Ceiling::NotNeeded("it goes to 1000, and each is closed when nobody uses it"),
+            form: Form::Integer { least: 0, most: MOST_KEPT as u64 },
+            documentation: "How many idle connections each worker keeps to the service at auth-url, up to 1000; 0 keeps none. \
+                Without it there are as many as to other backends. nginx keeps a connection after an answer without a body: \
+                204, Content-Length: 0, or any answer to auth-method HEAD; and after one that it remembers (auth-cache-key). \
+                The body of another answer is not read, and its connection ends.",
+            compared: Compared::Different(
+                "nginx keeps connections after answers without a body, and after those that it remembers.",
+                "let the service answer without a body, or set auth-method: HEAD where it takes that",
+            ),
+            tries: &[
+                ("8", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 60 s")),
+                ("0", Gives::Sets("keeps 0 connections to the service, each for 1000 questions and 60 s")),
+                ("-1", Gives::Refused("whole number")),
+                ("1001", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let number = integer(entry.value, 0, MOST_KEPT.into())?;
+                draft.external_of(entry).keepalive = Some((small(number), entry.origin()));
+                Ok(())
+            }),
+            ..KEEPALIVE
+        },
+        Row {
+            key: "auth-keepalive-requests",
+            ceiling: Ceiling::NotNeeded("a connection ends sooner or later by itself"),
+            form: Form::Integer { least: 1, most: u32::MAX as u64 },
+            documentation: "How many questions go over one connection to the service at auth-url before it ends; 1000 by default. \
+                It has no effect without auth-keepalive.",
+            beside: &[URL, ("auth-keepalive", "8")],
+            tries: &[
+                ("100", Gives::Sets("keeps 8 connections to the service, each for 100 questions and 60 s")),
+                ("1000", Gives::Nothing),
+                ("0", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let number = integer(entry.value, 1, u32::MAX.into())?;
+                draft.external_of(entry).keepalive_requests = Some((small(number), entry.origin()));
+                Ok(())
+            }),
+            ..KEEPALIVE
+        },
+        Row {
+            key: "auth-keepalive-share-vars",
+            form: Form::Boolean,
+            documentation: "Whether the question to auth-url shares variables with the request. It does in any case, and sets none \
+                that the request has.",
+            tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))],
+            effect: Effect::Part(|_, entry| boolean(entry.value).map(drop)),
+            ..KEEPALIVE
+        },
+        Row {
+            key: "auth-keepalive-timeout",
+            ceiling: Ceiling::NotNeeded("it goes to an hour, after which nginx ends a connection anyway"),
+            form: Form::Integer { least: 1, most: 3600 },
+            documentation: "For how many seconds a connection to the service at auth-url may be idle, up to an hour; 60 by default. \
+                It has no effect without auth-keepalive.",
+            beside: &[URL, ("auth-keepalive", "8")],
+            tries: &[
+                ("30", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 30 s")),
+                ("60", Gives::Nothing),
+                ("1m", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let number = integer(entry.value, 1, 3600)?;
+                draft.external_of(entry).keepalive_timeout = Some((small(number), entry.origin()));
+                Ok(())
+            }),
+            ..KEEPALIVE
+        },
         Row {
             key: "auth-method",
             form: Form::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
@@ -169,7 +248,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-proxy-set-headers",
-            form: Form::Partly(&Form::Text(&SECRET_REFERENCE), "whether the ConfigMap is there, may be named and what it holds"),
+            form: Form::Partly(
+                &Form::Text(&SECRET_REFERENCE),
+                "whether the ConfigMap is there, may be named and what it holds",
+            ),
             trust: Trust::Medium,
             documentation: "A ConfigMap with further headers for the question to auth-url: name, or namespace/name. Each key is \
                 the name of a header, each value its value, in which the variables of rewrite-target may stand but for those \
@@ -184,10 +266,7 @@ pub static FAMILY: Family = Family {
                 ("../headers", Gives::Refused("not the name of a ConfigMap")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let (namespace, name) = secret_reference(entry.value)
-                    .map_err(|_| Refused::because("it is not the name of a ConfigMap: name or namespace/name"))?;
-                let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
-                let reference = SecretReference { namespace, name, origin: entry.origin() };
+                let reference = config_map::reference(entry)?;
                 let part = draft.external_of(entry);
                 part.request_headers = Some(reference);
                 part.belongings.push(entry.origin());
@@ -202,7 +281,10 @@ pub static FAMILY: Family = Family {
             documentation: "What the service at auth-url is told in X-Auth-Request-Redirect; otherwise that is the path and \
                 query that the client asked for.",
             tries: &[
-                ("https://example.com/back", Gives::Sets("the question has X-Auth-Request-Redirect: https://example.com/back")),
+                (
+                    "https://example.com/back",
+                    Gives::Sets("the question has X-Auth-Request-Redirect: https://example.com/back"),
+                ),
                 ("/a;b", Gives::Refused("cannot hold \";\"")),
                 ("/$uri", Gives::Refused("could end a line")),
             ],
@@ -217,7 +299,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-response-headers",
-            form: Form::Partly(&Form::List(&HEADER_NAME), "headers that frame a request, and how many and how long they are"),
+            form: Form::Partly(
+                &Form::List(&HEADER_NAME),
+                "headers that frame a request, and how many and how long they are",
+            ),
             trust: Trust::Medium,
             documentation: "Headers of the answer of auth-url that the backend is told, a comma-separated list of at most 32. \
                 What the client sent under these names does not reach the backend. Headers that frame a request, such as \
@@ -225,10 +310,7 @@ pub static FAMILY: Family = Family {
             tries: &[
                 ("X-User", Gives::Sets("the backend is told X-User")),
                 ("X-User, X-Email", Gives::Sets("the backend is told X-User, X-Email")),
-                (
-                    "X-A-Name-Of-A-Header-That-Is-Longer-Than-Others",
-                    Gives::Refused("more than nginx takes"),
-                ),
+                ("X-A-Name-Of-A-Header-That-Is-Longer-Than-Others", Gives::Refused("more than nginx takes")),
                 ("X-User;", Gives::Refused("not a header name")),
                 ("Content-Length", Gives::Refused("frames the request")),
             ],
@@ -368,13 +450,42 @@ pub fn name(value: &str) -> Option<crate::model::HostName> {
 
 /// Whether a header may be set: nginx refuses names that its tables do not take, and some are its own.
 fn settable(name: &HeaderName) -> Result<(), Refused> {
-    if name.as_str().len() > LONGEST_NAME {
+    if name.as_str().len() > LONGEST_HEADER_NAME {
         return Err(Refused::because("a name of a header has more than 46 letters, which is more than nginx takes"));
     }
     match FRAMING.iter().any(|framing| name.as_str().eq_ignore_ascii_case(framing)) {
         true => Err(Refused(format!("{name} frames the request, and nginx writes it").into())),
         false => Ok(()),
     }
+}
+
+/// A number whose row has proven that it is small.
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// How connections to the service are kept, where somebody says so.
+fn reuse(draft: &mut Draft, part: &ExternalDraft, whereabouts: &Whereabouts) -> Option<Arc<ConnectionReuse>> {
+    let ExternalDraft { keepalive, keepalive_requests, keepalive_timeout, .. } = part;
+    let said = [keepalive, keepalive_requests, keepalive_timeout].map(|said| said.as_ref().map(|(_, origin)| origin));
+    let note = match (keepalive, whereabouts) {
+        (Some(_), Whereabouts::SameHost) => {
+            "it has no effect where the host is $host: connections are those of that path"
+        }
+        (None, _) => "it has no effect without auth-keepalive",
+        (Some((connections, _)), _) => {
+            let number = |said: &Option<(u32, Origin)>, default| said.as_ref().map_or(default, |(number, _)| *number);
+            return Some(Arc::new(ConnectionReuse {
+                connections: *connections,
+                requests: number(keepalive_requests, REQUESTS),
+                timeout: Duration::from_secs(number(keepalive_timeout, TIMEOUT).into()),
+            }));
+        }
+    };
+    for origin in said.into_iter().flatten() {
+        draft.find(Reason::UnsupportedAnnotation, origin.clone(), note);
+    }
+    None
 }
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
@@ -386,7 +497,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         (false, opts_out) => {
             // A bad auth-url has closed the routes already, and has said so.
             if !draft.reading.closed {
-                for origin in own.belongings {
+                let kept = [own.keepalive, own.keepalive_requests, own.keepalive_timeout].into_iter().flatten();
+                for origin in own.belongings.into_iter().chain(kept.map(|(_, origin)| origin)) {
                     draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without auth-url");
                 }
             }
@@ -397,19 +509,17 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         }
     };
     let Some((url, origin)) = part.url.clone() else { return };
+    let reuse = reuse(draft, &part, &url.whereabouts);
     match policy(context, part, &url) {
         Ok(policy) => {
             let (whereabouts, protocol) = (url.whereabouts, url.protocol);
             let policy = Arc::new(policy);
-            let requested = RequestedAuthentication { origin, is_everywhere, whereabouts, protocol, policy };
+            let requested = RequestedAuthentication { origin, is_everywhere, whereabouts, protocol, policy, reuse };
             draft.reading.authentication = Some(Arc::new(requested));
         }
         Err((reason, origin, note)) => draft.close(reason, origin, note),
     }
 }
-
-/// Why there is none.
-type Fault = (Reason, Origin, String);
 
 fn policy(
     context: &Context<'_>,
@@ -431,7 +541,10 @@ fn policy(
         None => None,
     };
     let request_headers = match &part.request_headers {
-        Some(reference) => headers(context, reference)?,
+        Some(reference) => config_map::headers(context, reference, |name, value| {
+            settable(&name)?;
+            Ok((name, template(value, TemplateUse::Header)?))
+        })?,
         None => Vec::new(),
     };
     let memory = match part.memory_key {
@@ -455,39 +568,4 @@ fn policy(
         memory,
         always_sets_cookie: part.always_sets_cookie,
     })
-}
-
-/// The headers in a ConfigMap; where one of them cannot be used, none is.
-fn headers(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(HeaderName, Template)>, Fault> {
-    let fault = |reason, note: String| (reason, wanted.origin.clone(), format!("{note}; the routes answer 503"));
-    let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace), &wanted.name);
-    if namespace != context.namespace && !context.options.cross_namespace {
-        let note = "the ConfigMap is in another namespace, which the administrator does not allow";
-        return Err(fault(Reason::CrossNamespace, note.to_owned()));
-    }
-    let Some(map) = context.snapshot.config_map(namespace, name) else {
-        let note = format!("ConfigMap {namespace}/{name} does not exist, or may not be read");
-        return Err(fault(Reason::MissingConfigMap, note));
-    };
-    let entries = map.object.data.iter().flatten();
-    if map.object.data.as_ref().is_some_and(|data| data.len() > MOST_HEADERS) {
-        let note = format!("ConfigMap {namespace}/{name} has more than 32 headers");
-        return Err(fault(Reason::InvalidSecurityValue, note));
-    }
-    let header = |(name, value): (&String, &String)| {
-        let read = || {
-            let mut names = header_names(name)?;
-            let header = match names.len() {
-                1 => names.remove(0),
-                _ => return Err(Refused::because("it is not one header name")),
-            };
-            settable(&header)?;
-            Ok((header, template(value.trim_end_matches('\n'), TemplateUse::Header)?))
-        };
-        read().map_err(|refused: Refused| {
-            let note = format!("key {} of ConfigMap {namespace}/{} is refused: {refused}", excerpt(name), wanted.name);
-            fault(Reason::InvalidSecurityValue, note)
-        })
-    };
-    entries.map(header).collect()
 }

@@ -7,6 +7,7 @@ mod balancing;
 mod buffering;
 mod canary;
 mod client_certificate;
+mod config_map;
 mod cors;
 mod errors;
 pub mod external_authentication;
