@@ -153,6 +153,9 @@ const QUESTION: Cost = Cost { configuration: 4500, memory: 30_000, test: 90, ..N
 /// Headers of cross-origin requests and of passwords, which each location repeats.
 const HEADERS: Cost = Cost { configuration: 2500, memory: 9000, test: 30, ..NOTHING };
 
+/// The headers of requests to backends, which both locations of a path repeat that say any of their own.
+const REPEATED_HEADERS: Cost = Cost { memory: 48_000, test: 15, ..NOTHING };
+
 impl Cost {
     /// A host.
     pub const fn of_host() -> Self {
@@ -193,9 +196,8 @@ impl Cost {
             cost += HEADERS;
         }
         if let Some(headers) = behaviour.answer_headers.as_deref() {
-            // Each is set, and that of the backend hidden; those of all hosts are repeated.
-            cost += HEADERS;
-            cost += times(DIRECTIVE, 4 * headers.len());
+            // Each is set, and that of the backend hidden; that of all hosts is repeated.
+            cost += times(DIRECTIVE, 2 + 4 * headers.len());
             let texts = headers.iter().map(|header| 2 * header.name().as_str().len() + header.value().as_str().len());
             let texts = bytes(texts.sum());
             cost.configuration += 2 * texts;
@@ -211,6 +213,9 @@ impl Cost {
     pub fn of_asking(policy: &AuthenticationPolicy) -> Self {
         let mut cost = HEADERS;
         cost += times(DIRECTIVE, 2 * (3 + 2 * policy.response_headers.len()));
+        if !policy.response_headers.is_empty() {
+            cost += REPEATED_HEADERS;
+        }
         let texts = policy.sign_in.as_ref().map_or(0, Template::length);
         cost.configuration += 2 * bytes(texts);
         cost.memory += 4 * bytes(texts);

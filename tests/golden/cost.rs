@@ -138,6 +138,12 @@ const SORTS: &[Sort] = &[
     Sort { name: "canaries", paths: 5, ..PLAIN },
     Sort { name: "headers of answers", annotations: |_| annotation("custom-headers", "answers"), paths: 5, ..PLAIN },
     Sort {
+        name: "headers of requests",
+        annotations: |_| annotation("upstream-vhost", "internal.example.com"),
+        paths: 5,
+        ..PLAIN
+    },
+    Sort {
         name: "questions",
         annotations: |number| annotation("auth-url", &format!("http://192.0.2.7:{}/check", 1024 + number)),
         ..PLAIN
