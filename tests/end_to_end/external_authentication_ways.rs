@@ -47,7 +47,7 @@ fn services_with_names_and_tls_are_asked_for_every_protocol() {
             asks("name", &format!("http://auth.backend.test:{PORT}/check")).build(),
             asks("tls", &format!("https://auth.backend.test:{TLS}/check")).build(),
             asks("address", &format!("https://10.244.3.1:{TLS}/check")).build(),
-            asks("service", "https://auth.default.svc/check").build(),
+            asks("service", &format!("https://auth.default.svc:{TLS}/check")).build(),
             protected("grpc")
                 .annotation("backend-protocol", "GRPC")
                 .annotation("auth-response-headers", "X-User")
@@ -69,7 +69,7 @@ fn services_with_names_and_tls_are_asked_for_every_protocol() {
             ("name", &plain, "auth.backend.test:18081", None),
             ("tls", &secure, "auth.backend.test:18443", Some("auth.backend.test")),
             ("address", &secure, "10.244.3.1:18443", None),
-            ("service", &secure, "auth.default.svc", None),
+            ("service", &secure, "auth.default.svc:18443", None),
         ] {
             let url = format!("http://{host}.test/");
             assert_eq!(get(&url).send().await.status, 200, "{host}");
@@ -115,7 +115,7 @@ const REQUESTS: usize = 24;
 fn connections_are_kept_after_answers_without_a_body() {
     rig::run(async |rig| {
         let service = Service::start().await;
-        let remembered = [("auth-cache-key", "$arg_n"), ("auth-cache-duration", "200 1m")];
+        let remembered = [("auth-cache-key", "$request_uri"), ("auth-cache-duration", "200 1m")];
         // Name, path of the question, status of its answer, annotations; whether connections are kept, and for how many questions.
         type Row<'r> = (&'r str, &'r str, u16, &'r [(&'r str, &'r str)], bool, usize);
         let rows: &[Row<'_>] = &[

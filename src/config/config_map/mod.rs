@@ -1,6 +1,7 @@
 //! The ConfigMap of an ingress-nginx as a layer over the settings: what they become, and what is wrong with it.
 
 mod document;
+mod forms;
 mod headers;
 mod keys;
 #[cfg(test)]
@@ -105,7 +106,7 @@ impl Layer<'_> {
             change(&mut self.settings, &mut self.defaults, &origin);
         }
         self.believe(data, had_protocol);
-        let said = keys::gzip(|key| data.get(key).filter(|value| !value.trim().is_empty()).cloned());
+        let said = forms::gzip(|key| data.get(key).filter(|value| !value.trim().is_empty()).cloned());
         if data.get("ssl-session-cache").is_some_and(|value| boolean(value) == Ok(false)) {
             // Whatever size is asked for beside it.
             self.settings.gate.everywhere.session_cache = ByteSize(0);

@@ -33,6 +33,13 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
+/// The files that a location needs whose clients are given the cookie.
+pub fn requires(cookie: &SessionCookie) -> impl Iterator<Item = FilePath> + use<> {
+    let own = [names::session(&cookie.name), names::session_cookie(cookie)];
+    let conditional = is_conditional(cookie).then(names::same_site_file);
+    own.map(|name| names::session_file(&name)).into_iter().chain(conditional)
+}
+
 /// One file for each name of a cookie, and one for each cookie.
 pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = same_site(plan, engine);
@@ -56,8 +63,8 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
             let view = session_cookie(cookie, variable, &scheme).ok()?;
             Some(Part::Filled(engine.fill("session_cookie", &view).ok()?))
         };
-        let session = names::session_file(&names::session(&cookie.name));
-        let requires = [session].into_iter().chain(is_conditional(cookie).then(names::same_site_file)).collect();
+        let own = names::session_file(&names::session_cookie(cookie));
+        let requires = requires(cookie).filter(|path| *path != own).collect();
         add(names::session_cookie(cookie), origin, requires, &part);
     }
     files

@@ -1,26 +1,26 @@
 //! Authentication by another service; whatever is wrong with it closes the routes; it must not know where the service is.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::finding::Reason;
 use crate::model::{
-    AnswerDuration, AnswerMemory, AuthenticationPolicy, ConnectionReuse, HeaderName, LONGEST_HEADER_NAME,
-    LONGEST_MEMORY, Origin, Refused,
+    AnswerDuration, AnswerMemory, AuthenticationPolicy, HeaderName, LONGEST_HEADER_NAME, LONGEST_MEMORY, Origin,
+    Refused,
 };
 use crate::translate::RequestedAuthentication;
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, Shape, Trust,
+    Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
 use crate::translate::value::{
-    HEADER_NAME, SECRET_REFERENCE, TemplateUse, Whereabouts, answer_durations, boolean, header_names, integer, method,
-    name_of_service, parameter, service_url, sign_in, template,
+    HEADER_NAME, SECRET_REFERENCE, TemplateUse, answer_durations, boolean, header_names, method, name_of_service,
+    parameter, service_url, sign_in, template,
 };
 
+use super::authentication_keepalive as keepalive;
 use super::config_map::{self, Fault};
 
-const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
-const BESIDE: &[(&str, &str)] = &[URL];
+pub(super) const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
+pub(super) const BESIDE: &[(&str, &str)] = &[URL];
 /// What a question is without any of the other keys.
 const ASKED: &str = "asks GET https://auth.example.com/check";
 
@@ -70,16 +70,6 @@ const URL_WITH_VARIABLES: Shape = Shape {
 
 /// What keys have in common that count together with `auth-url` alone.
 const BELONGING: Row = Row { on_error: OnError::Close, stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
-
-/// Idle connections to the service; without effect where there is no service.
-const KEEPALIVE: Row = Row { stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
-
-/// How many questions go over one connection, and for how many seconds it may be idle, where nobody says so.
-const REQUESTS: u32 = 1000;
-const TIMEOUT: u32 = 60;
-
-/// The most idle connections that a worker keeps.
-const MOST_KEPT: u32 = 1000;
 
 pub static FAMILY: Family = Family {
     title: "External authentication",
@@ -155,78 +145,10 @@ pub static FAMILY: Family = Family {
             }),
             ..BELONGING
         },
-        Row {
-            key: "auth-keepalive",
-            ceiling: Ceiling::NotNeeded("it goes to 1000, and each is closed when nobody uses it"),
-            form: Form::Integer { least: 0, most: MOST_KEPT as u64 },
-            documentation: "How many idle connections each worker keeps to the service at auth-url, up to 1000; 0 keeps none. \
-                Without it there are as many as to other backends. nginx keeps a connection after an answer without a body: \
-                204, Content-Length: 0, or any answer to auth-method HEAD; and after one that it remembers (auth-cache-key). \
-                The body of another answer is not read, and its connection ends.",
-            compared: Compared::Different(
-                "nginx keeps connections after answers without a body, and after those that it remembers.",
-                "let the service answer without a body, or set auth-method: HEAD where it takes that",
-            ),
-            tries: &[
-                ("8", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 60 s")),
-                ("0", Gives::Sets("keeps 0 connections to the service, each for 1000 questions and 60 s")),
-                ("-1", Gives::Refused("whole number")),
-                ("1001", Gives::Refused("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let number = integer(entry.value, 0, MOST_KEPT.into())?;
-                draft.external_of(entry).keepalive = Some((small(number), entry.origin()));
-                Ok(())
-            }),
-            ..KEEPALIVE
-        },
-        Row {
-            key: "auth-keepalive-requests",
-            ceiling: Ceiling::NotNeeded("a connection ends sooner or later by itself"),
-            form: Form::Integer { least: 1, most: u32::MAX as u64 },
-            documentation: "How many questions go over one connection to the service at auth-url before it ends; 1000 by default. \
-                It has no effect without auth-keepalive.",
-            beside: &[URL, ("auth-keepalive", "8")],
-            tries: &[
-                ("100", Gives::Sets("keeps 8 connections to the service, each for 100 questions and 60 s")),
-                ("1000", Gives::Nothing),
-                ("0", Gives::Refused("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let number = integer(entry.value, 1, u32::MAX.into())?;
-                draft.external_of(entry).keepalive_requests = Some((small(number), entry.origin()));
-                Ok(())
-            }),
-            ..KEEPALIVE
-        },
-        Row {
-            key: "auth-keepalive-share-vars",
-            form: Form::Boolean,
-            documentation: "Whether the question to auth-url shares variables with the request. It does in any case, and sets none \
-                that the request has.",
-            tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))],
-            effect: Effect::Part(|_, entry| boolean(entry.value).map(drop)),
-            ..KEEPALIVE
-        },
-        Row {
-            key: "auth-keepalive-timeout",
-            ceiling: Ceiling::NotNeeded("it goes to an hour, after which nginx ends a connection anyway"),
-            form: Form::Integer { least: 1, most: 3600 },
-            documentation: "For how many seconds a connection to the service at auth-url may be idle, up to an hour; 60 by default. \
-                It has no effect without auth-keepalive.",
-            beside: &[URL, ("auth-keepalive", "8")],
-            tries: &[
-                ("30", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 30 s")),
-                ("60", Gives::Nothing),
-                ("1m", Gives::Refused("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let number = integer(entry.value, 1, 3600)?;
-                draft.external_of(entry).keepalive_timeout = Some((small(number), entry.origin()));
-                Ok(())
-            }),
-            ..KEEPALIVE
-        },
+        keepalive::CONNECTIONS,
+        keepalive::REQUESTS,
+        keepalive::SHARED_VARIABLES,
+        keepalive::TIMEOUT,
         Row {
             key: "auth-method",
             form: Form::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
@@ -459,35 +381,6 @@ fn settable(name: &HeaderName) -> Result<(), Refused> {
     }
 }
 
-/// A number whose row has proven that it is small.
-fn small(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-/// How connections to the service are kept, where somebody says so.
-fn reuse(draft: &mut Draft, part: &ExternalDraft, whereabouts: &Whereabouts) -> Option<Arc<ConnectionReuse>> {
-    let ExternalDraft { keepalive, keepalive_requests, keepalive_timeout, .. } = part;
-    let said = [keepalive, keepalive_requests, keepalive_timeout].map(|said| said.as_ref().map(|(_, origin)| origin));
-    let note = match (keepalive, whereabouts) {
-        (Some(_), Whereabouts::SameHost) => {
-            "it has no effect where the host is $host: connections are those of that path"
-        }
-        (None, _) => "it has no effect without auth-keepalive",
-        (Some((connections, _)), _) => {
-            let number = |said: &Option<(u32, Origin)>, default| said.as_ref().map_or(default, |(number, _)| *number);
-            return Some(Arc::new(ConnectionReuse {
-                connections: *connections,
-                requests: number(keepalive_requests, REQUESTS),
-                timeout: Duration::from_secs(number(keepalive_timeout, TIMEOUT).into()),
-            }));
-        }
-    };
-    for origin in said.into_iter().flatten() {
-        draft.find(Reason::UnsupportedAnnotation, origin.clone(), note);
-    }
-    None
-}
-
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let own = std::mem::take(&mut draft.external);
     let everywhere = std::mem::take(&mut draft.everywhere);
@@ -509,7 +402,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         }
     };
     let Some((url, origin)) = part.url.clone() else { return };
-    let reuse = reuse(draft, &part, &url.whereabouts);
+    let reuse = keepalive::reuse(draft, &part, &url.whereabouts);
     match policy(context, part, &url) {
         Ok(policy) => {
             let (whereabouts, protocol) = (url.whereabouts, url.protocol);

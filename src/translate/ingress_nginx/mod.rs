@@ -2,6 +2,7 @@
 
 mod access;
 mod authentication;
+mod authentication_keepalive;
 mod backend_tls;
 mod balancing;
 mod buffering;
