@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::{self, rights};
+use crate::cluster::{self, Cluster, rights};
 use crate::rig::client::{Reply, get, post};
 use crate::rig::manifests::{Ingress, ingress};
 use crate::rig::status::{notes, tells, watch};
@@ -14,6 +14,14 @@ const URL: &str = "http://web.example/";
 fn config_map(size: &str) -> Value {
     let data = json!({ "proxy-body-size": size, "proxy-bodysize": "1m", "http-snippet": "deny all;" });
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "controller" }, "data": data })
+}
+
+/// Takes the right to read ConfigMaps away, and waits until the API server knows that.
+async fn without_config_maps(cluster: &Cluster) {
+    let shipped = rights::shipped();
+    let rule = shipped.as_array().unwrap().iter().find(|rule| rule["resources"] == json!(["configmaps"])).unwrap();
+    cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("configmaps")).await;
+    until_denied(cluster, rule, "list").await;
 }
 
 async fn until(bytes: usize, status: u16) {
@@ -29,10 +37,7 @@ fn it_is_watched_and_told_about_and_nothing_is_served_before_it_is_seen() {
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("web").class("nginx").host("web.example", "web")).await;
         cluster.objects.apply(config_map("1k")).await;
-        let mut without = rights::shipped();
-        without.as_array_mut().unwrap().retain(|rule| rule["resources"] != json!(["configmaps"]));
-        assert_ne!(without, rights::shipped());
-        cluster.credentials.set_rules(&cluster.objects, &without).await;
+        without_config_maps(cluster).await;
         cluster.nginx.start();
         cluster.daemon.start();
         let refused = |status: &Value| watch(status, "ConfigMap") == "refused" && status["generation"].is_null();
@@ -148,10 +153,7 @@ fn whoever_may_not_read_config_maps_closes_what_needs_one_and_says_what_to_grant
         cluster.objects.apply(ingress("web").class("nginx").host("web.example", "web")).await;
         cluster.objects.apply(named("own", &json!({"X-Own": "one"}))).await;
         cluster.objects.apply(own()).await;
-        let shipped = rights::shipped();
-        let rule = shipped.as_array().unwrap().iter().find(|rule| rule["resources"] == json!(["configmaps"])).unwrap();
-        cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("configmaps")).await;
-        until_denied(cluster, rule, "list").await;
+        without_config_maps(cluster).await;
         cluster.start().await;
         let told = |status: &Value| {
             let notes = notes(status, "Ingress own", "MissingConfigMap");
@@ -162,7 +164,7 @@ fn whoever_may_not_read_config_maps_closes_what_needs_one_and_says_what_to_grant
         cluster.daemon.status_when("the right that is missing", told).await;
         assert_eq!(get("http://own.example/").send().await.status, 503);
         assert_eq!(get(URL).send().await.status, 200);
-        cluster.credentials.set_rules(&cluster.objects, &shipped).await;
+        cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
         until_header("own.example", "x-own", Some("one")).await;
     });
 }
