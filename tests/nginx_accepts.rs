@@ -10,9 +10,9 @@ use std::time::Duration;
 use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
-    AccessList, Action, AnswerDuration, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
+    AccessList, Action, AnswerDuration, AnswerHeader, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
     BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
-    Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover, HeaderName,
+    Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover, HeaderName, HeaderText,
     HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Listener, LogLine, Mirror, MirrorPolicy, Model,
     ObjectId, Origin, OriginPattern, OriginUrl, ParameterName, Passthrough, Passthroughs, PasswordFile, PasswordFileId,
     PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, Satisfy,
@@ -22,6 +22,11 @@ use ingressd::model::{
 };
 use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
+
+fn answer_header((name, value): (&str, &str)) -> AnswerHeader {
+    let (name, value) = (HeaderName::new(name).expect("a name"), HeaderText::new(value).expect("a value"));
+    AnswerHeader::new(name, value).expect("a header that may be set")
+}
 
 fn object(kind: Kind, name: &str) -> Arc<ObjectId> {
     Arc::new(ObjectId::new(kind, "shop", name))
@@ -40,6 +45,7 @@ fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
         protocol,
         balance: None,
         tls: None,
+        reuse: None,
     }
 }
 
@@ -110,10 +116,12 @@ fn everything() -> Behaviour {
                 name: HeaderName::new("my-app.id").expect("a token"),
                 domain: Some(Text::new("example.com").expect("a text")),
                 max_age: Some(60),
-                same_site: Some(SameSite::Lax),
+                same_site: Some(SameSite::NoneWhereKnown),
                 always_secure: false,
+                changes_on_failure: true,
             }),
         }),
+        answer_headers: Some([("X-Frame-Options", "DENY; \"$x\" }"), ("set-cookie", "a=b")].map(answer_header).into()),
         https_redirect: Some(HttpsRedirect { status: 308, strip_trailing_slash: true, forced: false }),
         cors: Some(Arc::new(Cors {
             origins: vec![
@@ -333,7 +341,8 @@ fn streams() -> impl Iterator<Item = (Stream, StreamUpstream)> {
         let upstream = StreamUpstreamId { namespace: "shop".into(), service: "dns".into(), port, mode: "nodeport" };
         let endpoint = |text: &str| Endpoint { address: text.parse().expect("an address"), weight: 2 };
         let endpoints = ["10.244.0.1:53", "[fd00::1]:53"].into_iter().filter(|_| is_rich).map(endpoint).collect();
-        let policy = StreamPolicy { next_upstream: is_rich, responses: 0, ..StreamPolicy::default() };
+        let header_timeout = Duration::from_secs(if is_rich { 5 } else { 30 });
+        let policy = StreamPolicy { next_upstream: is_rich, responses: 0, header_timeout, ..StreamPolicy::default() };
         let addresses = ["127.0.0.1".parse().expect("an address")].into();
         let listener = Listener { addresses, port, serves: Serves::Stream, proxy_protocol: is_rich };
         let group = StreamUpstream { id: upstream.clone(), origin: origin(), endpoints };

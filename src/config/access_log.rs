@@ -52,6 +52,13 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.gate.access_log.unlogged, value),
     },
     Row {
+        key: "access-log.questions",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether the questions to services that say who may pass (`auth-url`) are logged besides the requests for which they are asked.",
+        set: |settings, value| put(&mut settings.gate.access_log.questions, value),
+    },
+    Row {
         key: "access-log.syslog",
         form: Form::Boolean,
         default: "false",

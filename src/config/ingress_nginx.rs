@@ -67,4 +67,17 @@ pub const ROWS: &[Row] = &[
         doc: "How many datagrams of an endpoint answer one of a client of a UDP service; after the last the session ends. With 0 none is expected, and none gets back.",
         set: |settings, value| put(&mut settings.translate.streams.policy.responses, value),
     },
+    Row {
+        key: "ingress-nginx.proxy-protocol-header-timeout",
+        form: Form::Duration,
+        default: r#""30s""#,
+        doc: "How long a connection to a TCP service, or to a host whose TLS is passed through, may take to send its header of the PROXY protocol, where one is expected. On other ports it is `client_header_timeout`.",
+        set: |settings, value| {
+            put(&mut settings.translate.streams.policy.header_timeout, value)?;
+            match settings.translate.streams.policy.header_timeout.is_zero() {
+                true => Err("with 0 every connection would end at once".to_owned()),
+                false => Ok(()),
+            }
+        },
+    },
 ];

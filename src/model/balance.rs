@@ -1,5 +1,6 @@
 //! Which endpoint of a group takes a request, and the cookie that tells a client's next ones.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::{HeaderName, RewriteTarget, Text, UrlPath};
@@ -21,6 +22,8 @@ pub enum Balance {
 pub enum SameSite {
     /// `None`.
     None,
+    /// `None`, but nothing to programs that take that for `Strict` or drop the cookie.
+    NoneWhereKnown,
     /// `Lax`.
     Lax,
     /// `Strict`.
@@ -31,7 +34,7 @@ impl SameSite {
     /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
-            SameSite::None => "None",
+            SameSite::None | SameSite::NoneWhereKnown => "None",
             SameSite::Lax => "Lax",
             SameSite::Strict => "Strict",
         }
@@ -48,7 +51,7 @@ pub struct Session {
 }
 
 /// The cookie of a session, but for its path. It is `HttpOnly`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SessionCookie {
     /// Its name.
     pub name: HeaderName,
@@ -60,6 +63,22 @@ pub struct SessionCookie {
     pub same_site: Option<SameSite>,
     /// `Secure` whatever the request came by; otherwise on requests by https.
     pub always_secure: bool,
+    /// A client gets another session with the answer to a request for which an endpoint failed.
+    pub changes_on_failure: bool,
+}
+
+/// Names are made of it: those of cookies that nobody says anything new about stay what they were.
+impl fmt::Debug for SessionCookie {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SessionCookie { name, domain, max_age, same_site, always_secure, changes_on_failure } = self;
+        let mut all = formatter.debug_struct("SessionCookie");
+        all.field("name", name).field("domain", domain).field("max_age", max_age).field("same_site", same_site);
+        all.field("always_secure", always_secure);
+        if *changes_on_failure {
+            all.field("changes_on_failure", changes_on_failure);
+        }
+        all.finish()
+    }
 }
 
 /// Value of a cookie's `Path`; `/` by default.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    AccessList, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication, FastCgi,
-    HeaderName, ListMark, Mirror, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
+    AccessList, AnswerHeader, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication,
+    FastCgi, HeaderName, ListMark, Mirror, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
 };
 
 /// Everything about a route that is not its path or its backend. The default changes nothing.
@@ -20,6 +20,8 @@ pub struct Behaviour {
     pub fastcgi: Option<Arc<FastCgi>>,
     /// Another service gets copies of requests.
     pub mirror: Option<Arc<Mirror>>,
+    /// Headers of answers in the place of those of backends; each name once.
+    pub answer_headers: Option<Arc<[AnswerHeader]>>,
     /// Requests over plain HTTP are sent to https.
     pub https_redirect: Option<HttpsRedirect>,
     /// Browsers of other origins are allowed in.

@@ -153,6 +153,11 @@ const QUESTION: Cost = Cost { configuration: 4500, memory: 30_000, test: 90, ..N
 /// Headers of cross-origin requests and of passwords, which each location repeats.
 const HEADERS: Cost = Cost { configuration: 2500, memory: 9000, test: 30, ..NOTHING };
 
+/// The headers of requests to backends, which both locations of a path repeat that say any of their own.
+const REPEATED_HEADERS: Cost = Cost { memory: 28_000, test: 10, ..NOTHING };
+/// A header of the answer of a service that a backend is told.
+const TOLD_HEADER: Cost = Cost { memory: 4000, test: 1, ..NOTHING };
+
 impl Cost {
     /// A host.
     pub const fn of_host() -> Self {
@@ -181,6 +186,7 @@ impl Cost {
         }
         if let Some(basic) = behaviour.basic_authentication.as_deref() {
             cost += HEADERS;
+            cost += REPEATED_HEADERS;
             cost.configuration += 2 * bytes(basic.realm.as_str().len());
         }
         if let Some(limits) = behaviour.limits.as_deref() {
@@ -191,6 +197,15 @@ impl Cost {
         }
         if behaviour.backend_headers.is_some() {
             cost += HEADERS;
+            cost += REPEATED_HEADERS;
+        }
+        if let Some(headers) = behaviour.answer_headers.as_deref() {
+            // Each is set, and that of the backend hidden; that of all hosts is repeated.
+            cost += times(DIRECTIVE, 2 + 4 * headers.len());
+            let texts = headers.iter().map(|header| 2 * header.name().as_str().len() + header.value().as_str().len());
+            let texts = bytes(texts.sum());
+            cost.configuration += 2 * texts;
+            cost.memory += 4 * texts;
         }
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);
@@ -202,6 +217,10 @@ impl Cost {
     pub fn of_asking(policy: &AuthenticationPolicy) -> Self {
         let mut cost = HEADERS;
         cost += times(DIRECTIVE, 2 * (3 + 2 * policy.response_headers.len()));
+        if !policy.response_headers.is_empty() {
+            cost += REPEATED_HEADERS;
+            cost += times(TOLD_HEADER, policy.response_headers.len());
+        }
         let texts = policy.sign_in.as_ref().map_or(0, Template::length);
         cost.configuration += 2 * bytes(texts);
         cost.memory += 4 * bytes(texts);

@@ -2,6 +2,7 @@
 
 mod access;
 mod access_log;
+mod answer_header;
 mod backend_headers;
 mod backend_tls;
 mod balance;
@@ -34,6 +35,7 @@ mod value;
 
 pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
 pub use access_log::{LogLine, LogPart, LogVariable, USUAL_LINE, Unlogged};
+pub use answer_header::{AnswerHeader, LONGEST_HEADER_NAME};
 pub use backend_headers::{BackendHeaders, Connection, RouteVariable};
 pub use backend_tls::{BackendTls, Protocols};
 pub use balance::{Balance, CookiePath, SameSite, Session, SessionCookie};
@@ -60,11 +62,11 @@ pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, Tl
 pub use split::{Branch, Share, Split, Test};
 pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 pub use template::{Template, TemplatePart};
-pub use upstream::{Endpoint, Upstream, UpstreamId};
+pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{
-    ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderValue, HostName, LONGEST, OriginUrl, ParameterName, Pattern,
-    RedirectUrl, Refused, RewriteTarget, TargetPart, Text, UrlPath, Variable,
+    ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderText, HeaderValue, HostName, LONGEST, OriginUrl,
+    ParameterName, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart, Text, UrlPath, Variable,
 };
 
 use std::collections::BTreeMap;

@@ -186,6 +186,7 @@ mod tests {
             protocol: Protocol::Http,
             balance: None,
             tls: None,
+            reuse: None,
         };
         let networks = |text: &str| text.split(',').filter_map(|network| network.parse().ok()).collect();
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, namespace, "b")));

@@ -42,6 +42,18 @@ pub struct StreamPolicy {
     pub next_upstream_tries: u32,
     /// How many datagrams answer one of a client; after the last the session ends. 0 expects none.
     pub responses: u32,
+    /// How long a header of the PROXY protocol is waited for.
+    pub header_timeout: Duration,
+}
+
+/// How long nginx waits for a header of the PROXY protocol by itself.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+
+impl StreamPolicy {
+    /// How long a header of the PROXY protocol is waited for, where there is one and nginx does not do it by itself.
+    pub fn header_timeout(&self, proxy_protocol: bool) -> Option<Duration> {
+        Some(self.header_timeout).filter(|timeout| proxy_protocol && *timeout != HEADER_TIMEOUT)
+    }
 }
 
 impl Default for StreamPolicy {
@@ -53,6 +65,7 @@ impl Default for StreamPolicy {
             next_upstream_timeout: timeout,
             next_upstream_tries: 3,
             responses: 1,
+            header_timeout: HEADER_TIMEOUT,
         }
     }
 }

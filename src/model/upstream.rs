@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{BackendTls, Balance, Origin, Protocol};
 
@@ -25,17 +26,33 @@ pub struct UpstreamId {
     /// How TLS is spoken where it is not without verifying. Idle connections and sessions of TLS are kept by upstream: what one client
     /// certificate opened must not take requests for which another one was meant.
     pub tls: Option<Arc<BackendTls>>,
+    /// How long idle connections are kept, where it is not as the administrator says of all.
+    pub reuse: Option<Arc<ConnectionReuse>>,
+}
+
+/// How connections to endpoints are used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionReuse {
+    /// How many idle ones each worker keeps; 0 keeps none.
+    pub connections: u32,
+    /// How many requests one may have.
+    pub requests: u32,
+    /// How long one may be idle.
+    pub timeout: Duration,
 }
 
 /// Names are made of it: those of upstreams that nobody says anything about stay what they were.
 impl fmt::Debug for UpstreamId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let UpstreamId { namespace, service, port, mode, protocol, balance, tls } = self;
+        let UpstreamId { namespace, service, port, mode, protocol, balance, tls, reuse } = self;
         let mut all = formatter.debug_struct("UpstreamId");
         all.field("namespace", namespace).field("service", service).field("port", port).field("mode", mode);
         all.field("protocol", protocol).field("balance", balance);
         if tls.is_some() {
             all.field("tls", tls);
+        }
+        if reuse.is_some() {
+            all.field("reuse", reuse);
         }
         all.finish()
     }

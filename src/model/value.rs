@@ -227,6 +227,17 @@ text_value!(
         }
     }
 );
+/// Longest value of a header that is sent, and how many dollar signs it may hold, each of which is written as a variable of ours.
+const LONGEST_HEADER_TEXT: usize = 2000;
+const MOST_DOLLARS: usize = 32;
+
+text_value!(HeaderText, "The value of a header that is sent as it is, dollar signs too.", |text| {
+    match text.len() <= LONGEST_HEADER_TEXT && text.matches('$').count() <= MOST_DOLLARS {
+        _ if text.trim().is_empty() => Err(Refused::because("it is empty")),
+        true => Ok(()),
+        false => Err(Refused::because("it has more than 2000 letters, or more than 32 dollar signs")),
+    }
+});
 
 text_value!(Variable, "The name of a variable of nginx, without the `$`; never one of ours.", |text| {
     let fits = !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));

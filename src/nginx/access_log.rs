@@ -38,6 +38,8 @@ pub struct AccessLogOptions {
     pub buffering: Buffering,
     /// Requests that are not logged.
     pub unlogged: Vec<Unlogged>,
+    /// Questions to services that say who may pass are logged as well.
+    pub questions: bool,
     /// They go to a syslog server, and not to a file.
     pub syslog: bool,
     /// Its address.
@@ -56,6 +58,7 @@ impl Default for AccessLogOptions {
             path: None,
             buffering: Buffering::default(),
             unlogged: Vec::new(),
+            questions: false,
             syslog: false,
             syslog_address: None,
             syslog_port: 514,
@@ -141,6 +144,8 @@ pub struct AccessLog {
     pub logs: Logs,
     /// Requests that are not logged.
     pub unlogged: Vec<Unlogged>,
+    /// Questions to services that say who may pass are logged as well.
+    pub questions: bool,
 }
 
 impl AccessLog {
@@ -167,6 +172,7 @@ pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut tell: im
         everywhere: options.format == LogFormat::IngressNginx,
         logs,
         unlogged,
+        questions: options.questions,
     }
 }
 

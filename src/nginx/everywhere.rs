@@ -13,6 +13,10 @@ pub struct Everywhere {
     pub request_headers: Vec<SetHeader>,
     /// The header by which trusted proxies tell the client's address, where it is not `X-Forwarded-For`.
     pub client_header: Option<HeaderName>,
+    /// The header by which they tell the host, where it is not `X-Forwarded-Host`.
+    pub host_header: Option<HeaderName>,
+    /// Whether requests that bring no `X-Request-ID` get one, where backends are told of it.
+    pub request_ids: bool,
     /// Whether backends are told what was asked for, as it came.
     pub original_uri: bool,
     /// Headers of backends that do not reach clients.
@@ -54,6 +58,8 @@ impl Default for Everywhere {
             answer_headers: Vec::new(),
             request_headers: Vec::new(),
             client_header: None,
+            host_header: None,
+            request_ids: true,
             original_uri: false,
             hidden_headers: Vec::new(),
             blocked_networks: Vec::new(),

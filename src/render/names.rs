@@ -81,13 +81,15 @@ pub fn upstream_hash(id: &UpstreamId) -> String {
 }
 
 fn readable(id: &UpstreamId) -> String {
-    let UpstreamId { namespace, service, port, mode, protocol, balance, tls } = id;
+    let UpstreamId { namespace, service, port, mode, protocol, balance, tls, reuse } = id;
     let balance = balance.as_deref().map(|balance| hash(&[&format!("{balance:?}")]));
     let balance = balance.as_deref().unwrap_or_default();
     // A letter that no number of the other has at its beginning.
     let tls = tls.as_deref().map(|tls| format!("t{}", hash(&[&format!("{tls:?}")])));
     let protocol = protocol_name(*protocol);
-    let suffixes: Vec<_> = [*mode, protocol, balance].into_iter().chain(tls.as_deref()).collect();
+    let reuse = reuse.as_deref().map(|reuse| format!("k{}", hash(&[&format!("{reuse:?}")])));
+    let suffixes: Vec<_> =
+        [*mode, protocol, balance].into_iter().chain(tls.as_deref()).chain(reuse.as_deref()).collect();
     composed([namespace, service, port], &suffixes)
 }
 
@@ -300,6 +302,14 @@ pub fn session_cookie(cookie: &SessionCookie) -> String {
     format!("cookie_{}", hash(&[&format!("{cookie:?}")]))
 }
 
+/// The variable with what cookies say of `SameSite` to programs that know `None`.
+pub const SAME_SITE: &str = "same_site";
+
+/// The file of that variable.
+pub fn same_site_file() -> FilePath {
+    "http/10-same-site.conf".into()
+}
+
 /// The file of either.
 pub fn session_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()
@@ -354,7 +364,7 @@ mod tests {
     fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
         let protocol = Protocol::Http;
         let (namespace, service, port) = (namespace.into(), service.into(), port.into());
-        UpstreamId { namespace, service, port, mode, protocol, balance: None, tls: None }
+        UpstreamId { namespace, service, port, mode, protocol, balance: None, tls: None, reuse: None }
     }
 
     #[test]

@@ -116,6 +116,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("answer_memory", example(answer_memory())),
         source!("session", example(session())),
         source!("session_cookie", example(session_cookie())),
+        source!("same_site", Some(json!(view::SameSite { variable: WORD }))),
         source!("split", example(split())),
         source!("stranger", example(stranger())),
         source!("limits", example(limits())),
@@ -155,6 +156,8 @@ fn shared() -> Result<Value, Refused> {
         trusts: true,
         trusted: vec![WORD],
         told_port: WORD,
+        told_host: WORD,
+        request_id: WORD,
         append: true,
         asks_clients: true,
         hsts: vec![view::Hsts { variable: WORD, value: Text::new("text")? }],
@@ -244,6 +247,7 @@ fn stream() -> view::Stream {
     view::Stream {
         listens: vec![words()],
         trusted: vec![WORD],
+        header_timeout: vec![WORD],
         timeout: WORD,
         next_upstream: true,
         next_upstream_timeout: WORD,
@@ -275,6 +279,7 @@ fn passthrough() -> Result<Value, Refused> {
         nobody: WORD,
         listens: vec![words()],
         trusted: vec![WORD],
+        header_timeout: vec![WORD],
         within: words(),
         timeout: WORD,
         next_upstream: true,
@@ -309,7 +314,14 @@ fn session() -> Result<Value, Refused> {
 
 fn session_cookie() -> Result<Value, Refused> {
     let (secure, plain) = (Text::new("text")?, Text::new("text")?);
-    Ok(json!(view::SessionCookie { scheme: WORD, given: WORD, cookie: WORD, secure, plain }))
+    let change = view::SessionChange {
+        scheme: WORD,
+        unchanged: WORD,
+        cookie: WORD,
+        secure: secure.clone(),
+        plain: plain.clone(),
+    };
+    Ok(json!(view::SessionCookie { scheme: WORD, given: WORD, cookie: WORD, secure, plain, changes: vec![change] }))
 }
 
 fn split() -> Result<Value, Refused> {

@@ -190,6 +190,7 @@ fn proxied(namespace: &str, number: u32) -> (Arc<Server>, Arc<Upstream>) {
         protocol: Protocol::Http,
         balance: None,
         tls: None,
+        reuse: None,
     };
     let origin = origin(&service, Field::Object);
     let endpoints = vec![Endpoint { address: ([10, 0, 0, 1], 80).into(), weight: 1 }];
@@ -237,6 +238,7 @@ fn said(protocol: Protocol, handover: Handover) -> BTreeSet<String> {
         protocol,
         balance: None,
         tls: None,
+        reuse: None,
     };
     let mut server = Server { handover, ..Server::clone(&server("a.example", Vec::new())) };
     server.fallback.action = Action::Proxy { upstream: upstream.clone(), split: None };

@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use crate::model::{
     ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, LogLine, LogPart, LogVariable, Refused, RewriteTarget,
-    SessionCookie, Share, TargetPart, Template, TemplatePart, UrlPath,
+    SameSite, SessionCookie, Share, TargetPart, Template, TemplatePart, UrlPath,
 };
 use crate::nginx::lexer::push_quoted;
+use crate::render::names;
 
 /// Longest word in bytes as written; nginx's reader gives up at 4096 with the closing quote.
 const LONGEST: usize = 4090;
@@ -371,8 +372,10 @@ impl Text {
         if let Some(max_age) = cookie.max_age {
             let _ = write!(quoted, "; Max-Age={max_age}");
         }
-        if let Some(same_site) = cookie.same_site {
-            let _ = write!(quoted, "; SameSite={}", same_site.name());
+        match cookie.same_site {
+            Some(SameSite::NoneWhereKnown) => drop(write!(quoted, "${{{OURS}{INSTANCE}_{}}}", names::SAME_SITE)),
+            Some(same_site) => drop(write!(quoted, "; SameSite={}", same_site.name())),
+            None => {}
         }
         quoted.push_str(if secure { "; Secure" } else { "" });
         quoted.push_str("; HttpOnly\"");

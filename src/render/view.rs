@@ -44,6 +44,10 @@ pub struct Shared {
     pub trusted: Vec<Word>,
     /// The variable with the port that they tell.
     pub told_port: Word,
+    /// The variable by which a believed peer tells the host.
+    pub told_host: Word,
+    /// What identifies a request that brings nothing of the kind.
+    pub request_id: Word,
     /// Whether the client is added to the list it sent.
     pub append: bool,
     /// Whether some host asks clients for certificates.
@@ -301,6 +305,8 @@ pub struct Stream {
     pub listens: Vec<Words>,
     /// Proxies that are believed about their clients.
     pub trusted: Vec<Word>,
+    /// How long a header of the PROXY protocol is waited for; none or one.
+    pub header_timeout: Vec<Word>,
     /// How long nothing may be sent.
     pub timeout: Word,
     /// Whether other endpoints are tried.
@@ -338,6 +344,8 @@ pub struct Passthrough {
     pub listens: Vec<Words>,
     /// Proxies that are believed about their clients.
     pub trusted: Vec<Word>,
+    /// How long a header of the PROXY protocol is waited for; none or one.
+    pub header_timeout: Vec<Word>,
     /// Where what is not opened comes to once more.
     pub within: Words,
     /// How long nothing may be sent.

@@ -279,7 +279,7 @@ impl Watched for ConfigMap {
     const READ: Permission = Permission::of::<Self>(&["get", "list", "watch"], "the ConfigMaps that the settings name");
     const READ_ANYWHERE: Option<Permission> = Some(Permission::of::<Self>(
         &["get", "list", "watch"],
-        "headers for services that say who may pass, and parameters of FastCGI; only those that are referred to are kept; may be left out otherwise",
+        "headers and parameters of FastCGI that annotations name; only those that are referred to are kept; may be left out otherwise",
     ));
     const NAMED: bool = true;
     /// As large as a Secret.

@@ -15,8 +15,8 @@ use super::value::{Whereabouts, excerpt};
 use super::{Dialect, EndpointMode, Names, Namespaces, Options, RequestedService};
 use crate::finding::Reason;
 use crate::model::{
-    BackendTls, Balance, Endpoint, HostName, Origin, Port, Protocol, StreamUpstream, StreamUpstreamId, Transport,
-    Upstream, UpstreamId, is_label,
+    BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Origin, Port, Protocol, StreamUpstream, StreamUpstreamId,
+    Transport, Upstream, UpstreamId, is_label,
 };
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
@@ -43,6 +43,8 @@ pub struct BackendReference<'a> {
     pub balance: Option<Arc<Balance>>,
     /// How TLS is spoken where it is.
     pub tls: Option<Arc<BackendTls>>,
+    /// How long idle connections are kept.
+    pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
 /// What is wrong with a reference, for whoever refers.
@@ -74,8 +76,8 @@ pub struct Backends<'a> {
     pub names: BTreeMap<HostName, Namespaces>,
 }
 
-/// A host that is no Service: the namespace that asked for it, where it is, and how it is spoken to.
-type Host = (Arc<str>, Whereabouts, Protocol);
+/// A host that is no Service: the namespace that asked for it, where it is, how it is spoken to, and how connections are kept.
+type Host = (Arc<str>, Whereabouts, Protocol, Option<Arc<ConnectionReuse>>);
 
 /// A port of a Service that is there.
 struct Located<'a> {
@@ -134,7 +136,12 @@ impl<'a> Backends<'a> {
 
     /// The upstream of a service that is named by a host.
     pub fn resolve_host(&mut self, requested: &RequestedService) -> Arc<Resolution> {
-        let host = (Arc::clone(&requested.origin.object.namespace), requested.whereabouts.clone(), requested.protocol);
+        let host = (
+            Arc::clone(&requested.origin.object.namespace),
+            requested.whereabouts.clone(),
+            requested.protocol,
+            requested.reuse.clone(),
+        );
         if let Some(known) = self.hosts.get(&host) {
             return Arc::clone(known);
         }
@@ -149,6 +156,7 @@ impl<'a> Backends<'a> {
                     protocol: requested.protocol,
                     balance: None,
                     tls: None,
+                    reuse: requested.reuse.clone(),
                 };
                 let upstream = Upstream { id: id.clone(), origin: Origin::object(&requested.origin.object), endpoints };
                 self.upstreams.push(upstream);
@@ -394,7 +402,7 @@ fn id(reference: &BackendReference<'_>, located: &Located<'_>) -> UpstreamId {
     let (port, mode) = (located.number.to_string().into(), located.mode_name());
     let (balance, tls) = (reference.balance.clone(), reference.tls.clone());
     let tls = tls.filter(|_| protocol.has_tls());
-    UpstreamId { namespace, service, port, mode, protocol, balance, tls }
+    UpstreamId { namespace, service, port, mode, protocol, balance, tls, reuse: reference.reuse.clone() }
 }
 
 /// Consistent hashing makes points for each unit of a weight, so weights are told by ones.

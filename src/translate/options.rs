@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::tables::{ANNOTATIONS, Table, Trust};
 use super::{AllowedHosts, Limits, Places, StreamOptions};
-use crate::model::{Certificate, Cidr, ClaimOrder, Directive, HostListeners, Origin, UrlPath};
+use crate::model::{Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, Origin, UrlPath};
 
 /// Whose semantics an object has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -193,6 +193,8 @@ pub struct Options {
     pub streams: StreamOptions,
     /// How much one object and one namespace may ask for.
     pub limits: Limits,
+    /// Headers of answers that objects may set.
+    pub allowed_headers: Vec<HeaderName>,
     /// What objects ask for that do not say otherwise.
     pub defaults: Arc<[DefaultValue]>,
     /// Where the settings were written that findings speak of.
@@ -264,6 +266,7 @@ impl Default for Options {
             passthrough: false,
             streams: StreamOptions::default(),
             limits: Limits::default(),
+            allowed_headers: Vec::new(),
             defaults: Arc::default(),
             places: Places::default(),
             server_directives: Vec::new(),

@@ -6,8 +6,9 @@ use super::value::Whereabouts;
 use super::{Canary, Dialect};
 use crate::finding::Finding;
 use crate::model::{
-    AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath,
-    Directive, MirrorPolicy, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
+    AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, ConnectionReuse,
+    CookiePath, Directive, MirrorPolicy, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName,
+    SessionCookie,
 };
 
 /// What an object asks of the certificates of clients, for the hosts that it has.
@@ -98,6 +99,8 @@ pub struct RequestedService {
     pub whereabouts: Whereabouts,
     /// How it is spoken to.
     pub protocol: Protocol,
+    /// How long connections to it are kept, where not as everywhere.
+    pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
 /// A service that gets copies of requests.

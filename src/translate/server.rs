@@ -427,6 +427,7 @@ impl<'a> Servers<'a> {
             protocol,
             balance: None,
             tls: None,
+            reuse: None,
         };
         self.proxy(&reference, origin)
     }
@@ -467,9 +468,19 @@ impl<'a> Servers<'a> {
         let tls = subject.reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
         let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
         let service = &service.name;
-        let reference =
-            BackendReference { namespace, service, port, dialect, mode, by_cluster_address, protocol, balance, tls };
-        Ok(reference)
+        let reuse = None;
+        Ok(BackendReference {
+            namespace,
+            service,
+            port,
+            dialect,
+            mode,
+            by_cluster_address,
+            protocol,
+            balance,
+            tls,
+            reuse,
+        })
     }
 
     fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin) -> Action {

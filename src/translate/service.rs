@@ -46,6 +46,7 @@ pub fn resolve<'a>(
                 protocol: Some(requested.protocol),
                 balance: None,
                 tls: None,
+                reuse: requested.reuse.clone(),
             };
             servers.backends.resolve(&reference)
         }

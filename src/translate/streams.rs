@@ -96,6 +96,7 @@ pub fn build<'a>(
             protocol: None,
             balance: None,
             tls: None,
+            reuse: None,
         };
         let mut notes = Vec::new();
         let upstream = backends.stream(&reference, claim.wanted.transport, &mut notes);

@@ -70,6 +70,7 @@ fn a_line_tells_of_the_route_and_values_never_end_it() {
         let canary = ingress("canary").class("nginx").host("split.test", "canary").annotation("canary", "true");
         let objects = [
             host("plain").build(),
+            host("asks").annotation("auth-url", "http://10.244.0.1:8080/question").build(),
             host("split").build(),
             canary.annotation("canary-by-header", "X-Part").build(),
             host("grpc").annotation("backend-protocol", "GRPC").tls(&["grpc.test"], "cert").build(),
@@ -82,6 +83,7 @@ fn a_line_tells_of_the_route_and_values_never_end_it() {
                 ("log-format-upstream", LINE),
                 ("log-format-escape-json", "true"),
                 ("skip-access-log-urls", "/healthz,~^/quiet"),
+                ("enable-auth-access-log", "true"),
             ],
         );
         rig.start().await;
@@ -103,6 +105,13 @@ fn a_line_tells_of_the_route_and_values_never_end_it() {
             let told = json(rig, path).await;
             assert_eq!(["service", "upstream", "canary"].map(|key| told[key].as_str().unwrap().to_owned()), expected);
         }
+        assert_eq!(get("http://asks.test/asked").send().await.status, 200);
+        line(rig, "/asked").await;
+        assert_eq!(
+            lines(rig).iter().filter(|line| line.contains("/asked")).count(),
+            2,
+            "the question is logged as well"
+        );
         grpc_check("https://grpc.test").send().await;
         let told = json(rig, "grpc.health").await;
         assert_eq!((&told["service"], &told["upstream"]), (&"web:80".into(), &"default-web-80".into()));

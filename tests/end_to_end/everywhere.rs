@@ -163,3 +163,44 @@ fn statuses_redirects_and_compression_are_as_it_says() {
         get("http://plain.test/").header("Accept-Encoding", "gzip").send_until("no compression", plain).await;
     });
 }
+
+#[test]
+fn proxies_tell_the_host_by_the_header_that_it_names() {
+    rig::run(async |rig| {
+        let keys = |told: &'static str| {
+            [
+                ("use-forwarded-headers", "true"),
+                ("proxy-real-ip-cidr", "10.244.9.0/24"),
+                ("forwarded-host-header", told),
+                ("generate-request-id", "false"),
+                ("disable-ipv6", "true"),
+                ("forwarded-for-proxy-protocol-header", "X-Forwarded-For-Proxy-Protocol"),
+            ]
+        };
+        start(rig, &[host("plain", "nginx").build(), host("own", "ingressd").build()], &keys("X-Asked-Host")).await;
+        told(rig, &[]).await;
+        let ask = async |url: &str, from: &str| {
+            let request = get(url).from(from).header("X-Asked-Host", "asked.test");
+            request.header("X-Forwarded-Host", "forwarded.test").send().await.echo()
+        };
+        for url in ["http://plain.test/", "http://own.test/"] {
+            let own = url.trim_start_matches("http://").trim_end_matches('/');
+            for (from, seen) in [("10.244.9.1", "asked.test"), ("10.244.8.1", own)] {
+                let echo = ask(url, from).await;
+                assert_eq!(echo.header("x-forwarded-host"), Some(seen), "{url} from {from}");
+                assert_eq!(echo.header("x-request-id"), None, "{url}");
+            }
+        }
+        let given = get("http://plain.test/").header("X-Request-ID", "mine").send().await.echo();
+        assert_eq!(given.header("x-request-id"), Some("mine"));
+        assert!(tokio::net::TcpStream::connect(("::1", 80)).await.is_err(), "IPv6 is left out");
+        // A mistake about whom is believed: what counted before counts on.
+        says(rig, &keys("X Asked"));
+        told(rig, &["InvalidValue"]).await;
+        assert_eq!(ask("http://plain.test/", "10.244.9.1").await.header("x-forwarded-host"), Some("asked.test"));
+        says(rig, &[]);
+        let with_id = |reply: &Reply| reply.echo().header("x-request-id").is_some();
+        get("http://plain.test/").send_until("a number of its own", with_id).await;
+        tokio::net::TcpStream::connect(("::1", 80)).await.unwrap();
+    });
+}

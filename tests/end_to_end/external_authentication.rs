@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_rustls::TlsAcceptor;
 
 use crate::rig::client::{Reply, Request, get, post};
 use crate::rig::manifests::{Ingress, ingress, secret, service_at};
@@ -14,47 +15,68 @@ use crate::rig::status::tells;
 use crate::rig::{self, Rig};
 
 /// Where the service is.
-const SERVICE: &str = "10.244.3.1";
-const PORT: u16 = 18081;
+pub const SERVICE: &str = "10.244.3.1";
+pub const PORT: u16 = 18081;
 /// The password is `secret`, by `openssl passwd -apr1`.
 const HASH: &str = "$apr1$ingressd$yUwEQ6DErlP6TQvhuj7Mm0";
 
 /// A question as it came.
 #[derive(Debug, Clone)]
-struct Question {
-    line: String,
+pub struct Question {
+    pub line: String,
     headers: Vec<(String, String)>,
     /// What came behind the head: a body, or the beginning of another request.
-    rest: usize,
+    pub rest: usize,
+    /// The number of its connection.
+    pub connection: usize,
+    /// The name in the handshake.
+    pub name: Option<String>,
 }
 
 impl Question {
-    fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 }
 
 /// A service that answers with the status in the header `want` of the request, and keeps what it was asked.
-struct Service {
+pub struct Service {
     asked: Arc<Mutex<Vec<Question>>>,
     task: JoinHandle<()>,
 }
 
 impl Service {
-    async fn start() -> Self {
-        let listener = TcpListener::bind((SERVICE, PORT)).await.unwrap();
+    pub async fn start() -> Self {
+        Self::start_at(SERVICE, PORT, None).await
+    }
+
+    /// Elsewhere, perhaps by TLS.
+    pub async fn start_at(address: &str, port: u16, tls: Option<TlsAcceptor>) -> Self {
+        let listener = TcpListener::bind((address, port)).await.unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&asked);
         let task = tokio::spawn(async move {
+            // They end with it.
+            let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(answer(stream, Arc::clone(&shared)));
+                let (number, shared, tls) = (connections.len(), Arc::clone(&shared), tls.clone());
+                connections.spawn(async move {
+                    match tls {
+                        None => answer(stream, number, None, shared).await,
+                        Some(acceptor) => {
+                            let Ok(stream) = acceptor.accept(stream).await else { return };
+                            let name = stream.get_ref().1.server_name().map(str::to_owned);
+                            answer(stream, number, name, shared).await;
+                        }
+                    }
+                });
             }
         });
         Service { asked, task }
     }
 
     /// What was asked since the last time.
-    fn asked(&self) -> Vec<Question> {
+    pub fn asked(&self) -> Vec<Question> {
         std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -65,43 +87,59 @@ impl Drop for Service {
     }
 }
 
-async fn answer(mut stream: TcpStream, asked: Arc<Mutex<Vec<Question>>>) {
+/// Answers one question after the other, as long as the connection is there.
+async fn answer(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    connection: usize,
+    name: Option<String>,
+    asked: Arc<Mutex<Vec<Question>>>,
+) {
     let mut bytes = Vec::new();
-    let end = loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end;
-        }
-        if stream.read_buf(&mut bytes).await.unwrap_or_default() == 0 {
+    loop {
+        let end = loop {
+            if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+                break end;
+            }
+            if stream.read_buf(&mut bytes).await.unwrap_or_default() == 0 {
+                return;
+            }
+        };
+        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        bytes.drain(..end + 4);
+        let mut lines = head.split("\r\n");
+        let line = lines.next().unwrap_or_default().to_owned();
+        let headers =
+            lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let (headers, rest) = (headers.collect(), bytes.len());
+        let question = Question { line, headers, rest, connection, name: name.clone() };
+        let status = question.header("want").unwrap_or("200").to_owned();
+        let (length, body) = match question.line.as_str() {
+            _ if status == "204" => ("", ""),
+            line if line.contains("/empty") => ("Content-Length: 0\r\n", ""),
+            line if line.starts_with("HEAD") => ("Content-Length: 2\r\n", ""),
+            _ => ("Content-Length: 2\r\n", "ok"),
+        };
+        asked.lock().unwrap_or_else(PoisonError::into_inner).push(question);
+        let text = format!(
+            "HTTP/1.1 {status} Said\r\n{length}X-User: ann\r\nX-Secret: no\r\nSet-Cookie: session=1\r\n\r\n{body}"
+        );
+        // What is remembered may have no cookie.
+        let text = if head.contains("remembered") { text.replace("Set-Cookie: session=1\r\n", "") } else { text };
+        if stream.write_all(text.as_bytes()).await.is_err() {
             return;
         }
-    };
-    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    let mut lines = head.split("\r\n");
-    let line = lines.next().unwrap_or_default().to_owned();
-    let headers =
-        lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let question = Question { line, headers: headers.collect(), rest: bytes.len() - end - 4 };
-    let status = question.header("want").unwrap_or("200").to_owned();
-    asked.lock().unwrap_or_else(PoisonError::into_inner).push(question);
-    let text = format!(
-        "HTTP/1.1 {status} Said\r\nContent-Length: 2\r\nX-User: ann\r\nX-Secret: no\r\nSet-Cookie: session=1\r\n\
-         \r\nok"
-    );
-    // What is remembered may have no cookie.
-    let text = if head.contains("remembered") { text.replace("Set-Cookie: session=1\r\n", "") } else { text };
-    let _ = stream.write_all(text.as_bytes()).await;
-    let _ = stream.read_buf(&mut bytes).await;
+    }
 }
 
-fn url(path: &str) -> String {
+pub fn url(path: &str) -> String {
     format!("http://{SERVICE}:{PORT}{path}")
 }
 
-fn protected(name: &str) -> Ingress {
+pub fn protected(name: &str) -> Ingress {
     ingress(name).class("nginx").host(&format!("{name}.test"), "web").annotation("auth-url", &url("/check"))
 }
 
-fn want(request: Request, status: u16) -> Request {
+pub fn want(request: Request, status: u16) -> Request {
     request.header("want", &status.to_string())
 }
 

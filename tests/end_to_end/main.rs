@@ -4,6 +4,7 @@
 mod access;
 mod access_logs;
 mod alike;
+mod answer_headers;
 mod authentication;
 mod backend_headers;
 mod backend_tls;
@@ -27,6 +28,7 @@ mod endpoints;
 mod error_pages;
 mod everywhere;
 mod external_authentication;
+mod external_authentication_ways;
 mod external_names;
 mod failure;
 mod fastcgi;

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use ingressd::demo::echo::Echo;
+use tokio::net::TcpListener;
+
 use crate::rig::client::{Reply, Request, get};
 use crate::rig::manifests::{Ingress, endpoint_slice, ingress, service_at, tls_secret};
 use crate::rig::{self, ECHO, Rig};
@@ -225,5 +228,93 @@ fn whoever_has_no_backend_gives_no_session_and_nginx_takes_that() {
         }
         let status = rig.daemon.status().await.unwrap();
         assert!(crate::rig::status::quarantined(&status).is_empty(), "{status}");
+    });
+}
+
+#[test]
+fn a_client_of_an_endpoint_that_fails_gets_another_session_where_that_is_said() {
+    const PORT: u16 = 8099;
+    rig::run(async |rig| {
+        // The third endpoint refuses connections.
+        for address in &PODS[..2] {
+            tokio::spawn(Echo::plain("echo").serve(TcpListener::bind((*address, PORT)).await.unwrap()));
+        }
+        let changing = sticky("changing.test").annotation("session-cookie-change-on-failure", "true");
+        rig.manifests.write("web.yaml", &service_at("web", &PODS[..3], PORT));
+        rig.manifests.write("objects.yaml", &[sticky("kept.test").build(), changing.build()]);
+        rig.start().await;
+        let mut changed = 0;
+        for number in 0..30 {
+            let cookie = format!("INGRESSCOOKIE=client-{number}");
+            assert_eq!(given(&with(get("http://kept.test/"), &cookie).send().await), None);
+            let mut reply = with(get("http://changing.test/"), &cookie).send().await;
+            let mut last = cookie;
+            // The next one may lead to the same endpoint.
+            for _ in 0..64 {
+                endpoint(&reply);
+                let Some(next) = given(&reply) else { break };
+                assert_ne!(next, last);
+                changed += 1;
+                last = next.to_owned();
+                reply = with(get("http://changing.test/"), &last).send().await;
+            }
+            assert_eq!(given(&reply), None, "{last} leads to an endpoint that answers");
+        }
+        assert!(changed > 0, "some of thirty clients are at the endpoint that fails");
+        // Whoever is new is not given the session that has failed.
+        for _ in 0..30 {
+            let reply = get("http://changing.test/").send().await;
+            assert_eq!(reply.headers.get_all("set-cookie").iter().count(), 1);
+        }
+    });
+}
+
+#[test]
+fn same_site_is_left_out_for_browsers_that_mishandle_it() {
+    const WEB_KIT: &str = "AppleWebKit/605.1.15 (KHTML, like Gecko)";
+    rig::run(async |rig| {
+        let none = |host: &str| sticky(host).annotation("session-cookie-samesite", "None");
+        let conditional = |host: &str| none(host).annotation("session-cookie-conditional-samesite-none", "true");
+        let lax = sticky("lax.test").annotation("session-cookie-samesite", "Lax");
+        let lax = lax.annotation("session-cookie-conditional-samesite-none", "true");
+        start(rig, [none("none.test"), conditional("some.test"), lax]).await;
+        let chrome = |version: &str| {
+            format!(
+                "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{version} Safari/537.36"
+            )
+        };
+        let safari = |system: &str| {
+            format!("Mozilla/5.0 (Macintosh; Intel Mac OS X {system}) {WEB_KIT} Version/12.1 Safari/605.1.15")
+        };
+        let phone = |system: &str| format!("Mozilla/5.0 (iPhone; CPU iPhone OS {system} like Mac OS X) {WEB_KIT}");
+        for (agent, understands) in [
+            (chrome("50.0.1"), true),
+            (chrome("51.0.2704.103"), false),
+            (chrome("66.0.1"), false),
+            (chrome("67.0.1"), true),
+            (chrome("120.0.0.0"), true),
+            (phone("12_4_1"), false),
+            (phone("13_0"), true),
+            (format!("Mozilla/5.0 (iPad; CPU OS 12_0 like Mac OS X) {WEB_KIT}"), false),
+            (safari("10_14_5"), false),
+            (safari("10_15"), true),
+            (format!("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_14_5) {WEB_KIT}"), false),
+            (format!("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_14_5) {WEB_KIT} Chrome/80.0 Safari/537.36"), true),
+            ("UCBrowser/12.13.1.1".to_owned(), false),
+            ("UCBrowser/12.13.2.1".to_owned(), true),
+            ("UCBrowser/11.5.0".to_owned(), false),
+            ("UCBrowser/13.0".to_owned(), true),
+            ("curl/8".to_owned(), true),
+        ] {
+            let reply = get("http://some.test/").header("User-Agent", &agent).send().await;
+            let cookie = reply.header("set-cookie").unwrap();
+            assert_eq!(cookie.contains("; SameSite=None"), understands, "{agent}: {cookie}");
+            assert!(cookie.ends_with("; HttpOnly"), "{cookie}");
+        }
+        let old = chrome("51.0.2704.103");
+        for (host, text) in [("none", "; SameSite=None;"), ("lax", "; SameSite=Lax;")] {
+            let reply = get(&format!("http://{host}.test/")).header("User-Agent", &old).send().await;
+            assert!(reply.header("set-cookie").unwrap().contains(text), "{host}");
+        }
     });
 }

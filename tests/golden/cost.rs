@@ -143,6 +143,34 @@ const SORTS: &[Sort] = &[
     },
     Sort { name: "FastCGI", annotations: |_| annotation("backend-protocol", "FCGI"), paths: 5, ..PLAIN },
     Sort { name: "canaries", paths: 5, ..PLAIN },
+    Sort { name: "headers of answers", annotations: |_| annotation("custom-headers", "answers"), paths: 5, ..PLAIN },
+    Sort {
+        name: "headers of requests",
+        annotations: |_| annotation("upstream-vhost", "internal.example.com"),
+        paths: 5,
+        ..PLAIN
+    },
+    Sort {
+        name: "questions",
+        annotations: |number| annotation("auth-url", &format!("http://192.0.2.7:{}/check", 1024 + number)),
+        ..PLAIN
+    },
+    Sort {
+        name: "questions with all",
+        annotations: |number| {
+            let all = [
+                ("auth-url", format!("https://192.0.2.7/check?n={number}")),
+                ("auth-signin", "https://login.example.com/start".to_owned()),
+                ("auth-response-headers", "X-User, X-Email, X-Groups, Authorization".to_owned()),
+                ("auth-proxy-set-headers", "auth-headers".to_owned()),
+                ("auth-cache-key", "$cookie_session$http_authorization".to_owned()),
+                ("auth-always-set-cookie", "true".to_owned()),
+            ];
+            all.map(|(key, value)| annotation(key, &value)).join(", ")
+        },
+        paths: 5,
+        ..PLAIN
+    },
     Sort { name: "streams", services: true, ..PLAIN },
     Sort { name: "passthrough", annotations: |_| annotation("ssl-passthrough", "true"), services: true, ..PLAIN },
     Sort {
@@ -221,6 +249,9 @@ fn manifests(sort: &Sort, objects: usize) -> String {
         _ => "hosts",
     };
     let secrets = documents(of_case).into_iter().filter(|document| document.contains("kind: Secret\n"));
+    let config_maps = ["answer-headers", "external-authentication"].into_iter().flat_map(documents);
+    let config_maps = config_maps.filter(|document| document.contains("kind: ConfigMap\n"));
+    let secrets = secrets.chain(config_maps);
     let secrets: Vec<_> = secrets.filter(|document| !all.contains(document)).collect();
     all.extend(secrets);
     if sort.certificates {

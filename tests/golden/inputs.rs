@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ingressd::model::HeaderName;
 use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
 use ingressd::translate::{ClassRule, Dialect, Options, StreamOptions};
@@ -22,6 +23,10 @@ pub fn snapshot(text: &str) -> Snapshot {
 /// Namespace and name of the ConfigMaps with TCP and UDP services, which count where they are.
 pub const TCP_SERVICES: (&str, &str) = ("default", "tcp-services");
 pub const UDP_SERVICES: (&str, &str) = ("default", "udp-services");
+
+/// Headers of answers that objects may set.
+const ALLOWED_HEADERS: [&str; 5] =
+    ["content-security-policy", "Set-Cookie", "Strict-Transport-Security", "Vary", "X-Frame-Options"];
 
 /// Both dialects, and the default certificate in this namespace and of this name.
 pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Options {
@@ -44,6 +49,7 @@ pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Option
             class("k8s.io/ingress-nginx", Dialect::IngressNginx, Some("nginx")),
         ],
         default_certificate: Some((namespace.into(), name.into())),
+        allowed_headers: ALLOWED_HEADERS.into_iter().filter_map(|name| HeaderName::new(name).ok()).collect(),
         now: NOW,
         passthrough: true,
         streams,

@@ -2,17 +2,26 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::{self, rights};
-use crate::rig::client::post;
-use crate::rig::manifests::ingress;
-use crate::rig::status::{notes, watch};
+use crate::cluster::{self, Cluster, rights};
+use crate::rig::client::{Reply, get, post};
+use crate::rig::manifests::{Ingress, ingress};
+use crate::rig::status::{notes, tells, watch};
 use crate::rig::wait;
+use crate::rights::until_denied;
 
 const URL: &str = "http://web.example/";
 
 fn config_map(size: &str) -> Value {
     let data = json!({ "proxy-body-size": size, "proxy-bodysize": "1m", "http-snippet": "deny all;" });
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "controller" }, "data": data })
+}
+
+/// Takes the right to read ConfigMaps away, and waits until the API server knows that.
+async fn without_config_maps(cluster: &Cluster) {
+    let shipped = rights::shipped();
+    let rule = shipped.as_array().unwrap().iter().find(|rule| rule["resources"] == json!(["configmaps"])).unwrap();
+    cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("configmaps")).await;
+    until_denied(cluster, rule, "list").await;
 }
 
 async fn until(bytes: usize, status: u16) {
@@ -28,10 +37,7 @@ fn it_is_watched_and_told_about_and_nothing_is_served_before_it_is_seen() {
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("web").class("nginx").host("web.example", "web")).await;
         cluster.objects.apply(config_map("1k")).await;
-        let mut without = rights::shipped();
-        without.as_array_mut().unwrap().retain(|rule| rule["resources"] != json!(["configmaps"]));
-        assert_ne!(without, rights::shipped());
-        cluster.credentials.set_rules(&cluster.objects, &without).await;
+        without_config_maps(cluster).await;
         cluster.nginx.start();
         cluster.daemon.start();
         let refused = |status: &Value| watch(status, "ConfigMap") == "refused" && status["generation"].is_null();
@@ -55,5 +61,110 @@ fn it_is_watched_and_told_about_and_nothing_is_served_before_it_is_seen() {
         cluster.daemon.status_when("what is missing", missing).await;
         until(2049, 413).await;
         until(2048, 200).await;
+    });
+}
+
+fn named(name: &str, data: &Value) -> Value {
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": data })
+}
+
+/// A host whose answers have a header of a ConfigMap.
+fn own() -> Ingress {
+    ingress("own").class("nginx").host("own.example", "web").annotation("custom-headers", "own")
+}
+
+/// Waits for an answer of the host with this header, or without it.
+async fn until_header(host: &str, name: &str, value: Option<&str>) {
+    let what = format!("{name}: {value:?} of {host}");
+    let is_right = |reply: &Reply| reply.status == 200 && reply.header(name) == value;
+    get(&format!("http://{host}/")).send_until(&what, is_right).await;
+}
+
+async fn until_site(value: Option<&str>) {
+    let is_right = |reply: &Reply| reply.try_echo().is_some_and(|echo| echo.header("x-site") == value);
+    get(URL).send_until(&format!("X-Site: {value:?}"), is_right).await;
+}
+
+#[test]
+fn config_maps_with_headers_are_followed_whoever_names_them() {
+    cluster::run(async |cluster| {
+        let namespace = cluster.objects.namespace().to_owned();
+        cluster.daemon.set("ingress-nginx.configmap", &format!("{namespace}/controller"));
+        let names = |answers: &str| {
+            let (answers, requests) = (format!("{namespace}/{answers}"), format!("{namespace}/requests"));
+            let allowed = "X-Own";
+            let data = json!({
+                "add-headers": answers, "proxy-set-headers": requests, "global-allowed-response-headers": allowed
+            });
+            named("controller", &data)
+        };
+        let objects = &cluster.objects;
+        objects.serve("web", &["10.244.0.1"]).await;
+        objects.apply(ingress("web").class("nginx").host("web.example", "web")).await;
+        objects.apply(own()).await;
+        objects.apply(named("own", &json!({"X-Own": "one"}))).await;
+        objects.apply(named("answers", &json!({"X-All": "one"}))).await;
+        objects.apply(named("requests", &json!({"X-Site": "one"}))).await;
+        // Nobody names it yet.
+        objects.apply(named("others", &json!({"X-All": "other"}))).await;
+        objects.apply(names("answers")).await;
+        cluster.start().await;
+        until_header("web.example", "x-all", Some("one")).await;
+        until_header("own.example", "x-own", Some("one")).await;
+        until_header("own.example", "x-all", Some("one")).await;
+        until_site(Some("one")).await;
+
+        // Each is followed by itself.
+        cluster.objects.apply(named("answers", &json!({"X-All": "two"}))).await;
+        until_header("web.example", "x-all", Some("two")).await;
+        cluster.objects.apply(named("requests", &json!({"X-Site": "two"}))).await;
+        until_site(Some("two")).await;
+        cluster.objects.apply(named("own", &json!({"X-Own": "two"}))).await;
+        until_header("own.example", "x-own", Some("two")).await;
+
+        // One that was there before it was named, one that comes later, and one that goes.
+        cluster.objects.apply(names("others")).await;
+        until_header("web.example", "x-all", Some("other")).await;
+        cluster.objects.apply(names("later")).await;
+        let missing = |status: &Value| tells(status, "ConfigMap controller", "MissingConfigMap");
+        cluster.daemon.status_when("what is missing", missing).await;
+        until_header("web.example", "x-all", None).await;
+        cluster.objects.apply(named("later", &json!({"X-All": "later"}))).await;
+        until_header("web.example", "x-all", Some("later")).await;
+        cluster.daemon.status_when("that nothing is missing", |status| !missing(status)).await;
+        cluster.objects.delete("ConfigMap", "later").await;
+        cluster.daemon.status_when("what was deleted", missing).await;
+        until_header("web.example", "x-all", None).await;
+
+        cluster.objects.delete("ConfigMap", "own").await;
+        get("http://own.example/").send_until("closed routes", |reply| reply.status == 503).await;
+        let missing = |status: &Value| tells(status, "Ingress own", "MissingConfigMap");
+        cluster.daemon.status_when("what the object misses", missing).await;
+        cluster.objects.apply(named("own", &json!({"X-Own": "three"}))).await;
+        until_header("own.example", "x-own", Some("three")).await;
+    });
+}
+
+#[test]
+fn whoever_may_not_read_config_maps_closes_what_needs_one_and_says_what_to_grant() {
+    cluster::run(async |cluster| {
+        cluster.daemon.set("headers.allowed", "[\"X-Own\"]");
+        cluster.objects.serve("web", &["10.244.0.1"]).await;
+        cluster.objects.apply(ingress("web").class("nginx").host("web.example", "web")).await;
+        cluster.objects.apply(named("own", &json!({"X-Own": "one"}))).await;
+        cluster.objects.apply(own()).await;
+        without_config_maps(cluster).await;
+        cluster.start().await;
+        let told = |status: &Value| {
+            let notes = notes(status, "Ingress own", "MissingConfigMap");
+            notes
+                .iter()
+                .any(|note| note.contains("the right to read ConfigMaps") && note.contains("docs/kubeconfig.md"))
+        };
+        cluster.daemon.status_when("the right that is missing", told).await;
+        assert_eq!(get("http://own.example/").send().await.status, 503);
+        assert_eq!(get(URL).send().await.status, 200);
+        cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
+        until_header("own.example", "x-own", Some("one")).await;
     });
 }

@@ -217,7 +217,7 @@ fn without(rules: &Value, rule: usize, verb: &str) -> Value {
 }
 
 /// Waits until the API server refuses this to the daemon's account.
-async fn until_denied(cluster: &Cluster, rule: &Value, verb: &str) {
+pub async fn until_denied(cluster: &Cluster, rule: &Value, verb: &str) {
     use k8s_openapi::api::authorization::v1::SubjectAccessReview as Review;
     let reviews = kube::Api::<Review>::all(cluster.objects.client());
     let namespace = cluster.objects.namespace();

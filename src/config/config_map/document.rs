@@ -77,7 +77,7 @@ fn words(key: &Key) -> String {
         Effect::Headers(Headers::Requests) => "headers of all requests to backends, one for each key of the ConfigMap of \
                                                the same namespace that it names, besides the setting `headers.requests`"
             .to_owned(),
-        Effect::Directives(words, _) => words.to_owned(),
+        Effect::Directives(words, _) | Effect::Finally(words, _) => words.to_owned(),
         Effect::Gzip(_) => "says with the others how answers are compressed in every server, when `use-gzip` is true: \
                             `gzip-level`, `gzip-min-length` and `gzip-types`"
             .to_owned(),

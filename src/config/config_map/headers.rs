@@ -11,7 +11,7 @@ use crate::source::{Snapshot, Version};
 use crate::translate::value::excerpt;
 
 /// The keys that name them.
-pub(super) const KEYS: [&str; 2] = ["add-headers", "proxy-set-headers"];
+pub(super) use crate::source::cluster::KEYS_OF_HEADERS as KEYS;
 
 /// How many headers of one are read.
 const MOST: usize = 100;
@@ -35,7 +35,9 @@ impl Layer<'_> {
             return self.find(Reason::CrossNamespace, origin.clone(), note);
         }
         let Some(stored) = self.snapshot.config_map(own, name) else {
-            let note = format!("there is no ConfigMap {own}/{name}: none of its headers is set");
+            let note = format!(
+                "ConfigMap {own}/{name} does not exist, or may not be read (docs/kubeconfig.md): none of its headers is set"
+            );
             return self.find(Reason::MissingConfigMap, origin.clone(), note);
         };
         let id = Arc::new(ObjectId::new(Kind::ConfigMap, own, name));

@@ -1,13 +1,21 @@
 //! Every key that the ConfigMap of an ingress-nginx has, one row each: what it does here.
 
+use super::forms::{
+    backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, media_types, on_off,
+    on_or_off, only_ipv4, only_off, requests, retry_all, same, time,
+};
+use crate::config::settings::Settings;
 use crate::model::catalogue::{self, DirectiveRow};
-use crate::model::{Argument, Ciphers, Refused, Text};
-use crate::translate::ANNOTATIONS;
+use crate::model::{Argument, Ciphers, Origin, Refused};
 use crate::translate::annotation::Compared;
-use crate::translate::value::{address_list, boolean, byte_size, integer, seconds};
+use crate::translate::value::{address_list, boolean, byte_size, integer};
+use crate::translate::{ANNOTATIONS, DefaultValue};
 
 /// From a value to another one for the setting, which its form reads; nothing leaves the setting as it is.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
+
+/// Changes settings, and defaults of annotations, because of what is written here.
+pub(super) type Change = fn(&mut Settings, &mut Vec<DefaultValue>, &Origin);
 
 #[derive(Debug)]
 pub(super) struct Key {
@@ -27,6 +35,7 @@ impl Key {
             | Effect::Server(..)
             | Effect::Headers(_)
             | Effect::Directives(..)
+            | Effect::Finally(..)
             | Effect::Gzip(_)
             | Effect::Forwarded(_) => Compared::Equal,
             Effect::Host(_) => Compared::Different(
@@ -47,8 +56,10 @@ impl Key {
                 "access.blocked-networks",
                 "access.blocked-referers",
                 "access.client-header",
+                "access.host-header",
                 "access.max-trust",
                 "cross-namespace",
+                "headers.allowed",
                 "headers.answers",
                 "headers.hidden",
                 "listen.addresses",
@@ -89,6 +100,10 @@ const COMPARED: &[(&str, Compared)] = &[
             "",
         ),
     ),
+    (
+        "forwarded-for-proxy-protocol-header",
+        Compared::Different("ingress-nginx keeps a value of its own in it on the way, which is not needed here.", ""),
+    ),
     ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
     (
         "http-access-log-path",
@@ -110,6 +125,10 @@ const COMPARED: &[(&str, Compared)] = &[
              is told anyway stays.",
             "use upstream-vhost for another Host",
         ),
+    ),
+    (
+        "retry-non-idempotent",
+        Compared::Different("An annotation proxy-next-upstream counts as it is written.", "add non_idempotent there"),
     ),
     (
         "strict-validate-path-type",
@@ -149,6 +168,8 @@ pub(super) enum Effect {
     Gzip(fn(&str) -> Result<(), Refused>),
     /// With others it says who is believed about clients; its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
+    /// When it is true, what is said in words happens to what all other keys and the settings say.
+    Finally(&'static str, Change),
     /// It belongs to nginx.conf, as this directive.
     Host(&'static str),
     /// It has no effect. `harmless` asks for what happens anyway; empty where nothing does.
@@ -183,7 +204,6 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
     Key { name, effect: Effect::Unserved { harmless, instead } }
 }
 
-const NOT_YET: &str = "not served yet";
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 const SNIPPETS: &str = "raw configuration is not served; write what all hosts need into nginx.conf of each node";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
@@ -225,21 +245,27 @@ pub(super) const KEYS: &[Key] = &[
     annotation("denylist-source-range"),
     setting("disable-access-log", "access-log.enabled", only_off),
     setting("disable-http-access-log", "access-log.enabled", only_off),
-    unserved("disable-ipv6", "false", "leave IPv6 addresses out of listen.addresses"),
+    Key {
+        name: "disable-ipv6",
+        effect: Effect::Finally(
+            "leaves IPv6 addresses out of the setting `listen.addresses` when it is true",
+            only_ipv4,
+        ),
+    },
     unserved("disable-ipv6-dns", "false", "addresses of both families are used"),
     annotation("disable-proxy-intercept-errors"),
     unserved("disable-stream-access-log", "false", "set access_log in the stream block of nginx.conf"),
     unserved("enable-access-log-for-default-backend", "true", "requests for unknown hosts are logged like others"),
     unserved("enable-aio-write", "true", "set aio_write in nginx.conf of each node"),
-    unserved(
-        "enable-auth-access-log",
-        "false",
-        "questions to the service of auth-url are not in the access log; its own log has them",
-    ),
+    setting("enable-auth-access-log", "access-log.questions", same),
     unserved("enable-brotli", "false", "brotli is not served"),
     annotation("enable-modsecurity"),
     host("enable-multi-accept", "multi_accept"),
-    unserved("enable-ocsp", "false", "set ssl_stapling in nginx.conf of each node"),
+    unserved(
+        "enable-ocsp",
+        "false",
+        "nginx asks authorities by a resolver of its own: set ssl_stapling and resolver in nginx.conf of each node",
+    ),
     annotation("enable-opentelemetry"),
     Key { name: "enable-owasp-modsecurity-crs", effect: Effect::Annotation("enable-owasp-core-rules") },
     Key { name: "enable-real-ip", effect: Effect::Forwarded(is_boolean) },
@@ -254,11 +280,15 @@ pub(super) const KEYS: &[Key] = &[
     host("error-log-path", "error_log"),
     annotation("force-ssl-redirect"),
     setting("forwarded-for-header", "access.client-header", same),
-    unserved("forwarded-for-proxy-protocol-header", "", NOT_YET),
-    unserved("forwarded-host-header", "X-Forwarded-Host", NOT_YET),
-    unserved("generate-request-id", "true", "each request that brings no X-Request-ID gets one"),
+    unserved(
+        "forwarded-for-proxy-protocol-header",
+        "X-Forwarded-For-Proxy-Protocol",
+        "ingress-nginx keeps a value of its own in it on the way, which is not needed here; take it out",
+    ),
+    setting("forwarded-host-header", "access.host-header", same),
+    setting("generate-request-id", "headers.request-ids", same),
     unserved("geoip2-autoreload-in-minutes", "0", "set up geoip2 in nginx.conf of each node"),
-    unserved("global-allowed-response-headers", "", NOT_YET),
+    setting("global-allowed-response-headers", "headers.allowed", same),
     global("global-auth-always-set-cookie", "auth-always-set-cookie"),
     global("global-auth-cache-duration", "auth-cache-duration"),
     global("global-auth-cache-key", "auth-cache-key"),
@@ -293,7 +323,11 @@ pub(super) const KEYS: &[Key] = &[
     server("keep-alive-requests", &catalogue::KEEPALIVE_REQUESTS, requests),
     server("large-client-header-buffers", &catalogue::LARGE_CLIENT_HEADER_BUFFERS, header_buffers),
     setting("limit-conn-status-code", "access.connections-status", same),
-    unserved("limit-conn-zone-variable", "$binary_remote_addr", "clients are counted by their address"),
+    unserved(
+        "limit-conn-zone-variable",
+        "$binary_remote_addr",
+        "clients are counted by their address, which they cannot choose; list proxies in front in proxy-real-ip-cidr",
+    ),
     annotation("limit-rate"),
     annotation("limit-rate-after"),
     setting("limit-req-status-code", "access.rate-status", same),
@@ -347,7 +381,7 @@ pub(super) const KEYS: &[Key] = &[
     annotation("proxy-next-upstream"),
     annotation("proxy-next-upstream-timeout"),
     annotation("proxy-next-upstream-tries"),
-    unserved("proxy-protocol-header-timeout", "5s", NOT_YET),
+    setting("proxy-protocol-header-timeout", "ingress-nginx.proxy-protocol-header-timeout", same),
     annotation("proxy-read-timeout"),
     Key { name: "proxy-real-ip-cidr", effect: Effect::Forwarded(|value| address_list(value).map(drop)) },
     annotation("proxy-redirect-from"),
@@ -366,7 +400,13 @@ pub(super) const KEYS: &[Key] = &[
     setting("proxy-stream-responses", "ingress-nginx.proxy-stream-responses", same),
     setting("proxy-stream-timeout", "ingress-nginx.proxy-stream-timeout", same),
     annotation("relative-redirects"),
-    unserved("retry-non-idempotent", "false", "use proxy-next-upstream with non_idempotent"),
+    Key {
+        name: "retry-non-idempotent",
+        effect: Effect::Finally(
+            "adds non_idempotent to the default of the annotation `proxy-next-upstream` when it is true",
+            retry_all,
+        ),
+    },
     unserved("reuse-port", "true", "set listen options in a file of your own in nginx.conf"),
     unserved(
         "server-name-hash-bucket-size",
@@ -428,118 +468,4 @@ pub(super) const KEYS: &[Key] = &[
 /// The row of a key.
 pub(super) fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
-}
-
-/// As the form of the setting is written in a ConfigMap.
-fn same(value: &str) -> Result<String, Refused> {
-    Ok(value.trim().to_owned())
-}
-
-/// Either of two keys switches logs off, and neither switches them on.
-fn only_off(value: &str) -> Result<String, Refused> {
-    boolean(value).map(|is_off| if is_off { "false" } else { "" }.to_owned())
-}
-
-fn backend_server_header(value: &str) -> Result<Vec<Said>, Refused> {
-    let rows = [&catalogue::PROXY_PASS_HEADER, &catalogue::GRPC_PASS_HEADER];
-    let says = |row| (row, vec![Argument::Word("Server")]);
-    boolean(value).map(|is_on| rows.into_iter().filter(|_| is_on).map(says).collect())
-}
-
-/// What is compressed where nobody says otherwise, besides text/html.
-const MEDIA_TYPES: &str = "application/atom+xml application/javascript application/x-javascript application/json \
-    application/rss+xml application/vnd.ms-fontobject application/x-font-ttf application/x-web-app-manifest+json \
-    application/xhtml+xml application/xml font/opentype image/svg+xml image/x-icon text/css text/javascript text/plain \
-    text/x-component";
-
-/// Media types with blanks between.
-fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
-    let fits = |word: &str| {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"/+.-*".contains(&byte);
-        word == "*" || (word.bytes().all(known) && word.split('/').filter(|part| !part.is_empty()).count() == 2)
-    };
-    // nginx complains about the one that it always compresses.
-    let words = value.split_whitespace().filter(|word| *word != "text/html");
-    words
-        .map(|word| match fits(word) {
-            true => Text::new(word).map(Argument::Text),
-            false => Err(Refused::because("it is not media types such as text/css, with blanks between")),
-        })
-        .collect()
-}
-
-/// What every server says of compression, by what the keys about it say.
-pub(super) fn gzip(value: impl Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
-    if value("use-gzip").is_none_or(|on| boolean(&on) != Ok(true)) {
-        return Ok(Vec::new());
-    }
-    let number = |key: &str, least, most, default| {
-        value(key).and_then(|value| integer(&value, least, most).ok()).unwrap_or(default)
-    };
-    let types = value("gzip-types").and_then(|value| media_types(&value).ok());
-    let types = types.filter(|types| !types.is_empty()).map_or_else(|| media_types(MEDIA_TYPES), Ok)?;
-    Ok(vec![
-        (&catalogue::GZIP, vec![Argument::Switch(true)]),
-        (&catalogue::GZIP_COMP_LEVEL, vec![Argument::Number(number("gzip-level", 1, 9, 1))]),
-        (&catalogue::GZIP_MIN_LENGTH, vec![Argument::Number(number("gzip-min-length", 0, 1 << 30, 256))]),
-        (&catalogue::GZIP_PROXIED, vec![Argument::Word("any")]),
-        (&catalogue::GZIP_TYPES, types),
-        (&catalogue::GZIP_VARY, vec![Argument::Switch(true)]),
-    ])
-}
-
-/// Where logs of the controller may go on a node: nginx opens them as root, and refuses all configuration where it cannot.
-const LOGS: &str = "/var/log/nginx/";
-
-fn log_file(value: &str) -> Result<String, Refused> {
-    let fits = |name: &str| {
-        !name.starts_with('.') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-    };
-    match value.trim().strip_prefix(LOGS).is_some_and(|name| !name.is_empty() && fits(name)) {
-        true => Ok(value.trim().to_owned()),
-        false => Err(Refused::because(
-            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log to others on each node",
-        )),
-    }
-}
-
-fn on_or_off(value: &str) -> Result<String, Refused> {
-    boolean(value).map(|is_on| if is_on { "on" } else { "off" }.to_owned())
-}
-
-fn is_boolean(value: &str) -> Result<(), Refused> {
-    boolean(value).map(drop)
-}
-
-fn on_off(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Switch(boolean(value)?)])
-}
-
-fn time(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Time(seconds(value)?)])
-}
-
-/// 0 closes connections after each request.
-fn keepalive(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Time(std::time::Duration::from_secs(integer(value, 0, 86_400)?))])
-}
-
-fn requests(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Number(integer(value, 1, 1_000_000_000)?)])
-}
-
-/// Larger ones than this are memory that every client may have for itself.
-const LARGEST_HEADER: u64 = 1 << 20;
-
-fn header_buffer(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Size(byte_size(value, 256, LARGEST_HEADER)?)])
-}
-
-fn header_buffers(value: &str) -> Result<Vec<Argument>, Refused> {
-    let mut parts = value.split_whitespace();
-    let (Some(number), Some(size), None) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(Refused::because("it is not a number and a size, such as 4 8k"));
-    };
-    let number = Argument::Number(integer(number, 1, 64)?);
-    Ok(vec![number, Argument::Size(byte_size(size, 512, LARGEST_HEADER)?)])
 }

@@ -1,6 +1,7 @@
 //! The ConfigMap of an ingress-nginx as a layer over the settings: what they become, and what is wrong with it.
 
 mod document;
+mod forms;
 mod headers;
 mod keys;
 #[cfg(test)]
@@ -11,7 +12,7 @@ pub use document::{KeyFacts, document, facts};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use self::keys::{Effect, KEYS, Key};
+use self::keys::{Change, Effect, KEYS, Key};
 use super::settings::Settings;
 use super::table::rows;
 use crate::finding::{Finding, Reason, Severity, unknown_key};
@@ -61,8 +62,9 @@ impl Settings {
             return layered;
         };
         let nothing = BTreeMap::new();
-        let mut layer =
-            Layer { id: &stored.id, snapshot, settings: self.clone(), defaults: Vec::new(), findings: Vec::new() };
+        let (id, settings) = (&stored.id, self.clone());
+        let (defaults, last, findings) = (Vec::new(), Vec::new(), Vec::new());
+        let mut layer = Layer { id, snapshot, settings, defaults, last, findings };
         let is_safe = layer.read(stored.object.data.as_ref().unwrap_or(&nothing));
         layer.settings.translate.defaults = layer.defaults.into();
         layer.settings.translate.server_directives.sort_by_key(|directive| directive.row.name);
@@ -77,6 +79,8 @@ struct Layer<'a> {
     snapshot: &'a Snapshot,
     settings: Settings,
     defaults: Vec<DefaultValue>,
+    /// What happens when all keys are read.
+    last: Vec<(Change, Origin)>,
     findings: Vec<Finding>,
 }
 
@@ -96,8 +100,11 @@ impl Layer<'_> {
                 is_safe &= self.apply(key, value, &origin);
             }
         }
+        for (change, origin) in std::mem::take(&mut self.last) {
+            change(&mut self.settings, &mut self.defaults, &origin);
+        }
         self.believe(data, had_protocol);
-        let said = keys::gzip(|key| data.get(key).filter(|value| !value.trim().is_empty()).cloned());
+        let said = forms::gzip(|key| data.get(key).filter(|value| !value.trim().is_empty()).cloned());
         if data.get("ssl-session-cache").is_some_and(|value| boolean(value) == Ok(false)) {
             // Whatever size is asked for beside it.
             self.settings.gate.everywhere.session_cache = ByteSize(0);
@@ -138,6 +145,9 @@ impl Layer<'_> {
             }
             Effect::Directives(_, of) => of(value).map(|said| self.say(said, origin)),
             Effect::Forwarded(form) | Effect::Gzip(form) => form(value),
+            Effect::Finally(_, change) => {
+                boolean(value).map(|is_on| self.last.extend(is_on.then(|| (change, origin.clone()))))
+            }
             Effect::Host(directive) => {
                 let note =
                     format!("it belongs to nginx.conf of each node, which is not ours to write: set {directive} there");

@@ -77,6 +77,7 @@ fn keys_take_the_place_of_settings() {
         ("proxy-stream-next-upstream-timeout", "7s"),
         ("proxy-stream-next-upstream-tries", "5"),
         ("proxy-stream-responses", "0"),
+        ("proxy-protocol-header-timeout", "5s"),
     ]);
     assert_eq!(told(&layered), Vec::<String>::new());
     let Settings { translate, gate, .. } = layered.settings;
@@ -94,6 +95,7 @@ fn keys_take_the_place_of_settings() {
         next_upstream_timeout: seconds(7),
         next_upstream_tries: 5,
         responses: 0,
+        header_timeout: seconds(5),
     };
     assert_eq!(translate.streams.policy, expected);
 }
@@ -110,12 +112,14 @@ fn keys_about_logs_take_the_place_of_settings() {
         ("enable-syslog", "true"),
         ("syslog-host", "192.0.2.1"),
         ("syslog-port", "1514"),
+        ("enable-auth-access-log", "true"),
         ("disable-access-log", "true"),
         ("disable-http-access-log", "false"),
     ]);
     assert_eq!(told(&layered), Vec::<String>::new());
     let log = layered.settings.gate.access_log;
     assert_eq!((log.line.map(|line| line.parts().len()), log.json, log.enabled), (Some(3), true, false));
+    assert!(log.questions);
     assert_eq!((log.path, log.unlogged.len()), (Some("/var/log/nginx/b.log".into()), 2));
     assert_eq!((log.syslog, log.syslog_address, log.syslog_port), (true, Some([192, 0, 2, 1].into()), 1514));
     assert_eq!(log.buffering.size, Some(ByteSize(16 << 10)));
@@ -168,6 +172,12 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         ("gzip-types", "text", "media types"),
         ("ssl-buffer-size", "1g", "is refused"),
         ("add-headers", "headers", "namespace/name"),
+        ("global-allowed-response-headers", "X A", "letters, digits"),
+        ("forwarded-host-header", "X A", "letters, digits"),
+        ("generate-request-id", "maybe", "not true or false"),
+        ("disable-ipv6", "maybe", "not true or false"),
+        ("retry-non-idempotent", "maybe", "not true or false"),
+        ("proxy-protocol-header-timeout", "0s", "at once"),
         ("use-http2", "maybe", "not true or false"),
         ("annotations-risk-level", "Great", "none of low"),
         ("proxy-body-size", "huge", "is refused"),
@@ -186,9 +196,16 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         let (before, after) = (settings(), layered.settings);
         assert_eq!(after.translate, before.translate, "{key}");
         assert_eq!(after.translate.listeners.addresses, before.translate.listeners.addresses, "{key}");
-        let protects =
-            ["annotations-risk-level", "hide-headers", "proxy-real-ip-cidr", "bind-address", "ssl-protocols"]
-                .contains(&key);
+        let protects = [
+            "annotations-risk-level",
+            "bind-address",
+            "forwarded-host-header",
+            "global-allowed-response-headers",
+            "hide-headers",
+            "proxy-real-ip-cidr",
+            "ssl-protocols",
+        ];
+        let protects = protects.contains(&key);
         assert_eq!(layered.refused.is_some(), protects, "{key}");
     }
 }
@@ -337,4 +354,27 @@ fn what_it_says_of_settings_keeps_its_origin() {
     let places = layered.settings.translate_options().places;
     let named = "access.max-trust (ConfigMap edge/controller: data[annotations-risk-level])";
     assert_eq!(places.named("access.max-trust"), named);
+}
+
+#[test]
+fn what_is_said_of_all_is_said_whatever_the_order_of_keys() {
+    let retries = |data: &[(&str, &str)]| {
+        let all = [&[("retry-non-idempotent", "true")], data].concat();
+        let defaults = layered(&all).settings.translate.defaults;
+        defaults.iter().map(|default| format!("{} {}", default.key, default.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(retries(&[]), ["proxy-next-upstream error timeout non_idempotent"]);
+    let more = [("proxy-next-upstream", "error http_502")];
+    assert_eq!(retries(&more), ["proxy-next-upstream error http_502 non_idempotent"]);
+    assert_eq!(retries(&[("proxy-next-upstream", "off")]), ["proxy-next-upstream off"]);
+    assert_eq!(layered(&[("retry-non-idempotent", "false")]).settings.translate.defaults.len(), 0);
+
+    let addresses = |data: &[(&str, &str)]| layered(data).settings.translate.listeners.addresses.len();
+    assert_eq!(addresses(&[("disable-ipv6", "true")]), 1);
+    assert_eq!(addresses(&[("bind-address", "192.0.2.1,192.0.2.2,2001:db8::1"), ("disable-ipv6", "true")]), 2);
+    assert_eq!(addresses(&[("disable-ipv6", "false")]), 2);
+    let settings =
+        layered(&[("global-allowed-response-headers", "X-A,X-B"), ("forwarded-host-header", "X-C")]).settings;
+    assert_eq!(settings.translate.allowed_headers.len(), 2);
+    assert_eq!(settings.gate.everywhere.host_header.unwrap().as_str(), "X-C");
 }

@@ -1,6 +1,6 @@
 //! Blocks, variables and answers of nginx's own: what leads a request to where it goes.
 
-use super::context::{HTTP, HTTP_TO_IF, REWRITING};
+use super::context::{HTTP, HTTP_TO_IF, HTTP_TO_LOCATION, REWRITING};
 use super::{Context, Contexts, DirectiveRow, Form, InTests, Module, Version, rows};
 
 const fn row(name: &'static str, contexts: Contexts, form: Form) -> DirectiveRow {
@@ -43,6 +43,7 @@ rows! {
     VARIABLES_HASH_MAX_SIZE = row("variables_hash_max_size", HTTP, Form::Size).default("1024");
     /// Whether requests are logged, and where.
     pub ACCESS_LOG = row("access_log", HTTP_TO_IF, Form::Words).default("logs/access.log").tests(InTests::Never).by_route();
+    LOG_SUBREQUEST = row("log_subrequest", HTTP_TO_LOCATION, Form::Switch).default("off");
     /// Whether what becomes of paths is told in the error log.
     pub REWRITE_LOG = row("rewrite_log", HTTP_TO_IF, Form::Switch).of(Module::Rewrite).default("off").by_route();
     LOG_FORMAT = row("log_format", HTTP, Form::Words);

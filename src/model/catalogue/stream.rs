@@ -21,6 +21,7 @@ rows! {
     STREAM_PROXY_NEXT_UPSTREAM_TRIES = row("proxy_next_upstream_tries", BOTH, Form::Number).default("0");
     STREAM_PROXY_RESPONSES = row("proxy_responses", BOTH, Form::Number);
     STREAM_PROXY_PROTOCOL = row("proxy_protocol", BOTH, Form::Switch).default("off");
+    STREAM_PROXY_PROTOCOL_TIMEOUT = row("proxy_protocol_timeout", BOTH, Form::Time).default("30s");
     STREAM_SSL_PREREAD = row("ssl_preread", BOTH, Form::Switch).of(Module::StreamSslPreread).default("off");
     STREAM_MAP = row("map", STREAM, Form::Block).of(Module::StreamMap);
     STREAM_MAP_HASH_MAX_SIZE = row("map_hash_max_size", STREAM, Form::Number).of(Module::StreamMap);

@@ -24,6 +24,7 @@ fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
         protocol,
         balance: None,
         tls: None,
+        reuse: None,
     }
 }
 

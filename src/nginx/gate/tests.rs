@@ -59,6 +59,7 @@ fn connections_that_cannot_last_are_told() {
             protocol: Protocol::Http,
             balance: None,
             tls: None,
+            reuse: None,
         };
         Arc::new(Upstream { id, origin: host(), endpoints: Vec::new() })
     };

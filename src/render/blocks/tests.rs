@@ -29,6 +29,7 @@ fn proxy(service: &str) -> Action {
             protocol: Protocol::Http,
             balance: None,
             tls: None,
+            reuse: None,
         },
         split: None,
     }

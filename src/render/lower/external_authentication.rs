@@ -107,6 +107,9 @@ pub fn location(
     say("proxy_pass_request_body", fixed("off"));
     say("proxy_send_timeout", fixed("60s"));
     say("proxy_read_timeout", fixed("60s"));
+    if facts.decisions.access_log.questions {
+        say("log_subrequest", fixed("on"));
+    }
     // Cookies of sessions are long.
     say("proxy_buffer_size", fixed("16k"));
     say("proxy_buffers", fixed("4 16k"));

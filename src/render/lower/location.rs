@@ -15,7 +15,7 @@ use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
-    access, access_log, answer, backend_headers, backend_tls, client_certificates, cors, error_pages,
+    access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, error_pages,
     external_authentication, fastcgi, limits, mirror, session,
 };
 
@@ -70,6 +70,7 @@ const FEATURES: &[Feature] = &[
     external_authentication::lower,
     limits::lower,
     error_pages::lower,
+    answer_headers::lower,
     backend_headers::lower,
     backend_tls::lower,
     fastcgi::lower,

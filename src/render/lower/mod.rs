@@ -3,6 +3,7 @@
 mod access;
 mod access_log;
 mod answer;
+mod answer_headers;
 mod backend;
 mod backend_headers;
 mod backend_tls;

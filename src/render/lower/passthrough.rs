@@ -81,6 +81,7 @@ fn view(plan: &Plan, preread: &Preread) -> Result<view::Passthrough, Refused> {
         nobody: Word::own(names::NOBODY)?,
         listens: preread.listens.iter().map(listen).collect(),
         trusted: plan.decisions.proxies.iter().map(Word::network).collect(),
+        header_timeout: policy.header_timeout(preread.proxy_protocol).map(Word::time).into_iter().collect(),
         within: Words::join([at(Inside::PASSED), Word::fixed("proxy_protocol")]),
         timeout: Word::time(policy.timeout),
         next_upstream: policy.next_upstream,

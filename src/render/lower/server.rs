@@ -86,10 +86,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream, facts.crowds)));
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
-        if let Some(session) = session::given(route) {
-            requires.insert(names::session_file(&names::session(&session.cookie.name)));
-            requires.insert(names::session_file(&names::session_cookie(&session.cookie)));
-        }
+        requires.extend(session::given(route).into_iter().flat_map(|session| session::requires(&session.cookie)));
         requires.extend(behaviour.limits.as_deref().map(|limits| names::limits_file(&names::limits(limits))));
         requires.extend(behaviour.referred_list().map(names::list_file));
         requires.extend(

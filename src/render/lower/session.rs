@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::expression::literal;
-use crate::model::{Balance, HeaderName, Origin, Refused, Route, Session, SessionCookie};
+use crate::model::{Balance, HeaderName, Origin, Refused, Route, SameSite, Session, SessionCookie};
 use crate::nginx::Plan;
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -33,10 +33,17 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
+/// The files that a location needs whose clients are given the cookie.
+pub fn requires(cookie: &SessionCookie) -> impl Iterator<Item = FilePath> + use<> {
+    let own = [names::session(&cookie.name), names::session_cookie(cookie)];
+    let conditional = is_conditional(cookie).then(names::same_site_file);
+    own.map(|name| names::session_file(&name)).into_iter().chain(conditional)
+}
+
 /// One file for each name of a cookie, and one for each cookie.
 pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let mut files = BTreeMap::new();
-    let mut add = |name: String, origin: &Origin, requires: Option<FilePath>, part: &dyn Fn(&str) -> Option<Part>| {
+    let mut files = same_site(plan, engine);
+    let mut add = |name: String, origin: &Origin, requires: Vec<FilePath>, part: &dyn Fn(&str) -> Option<Part>| {
         let file = || File::plain(part(&name), Owners(vec![(1, origin.clone())]), requires);
         files.entry(names::session_file(&name)).or_insert_with(file);
     };
@@ -48,7 +55,7 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     // A cookie has a session also where no request goes to an endpoint by it.
     for (name, origin) in upstreams.chain(cookies.clone().map(|(cookie, origin)| (&cookie.name, origin))) {
         let part = |variable: &str| Some(Part::Filled(engine.fill("session", &session(name, variable).ok()?).ok()?));
-        add(names::session(name), origin, None, &part);
+        add(names::session(name), origin, Vec::new(), &part);
     }
     let scheme = Word::fixed(if plan.model.forwarded.trusts_proxies() { "$ingressd\u{2}_scheme" } else { "$scheme" });
     for (cookie, origin) in cookies {
@@ -56,10 +63,25 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
             let view = session_cookie(cookie, variable, &scheme).ok()?;
             Some(Part::Filled(engine.fill("session_cookie", &view).ok()?))
         };
-        let requires = names::session_file(&names::session(&cookie.name));
-        add(names::session_cookie(cookie), origin, Some(requires), &part);
+        let own = names::session_file(&names::session_cookie(cookie));
+        let requires = requires(cookie).filter(|path| *path != own).collect();
+        add(names::session_cookie(cookie), origin, requires, &part);
     }
     files
+}
+
+fn is_conditional(cookie: &SessionCookie) -> bool {
+    cookie.same_site == Some(SameSite::NoneWhereKnown)
+}
+
+/// The file with what cookies say of `SameSite` to programs that know `None`, where one says it to those alone.
+fn same_site(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
+    if !routes(plan).filter_map(given).any(|session| is_conditional(&session.cookie)) {
+        return BTreeMap::new();
+    }
+    let view = Word::variable(names::SAME_SITE).map(|variable| view::SameSite { variable }).ok();
+    let text = view.and_then(|view| engine.fill("same_site", &view).ok()).map(Part::Filled);
+    BTreeMap::from([(names::same_site_file(), File::plain(text, Owners::default(), []))])
 }
 
 fn session(cookie: &HeaderName, name: &str) -> Result<view::Session, Refused> {
@@ -80,13 +102,24 @@ fn session_cookie(cookie: &SessionCookie, name: &str, scheme: &Word) -> Result<v
     let session_name = names::session(&cookie.name);
     let session = session(&cookie.name, &session_name)?;
     let path = Word::variable(names::COOKIE_PATH)?;
-    let text = |secure| Text::session_cookie(cookie, &session.session, &path, secure);
-    let (secure, plain) = (text(true)?, text(cookie.always_secure)?);
-    Ok(view::SessionCookie {
+    let text = |session, secure| Text::session_cookie(cookie, session, &path, secure);
+    let (own, always) = (&session.session, cookie.always_secure);
+    let variable = Word::variable(name)?;
+    let mut view = view::SessionCookie {
         scheme: scheme.clone(),
-        given: session.given,
-        cookie: Word::variable(name)?,
-        secure,
-        plain,
-    })
+        given: session.given.clone(),
+        cookie: variable.clone(),
+        secure: text(own, true)?,
+        plain: text(own, always)?,
+        changes: Vec::new(),
+    };
+    if cookie.changes_on_failure {
+        view.cookie = Word::variable(&format!("{name}_1"))?;
+        // Another session than that of a client that has none yet.
+        let other = Word::fixed("$request_id-1");
+        let (secure, plain) = (text(&other, true)?, text(&other, always)?);
+        let (scheme, unchanged) = (scheme.clone(), view.cookie.clone());
+        view.changes = vec![view::SessionChange { scheme, unchanged, cookie: variable, secure, plain }];
+    }
+    Ok(view)
 }

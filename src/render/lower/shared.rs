@@ -65,6 +65,11 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         trusts: !trusted.is_empty(),
         trusted: trusted.iter().map(Word::network).collect(),
         told_port: Word::fixed(if trusts_proxies { "$http_x_forwarded_port" } else { "$proxy_protocol_server_port" }),
+        told_host: match &decisions.everywhere.host_header {
+            Some(name) => Word::request_header(name)?,
+            None => Word::fixed("$http_x_forwarded_host"),
+        },
+        request_id: Word::fixed(if decisions.everywhere.request_ids { "$request_id" } else { "\"\"" }),
         append: plan.model.forwarded.append,
         asks_clients: plan.model.servers.iter().any(|server| server.client_certificates.is_some()),
         hsts: policies.iter().map(hsts).collect::<Result<_, _>>()?,

@@ -69,6 +69,8 @@ pub struct Slots {
     success_headers: Vec<Header>,
     hidden_headers: Vec<Word>,
     request_headers: Vec<Header>,
+    /// Names of headers that take the place of those that are inherited.
+    replaced: Vec<Word>,
 }
 
 impl Slots {
@@ -89,14 +91,22 @@ impl Slots {
         self.answer_headers.push(header);
     }
 
+    /// Sets a header of answers, in the place of that of the backend, of the server, or of one that was set before.
+    pub fn replace_answer_header(&mut self, header: Header) {
+        self.answer_headers.retain(|own| !own.name.as_str().eq_ignore_ascii_case(header.name.as_str()));
+        self.hide_header(header.name.clone());
+        self.replaced.push(header.name.clone());
+        self.answer_headers.push(header);
+    }
+
     /// Adds a header to answers with a status of success or of a redirect.
     pub fn answer_header_of_success(&mut self, header: Header) {
         self.success_headers.push(header);
     }
 
     /// Keeps a header of the backend from clients.
-    pub fn hide_header(&mut self, name: &'static str) {
-        self.hidden_headers.push(Word::fixed(name));
+    pub fn hide_header(&mut self, name: Word) {
+        self.hidden_headers.push(name);
     }
 
     /// Sets a header of requests to the backend, in the place of the one that every backend gets, or of one that was set before.
@@ -119,10 +129,16 @@ impl Slots {
     pub fn statements(mut self, inherited: &Inherited, family: Option<Family>) -> Vec<view::Statement> {
         if !self.answer_headers.is_empty() || !self.success_headers.is_empty() {
             let all = std::mem::take(&mut self.answer_headers);
+            let replaced = std::mem::take(&mut self.replaced);
+            let is_kept = |header: &&Header| {
+                !replaced.iter().any(|name| name.as_str().eq_ignore_ascii_case(header.name.as_str()))
+            };
             for Header { name, value } in std::mem::take(&mut self.success_headers) {
                 self.say(Slot::AnswerHeaders, "add_header", Words::join([name.into(), value]));
             }
-            for Header { name, value } in all.into_iter().chain(inherited.answer_headers.iter().cloned()) {
+            for Header { name, value } in
+                all.into_iter().chain(inherited.answer_headers.iter().filter(is_kept).cloned())
+            {
                 let arguments = [name.into(), value, Word::fixed("always").into()];
                 self.say(Slot::AnswerHeaders, "add_header", Words::join(arguments));
             }

@@ -39,6 +39,7 @@ fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &En
         &view::Stream {
             listens: listener.sockets().map(listen).collect(),
             trusted: trusted.iter().filter(|_| is_believed).map(Word::network).collect(),
+            header_timeout: policy.header_timeout(listener.proxy_protocol).map(Word::time).into_iter().collect(),
             timeout: Word::time(policy.timeout),
             next_upstream: policy.next_upstream,
             next_upstream_timeout: Word::time(policy.next_upstream_timeout),

@@ -35,9 +35,11 @@ pub fn endpoints(endpoints: &[Endpoint]) -> Vec<view::Endpoint> {
     endpoints.iter().map(endpoint).collect()
 }
 
-/// How many idle connections are kept. None where some have TLS and others do not: nginx tells them apart by their addresses alone.
+/// How many idle connections are kept, where nginx can. None where some have TLS and others do not: nginx tells them apart by their
+/// addresses alone.
 fn keepalive(id: &UpstreamId, decisions: &Decisions) -> Option<Number> {
-    let connections = decisions.upstream_keepalive?;
+    let everywhere = decisions.upstream_keepalive?;
+    let connections = id.reuse.as_deref().map_or(everywhere, |own| own.connections);
     let connections = if id.protocol == Protocol::AutoHttp { 0 } else { connections };
     // Versions that keep none by themselves know no 0.
     (connections > 0 || decisions.keeps_connections).then(|| Number(u64::from(connections)))
@@ -49,9 +51,11 @@ fn reuse(id: &UpstreamId, decisions: &Decisions) -> Vec<view::Directive> {
         return Vec::new();
     }
     let everywhere = &decisions.everywhere;
-    let (time, timeout) = (everywhere.keepalive_time, everywhere.keepalive_timeout);
+    let own = id.reuse.as_deref();
+    let requests = own.map_or(everywhere.keepalive_requests, |own| own.requests);
+    let (time, timeout) = (everywhere.keepalive_time, own.map_or(everywhere.keepalive_timeout, |own| own.timeout));
     let lines = [
-        ("keepalive_requests", Some(Word::number(u64::from(everywhere.keepalive_requests)))),
+        ("keepalive_requests", Some(Word::number(u64::from(requests)))),
         ("keepalive_time", (decisions.keepalive_time && time != KEEPALIVE_TIME).then(|| Word::time(time))),
         ("keepalive_timeout", (timeout != KEEPALIVE_TIMEOUT).then(|| Word::time(timeout))),
     ];

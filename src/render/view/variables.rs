@@ -70,6 +70,30 @@ pub struct SessionCookie {
     pub secure: Text,
     /// The same on others.
     pub plain: Text,
+    /// What takes its place where an endpoint failed; none or one.
+    pub changes: Vec<SessionChange>,
+}
+
+/// The variable with the cookie for clients who get another session where an endpoint failed.
+#[derive(Debug, Serialize)]
+pub struct SessionChange {
+    /// The variable with the scheme of the request.
+    pub scheme: Word,
+    /// The variable with the cookie where none failed.
+    pub unchanged: Word,
+    /// The variable.
+    pub cookie: Word,
+    /// The value of `Set-Cookie` on answers by https.
+    pub secure: Text,
+    /// The same on others.
+    pub plain: Text,
+}
+
+/// What cookies say of `SameSite` to programs that know `None`.
+#[derive(Debug, Serialize)]
+pub struct SameSite {
+    /// The variable.
+    pub variable: Word,
 }
 
 /// Shares of requests.

@@ -15,8 +15,12 @@ use crate::model::{Kind, ObjectId, is_subdomain};
 type Listing = (Kind, Option<String>);
 
 /// The ends of all annotation keys, in every dialect, whose values name an object of these kinds.
-const SUFFIXES: [(&str, Kind); 3] =
-    [("-secret", Kind::Secret), ("-set-headers", Kind::ConfigMap), ("-params-configmap", Kind::ConfigMap)];
+const SUFFIXES: [(&str, Kind); 4] = [
+    ("-secret", Kind::Secret),
+    ("-set-headers", Kind::ConfigMap),
+    ("-params-configmap", Kind::ConfigMap),
+    ("custom-headers", Kind::ConfigMap),
+];
 
 /// How many annotations of an object may name Secrets and ConfigMaps. No dialect has half as many such keys, and
 /// invented keys would make every node request what they name.
@@ -253,6 +257,8 @@ mod tests {
             annotation("auth-secret-type", "auth-file"),
             annotation("auth-proxy-set-headers", "headers"),
             annotation("fastcgi-params-configmap", "other/params"),
+            annotation("custom-headers", "other/answers"),
+            annotation("auth-response-headers", "x-user"),
             annotation("snippet-secret", "deny all;"),
             annotation("path-secret", "a/b/c"),
             annotation("empty-secret", ""),
@@ -271,6 +277,7 @@ mod tests {
         let mut expected = names(&expected);
         expected.insert(ObjectId::new(Kind::ConfigMap, "shop", "headers"));
         expected.insert(ObjectId::new(Kind::ConfigMap, "other", "params"));
+        expected.insert(ObjectId::new(Kind::ConfigMap, "other", "answers"));
         assert_eq!(of_ingress(&ingress), expected);
     }
 

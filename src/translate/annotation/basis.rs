@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::row::{Row, Trust};
 use super::table::Table;
-use crate::model::Cidr;
+use crate::model::{Cidr, HeaderName};
 use crate::translate::{DefaultValue, Options, PasswordLimits, Places};
 
 /// Each line is one decision of the administrator that rows and families may ask for, with where it is in the settings.
@@ -52,6 +52,8 @@ decisions! {
     passthrough: bool = |options| options.passthrough;
     /// Whether requests whose path may mean something else to a backend are refused; `None` follows the dialect.
     strict_paths: Option<bool> = |options| options.strict_paths;
+    /// Headers of answers that objects may set.
+    allowed_headers: &[HeaderName] = |options| &options.allowed_headers;
     /// How much whoever may write an Ingress is trusted.
     max_trust: Trust = |options| options.max_trust;
     /// Where settings were written, for findings.

@@ -95,7 +95,7 @@ pub struct AccessDraft {
     pub deny: Option<Vec<Cidr>>,
 }
 
-/// Where the passwords are.
+/// Where passwords, certificates or headers are.
 #[derive(Debug)]
 pub struct SecretReference {
     /// The namespace, when written.
@@ -142,6 +142,12 @@ pub struct ExternalDraft {
     pub memory_durations: Option<Vec<AnswerDuration>>,
     /// Its cookies reach clients whatever the answer.
     pub always_sets_cookie: bool,
+    /// How many idle connections are kept to it.
+    pub keepalive: Option<(u32, Origin)>,
+    /// How many questions go over one.
+    pub keepalive_requests: Option<(u32, Origin)>,
+    /// For how many seconds one may be idle.
+    pub keepalive_timeout: Option<(u32, Origin)>,
     /// Where something was written that has no effect by itself.
     pub belongings: Vec<Origin>,
 }
@@ -227,6 +233,10 @@ pub struct BalanceDraft {
     pub expires: Option<u64>,
     /// `SameSite`.
     pub same_site: Option<SameSite>,
+    /// `SameSite=None` is left out for programs that mishandle it.
+    pub conditional_same_site: bool,
+    /// Another session is given where an endpoint fails.
+    pub changes_on_failure: bool,
     /// Only by https.
     pub secure: bool,
     /// Clients may change sides of a canary.
@@ -322,6 +332,8 @@ pub struct Draft {
     pub redirects: RedirectsDraft,
     /// What backends are told otherwise than all others.
     pub backend_headers: BackendHeaders,
+    /// The ConfigMap with headers for answers.
+    pub answer_headers: Option<SecretReference>,
     /// Buffers for answers.
     pub buffers: BuffersDraft,
     /// Lists of addresses.

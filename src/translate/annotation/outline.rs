@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::model::{
     Argument, AuthenticationPolicy, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate,
-    MirrorPolicy, OriginPattern, Protocol, Protocols, Satisfy, Test,
+    MirrorPolicy, OriginPattern, Protocol, Protocols, SameSite, Satisfy, Test,
 };
 use crate::translate::{ClientRule, Reading, RequestedAuthentication, host};
 
@@ -41,6 +41,9 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         if let Some(connection) = headers.connection {
             say(format!("backends are told Connection: {}", connection.name()));
         }
+    }
+    for header in behaviour.answer_headers.as_deref().unwrap_or_default() {
+        say(format!("answers have {}: {}", header.name(), header.value()));
     }
     say(match behaviour.https_redirect {
         Some(redirect) => {
@@ -144,10 +147,17 @@ pub fn outline(reading: &Reading) -> Vec<String> {
             say(format!("cookie: Max-Age={seconds}"));
         }
         if let Some(same_site) = cookie.same_site {
-            say(format!("cookie: SameSite={}", same_site.name()));
+            let but = match same_site {
+                SameSite::NoneWhereKnown => ", where browsers know it",
+                SameSite::None | SameSite::Lax | SameSite::Strict => "",
+            };
+            say(format!("cookie: SameSite={}{but}", same_site.name()));
         }
         if cookie.always_secure {
             say("cookie: Secure".into());
+        }
+        if cookie.changes_on_failure {
+            say("cookie: another one where an endpoint fails".into());
         }
     }
     if reading.changes_side {
@@ -198,6 +208,14 @@ fn external_authentication(requested: &RequestedAuthentication, say: &mut impl F
             let statuses = joined(" ", duration.statuses());
             say(format!("{statuses} are remembered for {} s", duration.duration().as_secs()));
         }
+    }
+    if let Some(reuse) = requested.service.reuse.as_deref() {
+        say(format!(
+            "keeps {} connections to the service, each for {} questions and {} s",
+            reuse.connections,
+            reuse.requests,
+            reuse.timeout.as_secs()
+        ));
     }
     if requested.policy.always_sets_cookie {
         say("its cookies reach clients always".into());

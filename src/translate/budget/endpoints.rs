@@ -135,6 +135,7 @@ mod tests {
             protocol: Protocol::Http,
             balance: None,
             tls: None,
+            reuse: None,
         };
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, service)));
         let endpoint = |number: u32| {

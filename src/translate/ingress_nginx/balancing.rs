@@ -18,7 +18,6 @@ const LONGEST_NAME: usize = 128;
 
 const ONE_ENDPOINT: &str = "not served; with upstream-hash-by requests with one key go to one endpoint, and to another one where \
     that fails";
-const KEPT: &str = "not served; a client keeps its cookie, and its requests go to another endpoint where its own fails";
 
 /// A row of the cookie.
 const COOKIE: Row = Row {
@@ -175,22 +174,45 @@ pub static FAMILY: Family = Family {
             }),
             ..COOKIE
         },
-        unserved(
-            "session-cookie-change-on-failure",
-            "true",
-            "Gives another cookie when the endpoint fails. Not served.",
-            KEPT,
-        )
-        .unless("false")
-        .scope(Scope::Upstream),
-        unserved(
-            "session-cookie-conditional-samesite-none",
-            "true",
-            "Leaves SameSite=None out for browsers that mishandle it. Not served.",
-            "not served; browsers of 2020 and later take SameSite=None, by https",
-        )
-        .unless("false")
-        .scope(Scope::Upstream),
+        Row {
+            key: "session-cookie-change-on-failure",
+            compared: Compared::Different(
+                "The new session leads to an endpoint by chance, which may be one that fails: then the next request brings another.",
+                "",
+            ),
+            trust: Trust::Low,
+            form: Form::Boolean,
+            documentation: "Whether a client gets another cookie with the answer to a request for which one endpoint failed and \
+                another one answered; otherwise it keeps its own, and goes back to its endpoint when that is well again.",
+            tries: &[
+                ("true", Gives::Sets("cookie: another one where an endpoint fails")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.balance.changes_on_failure = boolean(entry.value)?;
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "session-cookie-conditional-samesite-none",
+            trust: Trust::Low,
+            form: Form::Boolean,
+            documentation: "Whether SameSite=None (session-cookie-samesite: none) is left out for browsers that take it for Strict \
+                or drop the cookie: those of iOS 12 and Safari of macOS 10.14, Chrome 51 to 66, and UC Browser before 12.13.2.",
+            beside: &[("affinity", "cookie"), ("session-cookie-samesite", "none")],
+            tries: &[
+                ("true", Gives::Sets("cookie: SameSite=None, where browsers know it")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.balance.conditional_same_site = boolean(entry.value)?;
+                Ok(())
+            }),
+            ..COOKIE
+        },
         Row {
             key: "session-cookie-domain",
             form: Form::Text(&COOKIE_DOMAIN),
@@ -382,8 +404,12 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
         name,
         domain: requested.domain,
         max_age: requested.max_age.or(requested.expires),
-        same_site: requested.same_site,
+        same_site: match requested.same_site {
+            Some(SameSite::None) if requested.conditional_same_site => Some(SameSite::NoneWhereKnown),
+            same_site => same_site,
+        },
         always_secure: requested.secure,
+        changes_on_failure: requested.changes_on_failure,
     };
     reading.session = Some(RequestedSession { cookie: Arc::new(cookie), path: requested.path });
 }

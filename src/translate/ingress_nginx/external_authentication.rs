@@ -4,19 +4,23 @@ use std::sync::Arc;
 
 use crate::finding::Reason;
 use crate::model::{
-    AnswerDuration, AnswerMemory, AuthenticationPolicy, HeaderName, LONGEST_MEMORY, Origin, Refused, Template,
+    AnswerDuration, AnswerMemory, AuthenticationPolicy, HeaderName, LONGEST_HEADER_NAME, LONGEST_MEMORY, Origin,
+    Refused,
 };
 use crate::translate::annotation::{
-    Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, SecretReference, Shape, Trust, unserved,
+    Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
 use crate::translate::value::{
-    HEADER_NAME, SECRET_REFERENCE, TemplateUse, answer_durations, boolean, excerpt, header_names, method, name_of_host,
-    parameter, secret_reference, service_url, sign_in, template,
+    HEADER_NAME, SECRET_REFERENCE, TemplateUse, answer_durations, boolean, header_names, method, name_of_host,
+    parameter, service_url, sign_in, template,
 };
 use crate::translate::{RequestedAuthentication, RequestedService};
 
-const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
-const BESIDE: &[(&str, &str)] = &[URL];
+use super::authentication_keepalive as keepalive;
+use super::config_map::{self, Fault};
+
+pub(super) const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
+pub(super) const BESIDE: &[(&str, &str)] = &[URL];
 /// What a question is without any of the other keys.
 const ASKED: &str = "asks GET https://auth.example.com/check";
 
@@ -39,9 +43,6 @@ const FRAMING: [&str; 10] = [
 
 /// The most headers that a backend, or the service, is told.
 const MOST_HEADERS: usize = 32;
-
-/// The longest name of a header that nginx's tables take, of which that for gRPC is the smallest.
-const LONGEST_NAME: usize = 46;
 
 /// Statuses with the time behind them.
 const DURATION: Shape = Shape {
@@ -69,9 +70,6 @@ const URL_WITH_VARIABLES: Shape = Shape {
 
 /// What keys have in common that count together with `auth-url` alone.
 const BELONGING: Row = Row { on_error: OnError::Close, stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
-
-const KEEPALIVE: &str = "nginx ends the connection to the service after each question whose answer it does not remember; \
-    auth-cache-key spares questions";
 
 pub static FAMILY: Family = Family {
     title: "External authentication",
@@ -127,7 +125,10 @@ pub static FAMILY: Family = Family {
                 this is the same: text and variables, of which one at least tells clients apart, such as $http_authorization \
                 or $cookie_session. The key stands in a file that only nginx can read, in the folder of its temporary files.",
             tries: &[
-                ("$cookie_session$http_authorization", Gives::Sets("remembered by ${cookie_session}${http_authorization}")),
+                (
+                    "$cookie_session$http_authorization",
+                    Gives::Sets("remembered by ${cookie_session}${http_authorization}"),
+                ),
                 ("fixed", Gives::Refused("holds no variable")),
                 ("$ssl_client_raw_cert", Gives::Refused("unknown")),
                 ("$cookie_a;", Gives::Refused("cannot hold \";\"")),
@@ -144,10 +145,10 @@ pub static FAMILY: Family = Family {
             }),
             ..BELONGING
         },
-        unserved("auth-keepalive", "8", "Idle connections to the service at auth-url. Not served: nginx ends the connection after each question whose answer it does not remember.", KEEPALIVE).unless("0"),
-        unserved("auth-keepalive-requests", "100", "Questions over one connection to the service at auth-url. It belongs to auth-keepalive, which is not served.", KEEPALIVE).unless("1000"),
-        unserved("auth-keepalive-share-vars", "true", "Shares variables with the question to auth-url. It belongs to auth-keepalive, which is not served; the question always has what the client sent.", KEEPALIVE).unless("false"),
-        unserved("auth-keepalive-timeout", "30", "Seconds that an idle connection to the service at auth-url is kept. It belongs to auth-keepalive, which is not served.", KEEPALIVE).unless("60"),
+        keepalive::CONNECTIONS,
+        keepalive::REQUESTS,
+        keepalive::SHARED_VARIABLES,
+        keepalive::TIMEOUT,
         Row {
             key: "auth-method",
             form: Form::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
@@ -169,7 +170,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-proxy-set-headers",
-            form: Form::Partly(&Form::Text(&SECRET_REFERENCE), "whether the ConfigMap is there, may be named and what it holds"),
+            form: Form::Partly(
+                &Form::Text(&SECRET_REFERENCE),
+                "whether the ConfigMap is there, may be named and what it holds",
+            ),
             trust: Trust::Medium,
             documentation: "A ConfigMap with further headers for the question to auth-url: name, or namespace/name. Each key is \
                 the name of a header, each value its value, in which the variables of rewrite-target may stand but for those \
@@ -184,10 +188,7 @@ pub static FAMILY: Family = Family {
                 ("../headers", Gives::Refused("not the name of a ConfigMap")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let (namespace, name) = secret_reference(entry.value)
-                    .map_err(|_| Refused::because("it is not the name of a ConfigMap: name or namespace/name"))?;
-                let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
-                let reference = SecretReference { namespace, name, origin: entry.origin() };
+                let reference = config_map::reference(entry)?;
                 let part = draft.external_of(entry);
                 part.request_headers = Some(reference);
                 part.belongings.push(entry.origin());
@@ -202,7 +203,10 @@ pub static FAMILY: Family = Family {
             documentation: "What the service at auth-url is told in X-Auth-Request-Redirect; otherwise that is the path and \
                 query that the client asked for.",
             tries: &[
-                ("https://example.com/back", Gives::Sets("the question has X-Auth-Request-Redirect: https://example.com/back")),
+                (
+                    "https://example.com/back",
+                    Gives::Sets("the question has X-Auth-Request-Redirect: https://example.com/back"),
+                ),
                 ("/a;b", Gives::Refused("cannot hold \";\"")),
                 ("/$uri", Gives::Refused("could end a line")),
             ],
@@ -217,7 +221,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-response-headers",
-            form: Form::Partly(&Form::List(&HEADER_NAME), "headers that frame a request, and how many and how long they are"),
+            form: Form::Partly(
+                &Form::List(&HEADER_NAME),
+                "headers that frame a request, and how many and how long they are",
+            ),
             trust: Trust::Medium,
             documentation: "Headers of the answer of auth-url that the backend is told, a comma-separated list of at most 32. \
                 What the client sent under these names does not reach the backend. Headers that frame a request, such as \
@@ -225,10 +232,7 @@ pub static FAMILY: Family = Family {
             tries: &[
                 ("X-User", Gives::Sets("the backend is told X-User")),
                 ("X-User, X-Email", Gives::Sets("the backend is told X-User, X-Email")),
-                (
-                    "X-A-Name-Of-A-Header-That-Is-Longer-Than-Others",
-                    Gives::Refused("more than nginx takes"),
-                ),
+                ("X-A-Name-Of-A-Header-That-Is-Longer-Than-Others", Gives::Refused("more than nginx takes")),
                 ("X-User;", Gives::Refused("not a header name")),
                 ("Content-Length", Gives::Refused("frames the request")),
             ],
@@ -368,7 +372,7 @@ pub fn name(value: &str) -> Option<crate::model::HostName> {
 
 /// Whether a header may be set: nginx refuses names that its tables do not take, and some are its own.
 fn settable(name: &HeaderName) -> Result<(), Refused> {
-    if name.as_str().len() > LONGEST_NAME {
+    if name.as_str().len() > LONGEST_HEADER_NAME {
         return Err(Refused::because("a name of a header has more than 46 letters, which is more than nginx takes"));
     }
     match FRAMING.iter().any(|framing| name.as_str().eq_ignore_ascii_case(framing)) {
@@ -386,7 +390,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         (false, opts_out) => {
             // A bad auth-url has closed the routes already, and has said so.
             if !draft.reading.closed {
-                for origin in own.belongings {
+                let kept = [own.keepalive, own.keepalive_requests, own.keepalive_timeout].into_iter().flatten();
+                for origin in own.belongings.into_iter().chain(kept.map(|(_, origin)| origin)) {
                     draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without auth-url");
                 }
             }
@@ -397,19 +402,17 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         }
     };
     let Some((url, origin)) = part.url.clone() else { return };
+    let reuse = keepalive::reuse(draft, &part, &url.whereabouts);
     match policy(context, part, &url) {
         Ok(policy) => {
             let (whereabouts, protocol) = (url.whereabouts, url.protocol);
             let policy = Arc::new(policy);
-            let service = RequestedService { origin, is_everywhere, whereabouts, protocol };
+            let service = RequestedService { origin, is_everywhere, whereabouts, protocol, reuse };
             draft.reading.authentication = Some(Arc::new(RequestedAuthentication { service, policy }));
         }
         Err((reason, origin, note)) => draft.close(reason, origin, note),
     }
 }
-
-/// Why there is none.
-type Fault = (Reason, Origin, String);
 
 fn policy(
     context: &Context<'_>,
@@ -431,7 +434,10 @@ fn policy(
         None => None,
     };
     let request_headers = match &part.request_headers {
-        Some(reference) => headers(context, reference)?,
+        Some(reference) => config_map::headers(context, reference, |name, value| {
+            settable(&name)?;
+            Ok((name, template(value, TemplateUse::Header)?))
+        })?,
         None => Vec::new(),
     };
     let memory = match part.memory_key {
@@ -455,39 +461,4 @@ fn policy(
         memory,
         always_sets_cookie: part.always_sets_cookie,
     })
-}
-
-/// The headers in a ConfigMap; where one of them cannot be used, none is.
-fn headers(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(HeaderName, Template)>, Fault> {
-    let fault = |reason, note: String| (reason, wanted.origin.clone(), format!("{note}; the routes answer 503"));
-    let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace), &wanted.name);
-    if namespace != context.namespace && !context.options.cross_namespace() {
-        let note = "the ConfigMap is in another namespace, which the administrator does not allow";
-        return Err(fault(Reason::CrossNamespace, note.to_owned()));
-    }
-    let Some(map) = context.snapshot.config_map(namespace, name) else {
-        let note = format!("ConfigMap {namespace}/{name} does not exist, or may not be read");
-        return Err(fault(Reason::MissingConfigMap, note));
-    };
-    let entries = map.object.data.iter().flatten();
-    if map.object.data.as_ref().is_some_and(|data| data.len() > MOST_HEADERS) {
-        let note = format!("ConfigMap {namespace}/{name} has more than 32 headers");
-        return Err(fault(Reason::InvalidSecurityValue, note));
-    }
-    let header = |(name, value): (&String, &String)| {
-        let read = || {
-            let mut names = header_names(name)?;
-            let header = match names.len() {
-                1 => names.remove(0),
-                _ => return Err(Refused::because("it is not one header name")),
-            };
-            settable(&header)?;
-            Ok((header, template(value.trim_end_matches('\n'), TemplateUse::Header)?))
-        };
-        read().map_err(|refused: Refused| {
-            let note = format!("key {} of ConfigMap {namespace}/{} is refused: {refused}", excerpt(name), wanted.name);
-            fault(Reason::InvalidSecurityValue, note)
-        })
-    };
-    entries.map(header).collect()
 }

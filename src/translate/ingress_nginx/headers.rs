@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use crate::finding::Reason;
 use crate::model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
-use crate::model::{Argument, BackendHeaders, Connection, Refused, Text};
+use crate::model::{AnswerHeader, Argument, BackendHeaders, Connection, HeaderName, HeaderText, Refused, Text};
 use crate::translate::annotation::{
-    Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Shape, Trust, unserved,
+    Compared, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
-use crate::translate::value::{HOST_HEADER, boolean, host_header};
+use crate::translate::value::{HOST_HEADER, SECRET_REFERENCE, boolean, host_header};
+
+use super::config_map;
 
 /// What [`word`] takes.
 const WORD: Shape = Shape {
@@ -48,13 +50,38 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved(
-            "custom-headers",
-            "default/headers",
-            "ConfigMap with headers for answers. Not served yet.",
-            "not served yet; let the backend set the headers",
-        )
-        .trust(Trust::Medium),
+        Row {
+            key: "custom-headers",
+            trust: Trust::Medium,
+            on_error: OnError::Close,
+            form: Form::Partly(
+                &Form::Text(&SECRET_REFERENCE),
+                "whether the ConfigMap is there, may be named, and holds headers that the administrator allows",
+            ),
+            documentation: "A ConfigMap with headers of answers, in the place of those of backends and of the administrator's: name, \
+                or namespace/name. Each key is the name of a header, each value its value, which is sent as it is. The \
+                administrator lists the names that there may be (headers.allowed, or global-allowed-response-headers of the \
+                ConfigMap of ingress-nginx). Other namespaces are refused unless the administrator allows them. A ConfigMap \
+                that is missing, or holds anything else, closes the routes.",
+            compared: Compared::Stricter(
+                "Other namespaces are refused unless the administrator allows them, and what nginx makes of each answer stays.",
+                "copy the ConfigMap into the namespace of the object, or set cross-namespace",
+            ),
+            tries: &[
+                ("answer-headers", Gives::Sets("answers have X-Frame-Options: DENY")),
+                ("default/answer-headers", Gives::Sets("answers have Cache-Control: max-age=60; $1 \"x\"")),
+                ("absent", Gives::Refused("does not exist")),
+                ("headers", Gives::Refused("does not list it")),
+                ("bad-answer-headers", Gives::Refused("control character")),
+                ("elsewhere/answer-headers", Gives::Refused("another namespace")),
+                ("../headers", Gives::Refused("not the name of a ConfigMap")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.answer_headers = Some(config_map::reference(entry)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
         Row {
             key: "http2-push-preload",
             on_error: OnError::Refuse,
@@ -194,7 +221,27 @@ fn pair(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Res
     Ok(())
 }
 
-fn finish(draft: &mut Draft, _context: &Context<'_>) {
+/// A header that the administrator allows.
+fn allowed(context: &Context<'_>, name: HeaderName, value: &str) -> Result<AnswerHeader, Refused> {
+    let is_listed = |own: &HeaderName| own.as_str().eq_ignore_ascii_case(name.as_str());
+    if !context.options.allowed_headers().iter().any(is_listed) {
+        let setting = context.options.places().named("headers.allowed");
+        return Err(Refused(format!("the administrator's {setting} does not list it").into()));
+    }
+    AnswerHeader::new(name, HeaderText::new(value)?)
+}
+
+fn answer_headers(draft: &mut Draft, context: &Context<'_>) {
+    let Some(wanted) = draft.answer_headers.take() else { return };
+    match config_map::headers(context, &wanted, |name, value| allowed(context, name, value)) {
+        Ok(headers) if headers.is_empty() => {}
+        Ok(headers) => draft.reading.behaviour.answer_headers = Some(headers.into()),
+        Err((reason, origin, note)) => draft.close(reason, origin, note),
+    }
+}
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    answer_headers(draft, context);
     let headers = std::mem::take(&mut draft.backend_headers);
     if headers != BackendHeaders::default() {
         draft.reading.behaviour.backend_headers = Some(Arc::new(headers));

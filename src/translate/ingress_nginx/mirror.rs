@@ -135,6 +135,6 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
     let host: Template = host.unwrap_or(url.host);
     let policy = Arc::new(MirrorPolicy { host, target: url.target, has_body: !without_body });
     let (whereabouts, protocol) = (url.whereabouts, url.protocol);
-    let service = RequestedService { origin, is_everywhere: false, whereabouts, protocol };
+    let service = RequestedService { origin, is_everywhere: false, whereabouts, protocol, reuse: None };
     draft.reading.mirror = Some(Arc::new(RequestedMirror { service, policy }));
 }

@@ -2,11 +2,13 @@
 
 mod access;
 mod authentication;
+mod authentication_keepalive;
 mod backend_tls;
 mod balancing;
 mod buffering;
 mod canary;
 mod client_certificate;
+mod config_map;
 mod cors;
 mod errors;
 pub mod external_authentication;

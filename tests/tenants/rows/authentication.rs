@@ -43,6 +43,17 @@ pub const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        name: "answers-with-others-headers",
+        attack: |scene| {
+            let attack = scene.of_evil("attack").host(&scene.host("own"), "web");
+            vec![attack.annotation("custom-headers", &format!("{}/headers", scene.victim)).build()]
+        },
+        clients: SHOP,
+        during: CLOSED,
+        told: &[told("Ingress attack", &["CrossNamespace"])],
+        ..ROW
+    },
+    Row {
         name: "answers-for-another",
         victim: asks_its_host,
         attack: |scene| vec![scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/oauth2", "web").build()],

@@ -38,6 +38,12 @@ pub fn snapshot() -> Snapshot {
         secret("elsewhere", "users", &[("auth", "eve:$apr1$x$y\n")]),
     ];
     let config_maps = vec![
+        config_map(
+            "default",
+            "answer-headers",
+            &[("Cache-Control", "max-age=60; $1 \"x\""), ("X-Frame-Options", "DENY")],
+        ),
+        config_map("default", "bad-answer-headers", &[("X-Frame-Options", "DENY\r\nX-Evil: 1")]),
         config_map("default", "bad-headers", &[("X-Realm", "$undefined")]),
         config_map("default", "bad-params", &[("SCRIPT_FILENAME", "/app/$arg_file")]),
         config_map("default", "headers", &[("X-Realm", "staff of $host")]),
@@ -46,6 +52,7 @@ pub fn snapshot() -> Snapshot {
             "params",
             &[("REALM", "staff of $host"), ("SCRIPT_FILENAME", "/app$fastcgi_script_name")],
         ),
+        config_map("elsewhere", "answer-headers", &[("X-Frame-Options", "DENY")]),
         config_map("elsewhere", "headers", &[("X-Realm", "staff")]),
     ];
     Snapshot { secrets: secrets.into(), config_maps: config_maps.into(), ..Snapshot::default() }

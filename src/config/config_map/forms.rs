@@ -1,0 +1,144 @@
+//! How values of the ConfigMap of an ingress-nginx become values of settings and directives; it must not know which key has them.
+
+use std::net::IpAddr;
+
+use super::keys::Said;
+use crate::config::settings::Settings;
+use crate::model::{Argument, Origin, Refused, Text, catalogue};
+use crate::translate::value::{boolean, byte_size, integer, seconds};
+use crate::translate::{ANNOTATIONS, DefaultValue};
+
+/// As the form of the setting is written in a ConfigMap.
+pub fn same(value: &str) -> Result<String, Refused> {
+    Ok(value.trim().to_owned())
+}
+
+/// Either of two keys switches logs off, and neither switches them on.
+pub fn only_off(value: &str) -> Result<String, Refused> {
+    boolean(value).map(|is_off| if is_off { "false" } else { "" }.to_owned())
+}
+
+pub fn only_ipv4(settings: &mut Settings, _: &mut Vec<DefaultValue>, _: &Origin) {
+    let addresses = &mut settings.translate.listeners.addresses;
+    // With none nobody could ask anything.
+    if addresses.iter().any(IpAddr::is_ipv4) {
+        addresses.retain(IpAddr::is_ipv4);
+    }
+}
+
+pub fn retry_all(_: &mut Settings, defaults: &mut Vec<DefaultValue>, origin: &Origin) {
+    const KEY: &str = "proxy-next-upstream";
+    const ALL: &str = "non_idempotent";
+    match defaults.iter_mut().find(|default| default.key == KEY) {
+        Some(default) if default.value.split_whitespace().any(|word| word == "off" || word == ALL) => {}
+        Some(default) => default.value = format!("{} {ALL}", default.value).into(),
+        None => {
+            let row = ANNOTATIONS.find(KEY).map_or("", |row| row.default);
+            defaults.push(DefaultValue { key: KEY, value: format!("{row} {ALL}").into(), origin: origin.clone() });
+        }
+    }
+}
+
+pub fn backend_server_header(value: &str) -> Result<Vec<Said>, Refused> {
+    let rows = [&catalogue::PROXY_PASS_HEADER, &catalogue::GRPC_PASS_HEADER];
+    let says = |row| (row, vec![Argument::Word("Server")]);
+    boolean(value).map(|is_on| rows.into_iter().filter(|_| is_on).map(says).collect())
+}
+
+/// What is compressed where nobody says otherwise, besides text/html.
+const MEDIA_TYPES: &str = "application/atom+xml application/javascript application/x-javascript application/json \
+    application/rss+xml application/vnd.ms-fontobject application/x-font-ttf application/x-web-app-manifest+json \
+    application/xhtml+xml application/xml font/opentype image/svg+xml image/x-icon text/css text/javascript text/plain \
+    text/x-component";
+
+/// Media types with blanks between.
+pub fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
+    let fits = |word: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"/+.-*".contains(&byte);
+        word == "*" || (word.bytes().all(known) && word.split('/').filter(|part| !part.is_empty()).count() == 2)
+    };
+    // nginx complains about the one that it always compresses.
+    let words = value.split_whitespace().filter(|word| *word != "text/html");
+    words
+        .map(|word| match fits(word) {
+            true => Text::new(word).map(Argument::Text),
+            false => Err(Refused::because("it is not media types such as text/css, with blanks between")),
+        })
+        .collect()
+}
+
+/// What every server says of compression, by what the keys about it say.
+pub fn gzip(value: impl Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
+    if value("use-gzip").is_none_or(|on| boolean(&on) != Ok(true)) {
+        return Ok(Vec::new());
+    }
+    let number = |key: &str, least, most, default| {
+        value(key).and_then(|value| integer(&value, least, most).ok()).unwrap_or(default)
+    };
+    let types = value("gzip-types").and_then(|value| media_types(&value).ok());
+    let types = types.filter(|types| !types.is_empty()).map_or_else(|| media_types(MEDIA_TYPES), Ok)?;
+    Ok(vec![
+        (&catalogue::GZIP, vec![Argument::Switch(true)]),
+        (&catalogue::GZIP_COMP_LEVEL, vec![Argument::Number(number("gzip-level", 1, 9, 1))]),
+        (&catalogue::GZIP_MIN_LENGTH, vec![Argument::Number(number("gzip-min-length", 0, 1 << 30, 256))]),
+        (&catalogue::GZIP_PROXIED, vec![Argument::Word("any")]),
+        (&catalogue::GZIP_TYPES, types),
+        (&catalogue::GZIP_VARY, vec![Argument::Switch(true)]),
+    ])
+}
+
+/// Where logs of the controller may go on a node: nginx opens them as root, and refuses all configuration where it cannot.
+const LOGS: &str = "/var/log/nginx/";
+
+pub fn log_file(value: &str) -> Result<String, Refused> {
+    let fits = |name: &str| {
+        !name.starts_with('.') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+    };
+    match value.trim().strip_prefix(LOGS).is_some_and(|name| !name.is_empty() && fits(name)) {
+        true => Ok(value.trim().to_owned()),
+        false => Err(Refused::because(
+            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log to others on each node",
+        )),
+    }
+}
+
+pub fn on_or_off(value: &str) -> Result<String, Refused> {
+    boolean(value).map(|is_on| if is_on { "on" } else { "off" }.to_owned())
+}
+
+pub fn is_boolean(value: &str) -> Result<(), Refused> {
+    boolean(value).map(drop)
+}
+
+pub fn on_off(value: &str) -> Result<Vec<Argument>, Refused> {
+    Ok(vec![Argument::Switch(boolean(value)?)])
+}
+
+pub fn time(value: &str) -> Result<Vec<Argument>, Refused> {
+    Ok(vec![Argument::Time(seconds(value)?)])
+}
+
+/// 0 closes connections after each request.
+pub fn keepalive(value: &str) -> Result<Vec<Argument>, Refused> {
+    Ok(vec![Argument::Time(std::time::Duration::from_secs(integer(value, 0, 86_400)?))])
+}
+
+pub fn requests(value: &str) -> Result<Vec<Argument>, Refused> {
+    Ok(vec![Argument::Number(integer(value, 1, 1_000_000_000)?)])
+}
+
+/// Larger ones than this are memory that every client may have for itself.
+const LARGEST_HEADER: u64 = 1 << 20;
+
+pub fn header_buffer(value: &str) -> Result<Vec<Argument>, Refused> {
+    Ok(vec![Argument::Size(byte_size(value, 256, LARGEST_HEADER)?)])
+}
+
+pub fn header_buffers(value: &str) -> Result<Vec<Argument>, Refused> {
+    let mut parts = value.split_whitespace();
+    let (Some(number), Some(size), None) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(Refused::because("it is not a number and a size, such as 4 8k"));
+    };
+    let number = Argument::Number(integer(number, 1, 64)?);
+    Ok(vec![number, Argument::Size(byte_size(size, 512, LARGEST_HEADER)?)])
+}

@@ -1,0 +1,57 @@
+//! A header that answers have, whatever the backend says; it must not know who asked for it.
+
+use super::{HeaderName, HeaderText, Refused};
+
+/// What nginx itself makes of each answer, and what says how it is sent.
+const OF_NGINX: [&str; 10] = [
+    "Connection",
+    "Content-Encoding",
+    "Content-Length",
+    "Content-Type",
+    "Date",
+    "Keep-Alive",
+    "Server",
+    "Trailer",
+    "Transfer-Encoding",
+    "Upgrade",
+];
+
+/// The longest name of a header that nginx's tables take, of which that for gRPC is the smallest.
+pub const LONGEST_HEADER_NAME: usize = 46;
+
+/// A header of answers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AnswerHeader {
+    name: HeaderName,
+    value: HeaderText,
+}
+
+impl AnswerHeader {
+    /// Proves that nginx can send it in the place of that of a backend.
+    pub fn new(name: HeaderName, value: HeaderText) -> Result<Self, Refused> {
+        let is_plain = name.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        match OF_NGINX.iter().any(|own| own.eq_ignore_ascii_case(name.as_str())) {
+            _ if !is_plain => Err(Refused::because("a name of a header is letters, digits, - and _")),
+            _ if name.as_str().len() > LONGEST_HEADER_NAME => {
+                Err(Refused::because("a name of a header has more than 46 letters, which is more than nginx takes"))
+            }
+            true => Err(Refused(format!("nginx makes {name} of each answer").into())),
+            false => Ok(AnswerHeader { name, value }),
+        }
+    }
+
+    /// Its name: letters, digits, `-` and `_`.
+    pub const fn name(&self) -> &HeaderName {
+        &self.name
+    }
+
+    /// Its value.
+    pub const fn value(&self) -> &HeaderText {
+        &self.value
+    }
+
+    /// Whether it is a cookie: several of them are several headers, and each stays.
+    pub fn is_cookie(&self) -> bool {
+        self.name.as_str().eq_ignore_ascii_case("Set-Cookie")
+    }
+}

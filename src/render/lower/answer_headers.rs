@@ -1,0 +1,20 @@
+//! Headers of answers that an object sets for its routes; it must not know where they are written.
+
+use crate::model::Refused;
+use crate::render::token::{Text, Word};
+
+use super::location::Scene;
+use super::slots::{Header, Slots};
+
+/// What a location says: headers in the place of those of the backend and of all hosts. Cookies stand beside others.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    for header in scene.route.behaviour.answer_headers.as_deref().unwrap_or_default() {
+        let written =
+            Header { name: Word::header_name(header.name())?, value: Text::new(header.value().as_str())?.into() };
+        match header.is_cookie() {
+            true => slots.answer_header(written),
+            false => slots.replace_answer_header(written),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! How connections to the service of external authentication are kept; it must not know where the service is, or what it is asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::finding::Reason;
+use crate::model::{ConnectionReuse, Origin};
+use crate::translate::annotation::{Ceiling, Compared, Draft, Effect, ExternalDraft, Form, Gives, Row};
+use crate::translate::value::{Whereabouts, boolean, integer};
+
+use super::external_authentication::{BESIDE, URL};
+
+/// Idle connections to the service; without effect where there is no service.
+const KEEPALIVE: Row = Row { stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
+
+/// How many questions go over one connection, and for how many seconds it may be idle, where nobody says so.
+const DEFAULT_REQUESTS: u32 = 1000;
+const DEFAULT_TIMEOUT: u32 = 60;
+
+/// The most idle connections that a worker keeps.
+const MOST_KEPT: u32 = 1000;
+
+/// How many idle connections are kept.
+pub const CONNECTIONS: Row = Row {
+    key: "auth-keepalive",
+    ceiling: Ceiling::NotNeeded("it goes to 1000, and each is closed when nobody uses it"),
+    form: Form::Integer { least: 0, most: MOST_KEPT as u64 },
+    documentation: "How many idle connections each worker keeps to the service at auth-url, up to 1000; 0 keeps none. \
+        Without it there are as many as to other backends. nginx keeps a connection after an answer without a body: \
+        204, Content-Length: 0, or any answer to auth-method HEAD; and after one that it remembers (auth-cache-key). \
+        The body of another answer is not read, and its connection ends.",
+    compared: Compared::Different(
+        "nginx keeps connections after answers without a body, and after those that it remembers.",
+        "let the service answer without a body, or set auth-method: HEAD where it takes that",
+    ),
+    tries: &[
+        ("8", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 60 s")),
+        ("0", Gives::Sets("keeps 0 connections to the service, each for 1000 questions and 60 s")),
+        ("-1", Gives::Refused("whole number")),
+        ("1001", Gives::Refused("whole number")),
+    ],
+    effect: Effect::Part(|draft, entry| {
+        let number = integer(entry.value, 0, MOST_KEPT.into())?;
+        draft.external_of(entry).keepalive = Some((small(number), entry.origin()));
+        Ok(())
+    }),
+    ..KEEPALIVE
+};
+
+/// How many questions go over one.
+pub const REQUESTS: Row = Row {
+    key: "auth-keepalive-requests",
+    ceiling: Ceiling::NotNeeded("a connection ends sooner or later by itself"),
+    form: Form::Integer { least: 1, most: u32::MAX as u64 },
+    documentation: "How many questions go over one connection to the service at auth-url before it ends; 1000 by default. \
+        It has no effect without auth-keepalive.",
+    beside: &[URL, ("auth-keepalive", "8")],
+    tries: &[
+        ("100", Gives::Sets("keeps 8 connections to the service, each for 100 questions and 60 s")),
+        ("1000", Gives::Nothing),
+        ("0", Gives::Refused("whole number")),
+    ],
+    effect: Effect::Part(|draft, entry| {
+        let number = integer(entry.value, 1, u32::MAX.into())?;
+        draft.external_of(entry).keepalive_requests = Some((small(number), entry.origin()));
+        Ok(())
+    }),
+    ..KEEPALIVE
+};
+
+/// Whether variables are shared.
+pub const SHARED_VARIABLES: Row = Row {
+    key: "auth-keepalive-share-vars",
+    form: Form::Boolean,
+    documentation: "Whether the question to auth-url shares variables with the request. It does in any case, and sets none \
+        that the request has.",
+    tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))],
+    effect: Effect::Part(|_, entry| boolean(entry.value).map(drop)),
+    ..KEEPALIVE
+};
+
+/// How long one may be idle.
+pub const TIMEOUT: Row = Row {
+    key: "auth-keepalive-timeout",
+    ceiling: Ceiling::NotNeeded("it goes to an hour, after which nginx ends a connection anyway"),
+    form: Form::Integer { least: 1, most: 3600 },
+    documentation: "For how many seconds a connection to the service at auth-url may be idle, up to an hour; 60 by default. \
+        It has no effect without auth-keepalive.",
+    beside: &[URL, ("auth-keepalive", "8")],
+    tries: &[
+        ("30", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 30 s")),
+        ("60", Gives::Nothing),
+        ("1m", Gives::Refused("whole number")),
+    ],
+    effect: Effect::Part(|draft, entry| {
+        let number = integer(entry.value, 1, 3600)?;
+        draft.external_of(entry).keepalive_timeout = Some((small(number), entry.origin()));
+        Ok(())
+    }),
+    ..KEEPALIVE
+};
+
+/// A number whose row has proven that it is small.
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// How connections to the service are kept, where somebody says so.
+pub fn reuse(draft: &mut Draft, part: &ExternalDraft, whereabouts: &Whereabouts) -> Option<Arc<ConnectionReuse>> {
+    let ExternalDraft { keepalive, keepalive_requests, keepalive_timeout, .. } = part;
+    let said = [keepalive, keepalive_requests, keepalive_timeout].map(|said| said.as_ref().map(|(_, origin)| origin));
+    let note = match (keepalive, whereabouts) {
+        (Some(_), Whereabouts::SameHost) => {
+            "it has no effect where the host is $host: connections are those of that path"
+        }
+        (None, _) => "it has no effect without auth-keepalive",
+        (Some((connections, _)), _) => {
+            let number = |said: &Option<(u32, Origin)>, default| said.as_ref().map_or(default, |(number, _)| *number);
+            return Some(Arc::new(ConnectionReuse {
+                connections: *connections,
+                requests: number(keepalive_requests, DEFAULT_REQUESTS),
+                timeout: Duration::from_secs(number(keepalive_timeout, DEFAULT_TIMEOUT).into()),
+            }));
+        }
+    };
+    for origin in said.into_iter().flatten() {
+        draft.find(Reason::UnsupportedAnnotation, origin.clone(), note);
+    }
+    None
+}
