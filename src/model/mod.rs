@@ -15,6 +15,7 @@ mod effective;
 mod error_pages;
 pub mod expression;
 mod external_authentication;
+mod firewall;
 mod instance;
 mod name;
 mod origin;
@@ -43,6 +44,7 @@ pub use error_pages::ErrorPages;
 pub use external_authentication::{
     AnswerDuration, AnswerMemory, AuthenticationPolicy, ExternalAuthentication, LONGEST_MEMORY, Satisfy,
 };
+pub use firewall::{Firewall, FirewallSetting};
 pub use instance::Instance;
 pub use name::{is_label, is_subdomain};
 pub use origin::{Field, Kind, ObjectId, Origin};

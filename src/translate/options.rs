@@ -179,6 +179,8 @@ pub struct Options {
     pub passthrough: bool,
     /// TCP and UDP services.
     pub streams: StreamOptions,
+    /// Rules of the firewall are read once for all hosts.
+    pub shares_firewall_rules: bool,
     /// How much one object and one namespace may ask for.
     pub limits: Limits,
     /// What objects ask for that do not say otherwise.
@@ -260,6 +262,7 @@ impl Default for Options {
             allowed_hosts: Vec::new(),
             passthrough: false,
             streams: StreamOptions::default(),
+            shares_firewall_rules: false,
             limits: Limits::default(),
             defaults: Arc::default(),
             places: Places::default(),

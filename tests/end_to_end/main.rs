@@ -36,6 +36,7 @@ mod injection;
 mod instances;
 mod load;
 mod many;
+mod modules;
 mod operation;
 mod other_sites;
 mod own_addresses;

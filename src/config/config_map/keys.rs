@@ -28,6 +28,7 @@ impl Key {
             | Effect::Headers(_)
             | Effect::Directives(..)
             | Effect::Gzip(_)
+            | Effect::Brotli(_)
             | Effect::Forwarded(_) => Compared::Equal,
             Effect::Host(_) => Compared::Different(
                 "It belongs to nginx.conf of each node, which is not ours to write.",
@@ -113,6 +114,14 @@ const COMPARED: &[(&str, Compared)] = &[
         ),
     ),
     (
+        "server-tokens",
+        Compared::Stricter(
+            "The version of nginx is never told. With false the header Server is taken out only where nginx has the module \
+             headers-more; elsewhere it says nginx.",
+            "install libnginx-mod-http-headers-more-filter to be without it",
+        ),
+    ),
+    (
         "strict-validate-path-type",
         Compared::Different("Paths are judged by the rules of the API server, whatever it says.", ""),
     ),
@@ -148,6 +157,8 @@ pub(super) enum Effect {
     Directives(&'static str, fn(&str) -> Result<Vec<Said>, Refused>),
     /// With others it says how answers are compressed; its form.
     Gzip(fn(&str) -> Result<(), Refused>),
+    /// The same for Brotli.
+    Brotli(fn(&str) -> Result<(), Refused>),
     /// With others it says who is believed about clients; its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
     /// It belongs to nginx.conf, as this directive.
@@ -188,8 +199,9 @@ const NOT_YET: &str = "not served yet";
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 const SNIPPETS: &str = "raw configuration is not served; write what all hosts need into nginx.conf of each node";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
-const TRACING: &str = "tracing is not served yet";
-const FIREWALL: &str = "ModSecurity is not served yet";
+const TRACING: &str = "nginx's module for OpenTelemetry is in no package of Debian or Ubuntu; have the backends trace, which get the headers of \
+    their clients' traces";
+const GEOIP2: &str = "databases belong to the node: set up geoip2 in nginx.conf of each, with libnginx-mod-http-geoip2";
 
 /// Every key, sorted by name.
 pub(super) const KEYS: &[Key] = &[
@@ -212,9 +224,9 @@ pub(super) const KEYS: &[Key] = &[
     setting("block-cidrs", "access.blocked-networks", same),
     setting("block-referers", "access.blocked-referers", same),
     setting("block-user-agents", "access.blocked-agents", same),
-    unserved("brotli-level", "4", "brotli is not served"),
-    unserved("brotli-min-length", "20", "brotli is not served"),
-    unserved("brotli-types", "", "brotli is not served"),
+    Key { name: "brotli-level", effect: Effect::Brotli(|value| integer(value, 0, 11).map(drop)) },
+    Key { name: "brotli-min-length", effect: Effect::Brotli(|value| integer(value, 0, 1 << 30).map(drop)) },
+    Key { name: "brotli-types", effect: Effect::Brotli(|value| media_types(value).map(drop)) },
     annotation("client-body-buffer-size"),
     server("client-body-timeout", &catalogue::CLIENT_BODY_TIMEOUT, time),
     server("client-header-buffer-size", &catalogue::CLIENT_HEADER_BUFFER_SIZE, header_buffer),
@@ -237,7 +249,7 @@ pub(super) const KEYS: &[Key] = &[
         "false",
         "questions to the service of auth-url are not in the access log; its own log has them",
     ),
-    unserved("enable-brotli", "false", "brotli is not served"),
+    Key { name: "enable-brotli", effect: Effect::Brotli(is_boolean) },
     annotation("enable-modsecurity"),
     host("enable-multi-accept", "multi_accept"),
     unserved("enable-ocsp", "false", "set ssl_stapling in nginx.conf of each node"),
@@ -258,7 +270,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("forwarded-for-proxy-protocol-header", "", NOT_YET),
     unserved("forwarded-host-header", "X-Forwarded-Host", NOT_YET),
     unserved("generate-request-id", "true", "each request that brings no X-Request-ID gets one"),
-    unserved("geoip2-autoreload-in-minutes", "0", "set up geoip2 in nginx.conf of each node"),
+    unserved("geoip2-autoreload-in-minutes", "0", GEOIP2),
     unserved("global-allowed-response-headers", "", NOT_YET),
     global("global-auth-always-set-cookie", "auth-always-set-cookie"),
     global("global-auth-cache-duration", "auth-cache-duration"),
@@ -314,7 +326,7 @@ pub(super) const KEYS: &[Key] = &[
     host("map-hash-bucket-size", "map_hash_bucket_size"),
     host("max-worker-connections", "worker_connections"),
     host("max-worker-open-files", "worker_rlimit_nofile"),
-    unserved("modsecurity-snippet", "", FIREWALL),
+    annotation("modsecurity-snippet"),
     unserved("nginx-status-ipv4-whitelist", "127.0.0.1", "metrics are served by ingressd: see section http"),
     unserved("nginx-status-ipv6-whitelist", "::1", "metrics are served by ingressd: see section http"),
     setting("no-auth-locations", "access.no-authentication", same),
@@ -376,7 +388,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     host("server-name-hash-max-size", "server_names_hash_max_size"),
     unserved("server-snippet", "", SNIPPETS),
-    unserved("server-tokens", "false", "the version of nginx is not told"),
+    setting("server-tokens", "headers.server", switch),
     annotation("service-upstream"),
     setting("skip-access-log-urls", "access-log.skip", same),
     server("ssl-buffer-size", &catalogue::SSL_BUFFER_SIZE, |value| {
@@ -413,7 +425,7 @@ pub(super) const KEYS: &[Key] = &[
     setting("upstream-keepalive-timeout", "upstreams.keepalive-timeout", nginx_time),
     Key { name: "use-forwarded-headers", effect: Effect::Forwarded(is_boolean) },
     unserved("use-geoip", "false", REMOVED),
-    unserved("use-geoip2", "false", "set up geoip2 in nginx.conf of each node"),
+    unserved("use-geoip2", "false", GEOIP2),
     Key { name: "use-gzip", effect: Effect::Gzip(is_boolean) },
     setting("use-http2", "listen.http2", switch),
     annotation("use-port-in-redirects"),
@@ -477,22 +489,51 @@ fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
         .collect()
 }
 
-/// What every server says of compression, by what the keys about it say.
-pub(super) fn gzip(value: impl Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
-    if value("use-gzip").is_none_or(|on| boolean(&on) != Ok(true)) {
+/// What keys say of one way to compress answers.
+struct Compression<'a>(&'a dyn Fn(&str) -> Option<String>);
+
+impl Compression<'_> {
+    fn is_on(&self, key: &str) -> bool {
+        (self.0)(key).is_some_and(|on| boolean(&on) == Ok(true))
+    }
+
+    fn number(&self, key: &str, least: u64, most: u64, default: u64) -> Vec<Argument> {
+        let number = (self.0)(key).and_then(|value| integer(&value, least, most).ok());
+        vec![Argument::Number(number.unwrap_or(default))]
+    }
+
+    fn types(&self, key: &str) -> Result<Vec<Argument>, Refused> {
+        let types = (self.0)(key).and_then(|value| media_types(&value).ok()).filter(|types| !types.is_empty());
+        types.map_or_else(|| media_types(MEDIA_TYPES), Ok)
+    }
+}
+
+/// What every server says of Brotli, by what the keys about it say.
+pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
+    let asked = Compression(value);
+    if !asked.is_on("enable-brotli") {
         return Ok(Vec::new());
     }
-    let number = |key: &str, least, most, default| {
-        value(key).and_then(|value| integer(&value, least, most).ok()).unwrap_or(default)
-    };
-    let types = value("gzip-types").and_then(|value| media_types(&value).ok());
-    let types = types.filter(|types| !types.is_empty()).map_or_else(|| media_types(MEDIA_TYPES), Ok)?;
+    Ok(vec![
+        (&catalogue::BROTLI, vec![Argument::Switch(true)]),
+        (&catalogue::BROTLI_COMP_LEVEL, asked.number("brotli-level", 0, 11, 4)),
+        (&catalogue::BROTLI_MIN_LENGTH, asked.number("brotli-min-length", 0, 1 << 30, 20)),
+        (&catalogue::BROTLI_TYPES, asked.types("brotli-types")?),
+    ])
+}
+
+/// The same of gzip.
+pub(super) fn gzip(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
+    let asked = Compression(value);
+    if !asked.is_on("use-gzip") {
+        return Ok(Vec::new());
+    }
     Ok(vec![
         (&catalogue::GZIP, vec![Argument::Switch(true)]),
-        (&catalogue::GZIP_COMP_LEVEL, vec![Argument::Number(number("gzip-level", 1, 9, 1))]),
-        (&catalogue::GZIP_MIN_LENGTH, vec![Argument::Number(number("gzip-min-length", 0, 1 << 30, 256))]),
+        (&catalogue::GZIP_COMP_LEVEL, asked.number("gzip-level", 1, 9, 1)),
+        (&catalogue::GZIP_MIN_LENGTH, asked.number("gzip-min-length", 0, 1 << 30, 256)),
         (&catalogue::GZIP_PROXIED, vec![Argument::Word("any")]),
-        (&catalogue::GZIP_TYPES, types),
+        (&catalogue::GZIP_TYPES, asked.types("gzip-types")?),
         (&catalogue::GZIP_VARY, vec![Argument::Switch(true)]),
     ])
 }

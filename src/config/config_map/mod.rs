@@ -99,12 +99,18 @@ impl Layer<'_> {
             }
         }
         self.believe(data, had_protocol);
-        let said = keys::gzip(|key| data.get(key).filter(|value| !value.trim().is_empty()).cloned());
+        let value = |key: &str| data.get(key).filter(|value| !value.trim().is_empty()).cloned();
+        for (said, key) in [(keys::gzip(&value), "use-gzip"), (keys::brotli(&value), "enable-brotli")] {
+            self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data(key.into())));
+        }
+        if data.get("enable-modsecurity").is_some_and(|value| boolean(value) == Ok(true)) {
+            // Each host would read them otherwise.
+            self.settings.share_firewall_rules(true);
+        }
         if data.get("ssl-session-cache").is_some_and(|value| boolean(value) == Ok(false)) {
             // Whatever size is asked for beside it.
             self.settings.gate.everywhere.session_cache = ByteSize(0);
         }
-        self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data("use-gzip".into())));
         is_safe
     }
 
@@ -139,7 +145,7 @@ impl Layer<'_> {
                 Ok(())
             }
             Effect::Directives(_, of) => of(value).map(|said| self.say(said, origin)),
-            Effect::Forwarded(form) | Effect::Gzip(form) => form(value),
+            Effect::Forwarded(form) | Effect::Gzip(form) | Effect::Brotli(form) => form(value),
             Effect::Host(directive) => {
                 let note =
                     format!("it belongs to nginx.conf of each node, which is not ours to write: set {directive} there");
@@ -175,7 +181,8 @@ impl Layer<'_> {
         if is_usable || reading.closed {
             self.defaults.push(default);
         }
-        !reading.closed
+        // What protects counts as it did before, where it did.
+        !(reading.closed || reading.refused)
     }
 
     /// A value in the place of that of a setting.
