@@ -34,7 +34,6 @@ async fn start(rig: &mut Rig, objects: &[Ingress], data: &[(&str, &str)]) {
     fs::write(&rules, RULES).unwrap();
     rig.daemon.set("firewall.rules", &format!("[\"{}\"]", rules.display()));
     rig.daemon.set("ingress-nginx.configmap", "default/controller");
-    rig.daemon.set("access.max-trust", "critical");
     rig.manifests.write("controller.yaml", &[config_map(data)]);
     rig.manifests.write("objects.yaml", &objects.iter().cloned().map(Ingress::build).collect::<Vec<_>>());
     rig.start().await;

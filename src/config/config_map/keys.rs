@@ -199,7 +199,7 @@ const NOT_YET: &str = "not served yet";
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 const SNIPPETS: &str = "raw configuration is not served; write what all hosts need into nginx.conf of each node";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
-const TRACING: &str = "nginx's module for OpenTelemetry is in no package of Debian or Ubuntu; have the backends trace, which get the headers of \
+const TRACING: &str = "nginx's module for OpenTelemetry is in no package of Debian; have the backends trace, which get the headers of \
     their clients' traces";
 const GEOIP2: &str = "databases belong to the node: set up geoip2 in nginx.conf of each, with libnginx-mod-http-geoip2";
 

@@ -15,6 +15,9 @@ const ON: &[(&str, &str)] = &[("enable-modsecurity", "true")];
 const CORE_RULES_INCLUDED: &str = "include /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf";
 const RULES_INCLUDED: &str = "include /etc/nginx/modsecurity/modsecurity.conf";
 
+/// Settings, one on each line.
+const SNIPPET: Shape = Shape { name: "lines of settings", pattern: "(?s)[#A-Za-z].*", longest: 4096, ..Shape::DEFAULT };
+
 /// The name of a transaction.
 const TRANSACTION: Shape = Shape {
     name: "letters, digits, - _ and variables that repeat what the client sent, or $request_id",
@@ -73,9 +76,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "modsecurity-snippet",
-            trust: Trust::Critical,
+            // What is taken of it is values, not configuration.
+            trust: Trust::High,
             on_error: OnError::Refuse,
-            form: Form::NotJudged("it is text of several lines"),
+            form: Form::Partly(&Form::Text(&SNIPPET), "what its lines say is left to the program"),
             documentation: "Settings of ModSecurity, one on each line: SecRuleEngine, SecRequestBodyAccess, SecResponseBodyAccess, \
                 the limits of bodies and what follows from them, SecRuleRemoveById, SecRuleRemoveByTag, and SecAuditEngine, but \
                 for On. Lines that begin with # are comments. To include nginx-modsecurity.conf of ingress-nginx is the same as \
@@ -131,6 +135,9 @@ pub static FAMILY: Family = Family {
 };
 
 fn snippet(value: &str, draft: &mut Draft) -> Result<(), Refused> {
+    if value.trim().chars().count() > SNIPPET.longest {
+        return Err(Refused(format!("it is longer than {} characters", SNIPPET.longest).into()));
+    }
     let mut settings = Vec::new();
     let lines = value.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     for line in lines {
