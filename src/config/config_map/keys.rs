@@ -1,7 +1,8 @@
 //! Every key that the ConfigMap of an ingress-nginx has, one row each: what it does here.
 
+use super::compression::media_types;
 use crate::model::catalogue::{self, DirectiveRow};
-use crate::model::{Argument, Ciphers, Refused, Text};
+use crate::model::{Argument, Ciphers, Refused};
 use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::Compared;
 use crate::translate::value::{address_list, boolean, byte_size, integer, seconds};
@@ -89,6 +90,20 @@ const COMPARED: &[(&str, Compared)] = &[
         Compared::Stricter(
             "The ConfigMap has to be in the same namespace, and values may tell only what clients sent.",
             "",
+        ),
+    ),
+    (
+        "enable-brotli",
+        Compared::Different(
+            "Answers are compressed only on nodes whose nginx has the module.",
+            "install libnginx-mod-http-brotli-filter on each node",
+        ),
+    ),
+    (
+        "enable-owasp-modsecurity-crs",
+        Compared::Stricter(
+            "It also counts where an Ingress asks for the firewall by itself; on nodes without the rules the routes answer 503.",
+            "install modsecurity-crs on each node",
         ),
     ),
     ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
@@ -465,77 +480,6 @@ fn backend_server_header(value: &str) -> Result<Vec<Said>, Refused> {
     let rows = [&catalogue::PROXY_PASS_HEADER, &catalogue::GRPC_PASS_HEADER];
     let says = |row| (row, vec![Argument::Word("Server")]);
     boolean(value).map(|is_on| rows.into_iter().filter(|_| is_on).map(says).collect())
-}
-
-/// What is compressed where nobody says otherwise, besides text/html.
-const MEDIA_TYPES: &str = "application/atom+xml application/javascript application/x-javascript application/json \
-    application/rss+xml application/vnd.ms-fontobject application/x-font-ttf application/x-web-app-manifest+json \
-    application/xhtml+xml application/xml font/opentype image/svg+xml image/x-icon text/css text/javascript text/plain \
-    text/x-component";
-
-/// Media types with blanks between.
-fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
-    let fits = |word: &str| {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"/+.-*".contains(&byte);
-        word == "*" || (word.bytes().all(known) && word.split('/').filter(|part| !part.is_empty()).count() == 2)
-    };
-    // nginx complains about the one that it always compresses.
-    let words = value.split_whitespace().filter(|word| *word != "text/html");
-    words
-        .map(|word| match fits(word) {
-            true => Text::new(word).map(Argument::Text),
-            false => Err(Refused::because("it is not media types such as text/css, with blanks between")),
-        })
-        .collect()
-}
-
-/// What keys say of one way to compress answers.
-struct Compression<'a>(&'a dyn Fn(&str) -> Option<String>);
-
-impl Compression<'_> {
-    fn is_on(&self, key: &str) -> bool {
-        (self.0)(key).is_some_and(|on| boolean(&on) == Ok(true))
-    }
-
-    fn number(&self, key: &str, least: u64, most: u64, default: u64) -> Vec<Argument> {
-        let number = (self.0)(key).and_then(|value| integer(&value, least, most).ok());
-        vec![Argument::Number(number.unwrap_or(default))]
-    }
-
-    fn types(&self, key: &str) -> Result<Vec<Argument>, Refused> {
-        let types = (self.0)(key).and_then(|value| media_types(&value).ok()).filter(|types| !types.is_empty());
-        types.map_or_else(|| media_types(MEDIA_TYPES), Ok)
-    }
-}
-
-/// What every server says of Brotli, by what the keys about it say.
-pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
-    let asked = Compression(value);
-    if !asked.is_on("enable-brotli") {
-        return Ok(Vec::new());
-    }
-    Ok(vec![
-        (&catalogue::BROTLI, vec![Argument::Switch(true)]),
-        (&catalogue::BROTLI_COMP_LEVEL, asked.number("brotli-level", 0, 11, 4)),
-        (&catalogue::BROTLI_MIN_LENGTH, asked.number("brotli-min-length", 0, 1 << 30, 20)),
-        (&catalogue::BROTLI_TYPES, asked.types("brotli-types")?),
-    ])
-}
-
-/// The same of gzip.
-pub(super) fn gzip(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
-    let asked = Compression(value);
-    if !asked.is_on("use-gzip") {
-        return Ok(Vec::new());
-    }
-    Ok(vec![
-        (&catalogue::GZIP, vec![Argument::Switch(true)]),
-        (&catalogue::GZIP_COMP_LEVEL, asked.number("gzip-level", 1, 9, 1)),
-        (&catalogue::GZIP_MIN_LENGTH, asked.number("gzip-min-length", 0, 1 << 30, 256)),
-        (&catalogue::GZIP_PROXIED, vec![Argument::Word("any")]),
-        (&catalogue::GZIP_TYPES, asked.types("gzip-types")?),
-        (&catalogue::GZIP_VARY, vec![Argument::Switch(true)]),
-    ])
 }
 
 /// Where logs of the controller may go on a node: nginx opens them as root, and refuses all configuration where it cannot.

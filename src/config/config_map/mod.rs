@@ -1,5 +1,6 @@
 //! The ConfigMap of an ingress-nginx as a layer over the settings: what they become, and what is wrong with it.
 
+mod compression;
 mod document;
 mod headers;
 mod keys;
@@ -100,7 +101,7 @@ impl Layer<'_> {
         }
         self.believe(data, had_protocol);
         let value = |key: &str| data.get(key).filter(|value| !value.trim().is_empty()).cloned();
-        for (said, key) in [(keys::gzip(&value), "use-gzip"), (keys::brotli(&value), "enable-brotli")] {
+        for (said, key) in [(compression::gzip(&value), "use-gzip"), (compression::brotli(&value), "enable-brotli")] {
             self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data(key.into())));
         }
         if data.get("enable-modsecurity").is_some_and(|value| boolean(value) == Ok(true)) {

@@ -128,6 +128,7 @@ pub static FAMILY: Family = Family {
                 draft.firewall.belongings.extend(entry.default.is_none().then(|| entry.origin()));
                 Ok(())
             }),
+            compared: Compared::Stricter("Variables that tell more than what the client sent are not taken.", ""),
             ..Row::DEFAULT
         },
     ],
