@@ -92,6 +92,7 @@ const COMPARED: &[(&str, Compared)] = &[
             "",
         ),
     ),
+    ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
     (
         "enable-brotli",
         Compared::Different(
@@ -106,7 +107,6 @@ const COMPARED: &[(&str, Compared)] = &[
             "install modsecurity-crs on each node",
         ),
     ),
-    ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
     (
         "http-access-log-path",
         Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
