@@ -184,6 +184,6 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         core_rules: asked.core_rules,
         transaction: asked.transaction,
         settings: asked.settings,
-        shares_rules: context.options.shares_firewall_rules,
+        shares_rules: context.options.shares_firewall_rules(),
     }));
 }
