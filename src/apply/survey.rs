@@ -8,7 +8,7 @@ use super::error::ApplyError;
 use super::host::build_information;
 use super::tree::{Tree, built_in, workers_group};
 use crate::model::Instance;
-use crate::nginx::{Capabilities, OtherSites};
+use crate::nginx::{Capabilities, FirewallOptions, OtherSites, RuleFiles};
 use crate::render::Digest;
 
 /// What this host's nginx is, and what its own configuration says.
@@ -68,6 +68,16 @@ impl Survey {
             includes_ours: host.includes_ours,
         })
     }
+
+    /// The same with those of these files that are not there. Whether nginx can read the others it says itself.
+    #[must_use]
+    pub fn with_rules(mut self, firewall: &FirewallOptions) -> Survey {
+        let is_there =
+            |files: &RuleFiles| glob::glob(files.as_str()).is_ok_and(|mut found| found.any(|path| path.is_ok()));
+        let missing = firewall.files().filter(|files| !is_there(files)).cloned();
+        self.other_sites.missing_rules = missing.collect();
+        self
+    }
 }
 
 /// Stays the same over restarts, as long as the program says the same of itself and none of its files is replaced.
@@ -85,6 +95,35 @@ fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::catalogue::Version;
+
+    #[test]
+    fn rules_that_are_not_there_are_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("rules")).unwrap();
+        for name in ["base.conf", "rules/one.conf"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let files = |names: &[&str]| -> Vec<RuleFiles> {
+            names.iter().map(|name| folder.path().join(name).to_str().unwrap().parse().unwrap()).collect()
+        };
+        let firewall = FirewallOptions {
+            rules: files(&["base.conf", "other.conf"]),
+            core_rules: files(&["rules/*.conf", "rules/*.data"]),
+            shared: false,
+        };
+        let survey = Survey {
+            configuration: PathBuf::new(),
+            pid_file: PathBuf::new(),
+            workers_group: None,
+            capabilities: Capabilities::profile(Version(1, 22, 1)),
+            fingerprint: String::new(),
+            other_sites: OtherSites::default(),
+            includes_ours: true,
+        };
+        let missing = survey.with_rules(&firewall).other_sites.missing_rules;
+        assert_eq!(Vec::from_iter(missing), files(&["other.conf", "rules/*.data"]));
+    }
 
     #[test]
     fn another_build_and_another_file_of_any_module_have_another_fingerprint() {

@@ -158,7 +158,10 @@ impl Host {
         }
         let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
         match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root, &settings.instance) {
-            Ok(survey) => Host { capabilities: survey.capabilities, other_sites: survey.other_sites, is_this: true },
+            Ok(survey) => {
+                let Survey { capabilities, other_sites, .. } = survey.with_rules(&settings.gate.firewall);
+                Host { capabilities, other_sites, is_this: true }
+            }
             Err(error) => {
                 complain!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");
                 other(ASSUMED)

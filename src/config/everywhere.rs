@@ -62,6 +62,13 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.gate.everywhere.hidden_headers, value),
     },
     Row {
+        key: "headers.server",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether answers of hosts of the dialect ingress-nginx name nginx in the header `Server`. With false it is taken out where nginx has the module headers-more (libnginx-mod-http-headers-more-filter on Debian and Ubuntu); without the module it stays. The version of nginx is never told.",
+        set: |settings, value| put(&mut settings.gate.everywhere.server_header, value),
+    },
+    Row {
         key: "access.client-header",
         form: Form::Text,
         default: r#""""#,

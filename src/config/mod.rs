@@ -6,6 +6,7 @@ mod access_log;
 mod config_map;
 mod document;
 mod everywhere;
+mod firewall;
 mod hosts;
 mod ingress_nginx;
 mod layer;

@@ -266,6 +266,12 @@ impl Settings {
         nginx::GateOptions { current: self.apply.root.join("current"), ..self.gate.clone() }
     }
 
+    /// Whether the rules of the firewall are read once for all sites, which is a matter of budgets too.
+    pub(super) fn share_firewall_rules(&mut self, are_shared: bool) {
+        self.gate.firewall.shared = are_shared;
+        self.translate.shares_firewall_rules = are_shared;
+    }
+
     /// What contradicts itself: pairs of a key and one clause.
     pub(super) fn contradictions(&self) -> Vec<(&'static str, String)> {
         let mut found = Vec::new();

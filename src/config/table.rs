@@ -4,7 +4,7 @@ use config::{Value, ValueKind};
 
 use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
-use super::{access, access_log, everywhere, hosts, ingress_nginx, limits, pacing, publishing};
+use super::{access, access_log, everywhere, firewall, hosts, ingress_nginx, limits, pacing, publishing};
 use crate::model::is_label;
 use crate::source::Selector;
 
@@ -59,6 +59,7 @@ pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("headers", "Headers of all hosts"),
     ("tls", "Certificates and redirects to https"),
     ("access-log", "How requests are logged"),
+    ("firewall", "Where ModSecurity has its rules, for routes that ask for it"),
     ("ingress-nginx", "Objects of an ingress-nginx whose place this takes"),
     ("limits", "How much one object and one namespace may ask for"),
     ("nginx", "The nginx of this host, which ingressd never starts or stops"),
@@ -85,6 +86,7 @@ const TABLES: &[&[Row]] = &[
     access::ROWS,
     access_log::ROWS,
     everywhere::ROWS,
+    firewall::ROWS,
     hosts::ROWS,
     ingress_nginx::ROWS,
     limits::ROWS,

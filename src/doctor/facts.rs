@@ -1,5 +1,6 @@
 //! What is known when checks judge: values without files, clocks or networks behind them.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use crate::apply::{Survey, Tested};
 use crate::config::Settings;
 use crate::finding::Finding;
 use crate::model::Validity;
+use crate::model::catalogue::Module;
 use crate::publish::probe::Leases;
 use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, NodeNetworks, Server};
@@ -59,6 +61,8 @@ pub struct Nginx {
     pub master: Result<Table, String>,
     /// How many files a worker may have open.
     pub worker_files: Option<u64>,
+    /// How many hosts each module would serve that is not part of nginx.
+    pub wanted: BTreeMap<Module, usize>,
     /// What the gate says of this host.
     pub findings: Vec<Finding>,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AccessList, AnswerHeader, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication,
-    FastCgi, HeaderName, ListMark, Mirror, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
+    FastCgi, Firewall, HeaderName, ListMark, Mirror, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
 };
 
 /// Everything about a route that is not its path or its backend. The default changes nothing.
@@ -38,7 +38,9 @@ pub struct Behaviour {
     pub satisfy: Satisfy,
     /// How much each client may ask for.
     pub limits: Option<Arc<ClientLimits>>,
-    /// Clients are chosen, or nobody is let in, and so no path of the namespace's on the host may mean one thing here and another to a backend.
+    /// A firewall looks into requests.
+    pub firewall: Option<Arc<Firewall>>,
+    /// Clients or requests are chosen, or nobody is let in, and so no path of the namespace's on the host may mean one thing here and another to a backend.
     pub strict_paths: bool,
 }
 
@@ -58,6 +60,7 @@ impl Behaviour {
             && same_service
             && self.satisfy == other.satisfy
             && self.strict_paths == other.strict_paths
+            && self.firewall == other.firewall
             && self.basic_authentication == other.basic_authentication
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::catalogue::Module;
 use super::{
     AccessList, Action, AuthenticationPolicy, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr,
-    ClientCertificates, ClientLimits, Cors, Directive, FastCgi, ListMark, MirrorPolicy, Model, PathMatch,
+    ClientCertificates, ClientLimits, Cors, Directive, FastCgi, Firewall, ListMark, MirrorPolicy, Model, PathMatch,
     RewritePattern, Route, SessionCookie, Split, TargetPart, Template, TlsTermination, UpstreamId,
 };
 
@@ -140,6 +140,11 @@ const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 70_000, test:
 const CLIENT_CERTIFICATES: Cost = Cost { files: 1, configuration: 1200, memory: 60_000, test: 1900, ..NOTHING };
 /// What a location says about TLS to its backend: each has certificates and keys of its own in memory.
 const BACKEND_TLS: Cost = Cost { configuration: 900, memory: 80_000, test: 2800, ..NOTHING };
+/// What a host reads for a firewall, and for the rules of OWASP (modsecurity-crs 3.3).
+const FIREWALL: Cost = Cost { configuration: 100, memory: 500_000, test: 1000, ..NOTHING };
+const CORE_RULES: Cost = Cost { configuration: 400, memory: 20 << 20, test: 70_000, ..NOTHING };
+/// What the locations of a path and the conditions in them know of the rules.
+const GUARDED: Cost = Cost { configuration: 300, memory: 150_000, test: 500, ..NOTHING };
 const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
 /// How much of a zone nginx writes to before a client is counted.
 const ZONE: Cost =
@@ -209,6 +214,9 @@ impl Cost {
         }
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);
+        }
+        if behaviour.firewall.is_some() {
+            cost += GUARDED;
         }
         cost
     }
@@ -329,6 +337,15 @@ impl Cost {
         PASSTHROUGH
     }
 
+    /// What a host costs more of which a path has a firewall: it reads the rules once, however many paths have it.
+    pub fn of_firewall(firewall: &Firewall) -> Self {
+        let mut cost = if firewall.shares_rules { NOTHING } else { FIREWALL };
+        if firewall.core_rules && !firewall.shares_rules {
+            cost += CORE_RULES;
+        }
+        cost
+    }
+
     /// A certificate, however many hosts have it.
     pub const fn of_certificate() -> Self {
         CERTIFICATE
@@ -414,6 +431,11 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
             costs.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
         }
         costs.add(namespace, Cost::of_host_directives(&server.directives));
+        let guarded = server.routes.iter().chain([&server.fallback]);
+        let guarded = guarded.filter_map(|route| Some((&route.origin, route.behaviour.firewall.as_deref()?)));
+        if let Some((origin, firewall)) = guarded.max_by_key(|(_, firewall)| firewall.core_rules) {
+            costs.add(&origin.object.namespace, Cost::of_firewall(firewall));
+        }
         let asked = server.client_certificates.as_deref();
         let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();

@@ -18,6 +18,7 @@ mod error_pages;
 pub mod expression;
 mod external_authentication;
 mod fastcgi;
+mod firewall;
 mod instance;
 mod listener;
 mod mirror;
@@ -51,6 +52,7 @@ pub use external_authentication::{
     AnswerDuration, AnswerMemory, AuthenticationPolicy, ExternalAuthentication, LONGEST_MEMORY, Satisfy,
 };
 pub use fastcgi::FastCgi;
+pub use firewall::{Firewall, FirewallSetting};
 pub use instance::Instance;
 pub use listener::{HostListeners, Listener, Port, Serves, Transport};
 pub use mirror::{Mirror, MirrorPolicy};

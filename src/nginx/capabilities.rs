@@ -22,8 +22,8 @@ enum Built {
     Always,
     /// When `--with-NAME` is given.
     Asked,
-    /// It is not part of nginx: a package of its own brings it, and it counts when it is loaded.
-    Apart,
+    /// It is not part of nginx: this package of Debian and Ubuntu brings it, and it counts when it is loaded.
+    Apart(&'static str),
 }
 
 /// The name of each module in the flags of `configure`, and how it gets into a build.
@@ -51,7 +51,9 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::Mirror, "http_mirror_module", Built::Always),
     (Module::Sub, "http_sub_module", Built::Asked),
     (Module::Gunzip, "http_gunzip_module", Built::Asked),
-    (Module::HeadersMore, "http_headers_more_filter_module", Built::Apart),
+    (Module::HeadersMore, "http_headers_more_filter_module", Built::Apart("libnginx-mod-http-headers-more-filter")),
+    (Module::Brotli, "http_brotli_filter_module", Built::Apart("libnginx-mod-http-brotli-filter")),
+    (Module::ModSecurity, "http_modsecurity_module", Built::Apart("libnginx-mod-http-modsecurity")),
     (Module::Stream, "stream_module", Built::Asked),
     (Module::StreamRealIp, "stream_realip_module", Built::Asked),
     (Module::StreamSslPreread, "stream_ssl_preread_module", Built::Asked),
@@ -86,7 +88,7 @@ impl Capabilities {
             let present = loaded.iter().any(|path| path.rsplit('/').next() == Some(&file));
             match built {
                 Built::Asked => asked || present,
-                Built::Apart => present,
+                Built::Apart(_) => present,
                 Built::Always => present || !flags.contains(format!("--without-{name}").as_str()),
             }
         };
@@ -99,7 +101,7 @@ impl Capabilities {
 
     /// What the packages of the usual distributions have at this version: every module of nginx that we know of.
     pub fn profile(version: Version) -> Self {
-        let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Built::Apart));
+        let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Built::Apart(_)));
         let modules = modules.map(|(module, ..)| *module).collect();
         Capabilities { version, modules, temporary: Some("/var/lib/nginx".into()) }
     }
@@ -117,6 +119,14 @@ impl Capabilities {
     /// Whether it has TCP and UDP services.
     pub fn has_stream(&self) -> bool {
         self.has(Module::Stream)
+    }
+
+    /// The package of Debian and Ubuntu with a module that is not part of nginx.
+    pub fn package(module: Module) -> Option<&'static str> {
+        FLAGS.iter().find_map(|(row, _, built)| match built {
+            Built::Apart(package) if *row == module => Some(*package),
+            _ => None,
+        })
     }
 
     /// The module's name as nginx writes it.

@@ -21,6 +21,8 @@ pub struct Everywhere {
     pub original_uri: bool,
     /// Headers of backends that do not reach clients.
     pub hidden_headers: Vec<HeaderName>,
+    /// Answers of hosts of the ingress-nginx dialect name nginx in the header `Server`.
+    pub server_header: bool,
     /// Clients that are turned away.
     pub blocked_networks: Vec<Cidr>,
     /// Programs that are.
@@ -62,6 +64,7 @@ impl Default for Everywhere {
             request_ids: true,
             original_uri: false,
             hidden_headers: Vec::new(),
+            server_header: false,
             blocked_networks: Vec::new(),
             blocked_agents: Vec::new(),
             blocked_referers: Vec::new(),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::access_log::{BufferedLogs, HostLog, buffered, host_log};
+use super::firewall::{RULE_DIRECTIVES, RuleFiles};
 use super::syntax::Directive;
 use crate::model::{Instance, Transport};
 
@@ -57,6 +58,10 @@ pub struct OtherSites {
     pub leaves_streams_out: bool,
     /// Ports that other programs have of those that are asked for.
     pub occupied: BTreeSet<(Transport, SocketAddr)>,
+    /// The file and line, for messages, where a site reads rules of a firewall.
+    pub firewall_rules: Option<String>,
+    /// Files with rules of the firewall that are asked for and not there.
+    pub missing_rules: BTreeSet<RuleFiles>,
     /// Value of `worker_processes`, when a number.
     pub worker_processes: Option<u32>,
     /// Value of `worker_connections`, when it is set.
@@ -167,6 +172,7 @@ impl OtherSites {
         }
         // An instance is the default server where it says so, never by its place.
         let before_ours = !walk.ours_read && behind.is_none();
+        walk.inside(path, directive, &mut |_, path, directive| self.look_for_rules(path, directive));
         let (mut listens, mut ssl, mut names) = (Vec::new(), false, Vec::new());
         walk.inside(path, directive, &mut |_, path, directive| self.look_for_leniency(path, directive));
         walk.inside(path, directive, &mut |_, path, directive| match directive.name.as_str() {
@@ -215,6 +221,13 @@ impl OtherSites {
             self.buffered_logs.extend(host_log(&directive.arguments).as_ref().and_then(buffered));
         }
         directive.children().iter().for_each(|directive| self.look_for_buffers(directive));
+    }
+
+    fn look_for_rules(&mut self, path: &str, directive: &Directive) {
+        if self.firewall_rules.is_none() && RULE_DIRECTIVES.contains(&&*directive.name) {
+            self.firewall_rules = Some(format!("{path}:{}", directive.line));
+        }
+        directive.children().iter().for_each(|directive| self.look_for_rules(path, directive));
     }
 
     fn look_for_leniency(&mut self, path: &str, directive: &Directive) {
@@ -461,6 +474,19 @@ mod tests {
         assert!(found.other_sites.leaves_streams_out && found.includes_ours);
         let found = survey(&file("main", services), &Instance::default(), &mut |_| None);
         assert!(!found.other_sites.leaves_streams_out && !found.includes_ours);
+    }
+
+    #[test]
+    fn rules_of_a_firewall_are_seen_wherever_a_site_has_them() {
+        for (text, expected) in [
+            ("http { server { location / { modsecurity_rules_file /a; } } }", true),
+            ("http { server { modsecurity_rules a; } }", true),
+            // For all sites, which inherit them.
+            ("http { modsecurity_rules_file /a; server { modsecurity on; } }", false),
+        ] {
+            let found = survey(&file("main", text), &Instance::default(), &mut |_| None).other_sites;
+            assert_eq!(found.firewall_rules, expected.then(|| "main:1".to_owned()), "{text}");
+        }
     }
 
     #[test]

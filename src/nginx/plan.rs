@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::access_log::{AccessLog, AccessLogOptions};
 use super::everywhere::Everywhere;
+use super::firewall::{FirewallOptions, FirewallRules};
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Cidr, Model, Protocols};
 
@@ -32,6 +33,8 @@ pub struct GateOptions {
     pub everywhere: Everywhere,
     /// How requests are logged.
     pub access_log: AccessLogOptions,
+    /// Where the rules of the firewall are.
+    pub firewall: FirewallOptions,
     /// Whether hosts that are served alike share a `server` block.
     pub shared_servers: bool,
 }
@@ -49,6 +52,7 @@ impl Default for GateOptions {
             upstream_keepalive: 32,
             everywhere: Everywhere::default(),
             access_log: AccessLogOptions::default(),
+            firewall: FirewallOptions::default(),
             shared_servers: true,
         }
     }
@@ -180,6 +184,8 @@ pub struct Decisions {
     pub everywhere: Everywhere,
     /// Whether `keepalive_time` is known (1.19.10).
     pub keepalive_time: bool,
+    /// Whether hosts of the ingress-nginx dialect take the header `Server` out of their answers.
+    pub clears_server_header: bool,
     /// How requests are logged.
     pub access_log: AccessLog,
     /// Whether hosts that are served alike share a `server` block.
@@ -200,6 +206,8 @@ pub struct Decisions {
     pub upstream_hash: bool,
     /// The same where they may be chosen by how many connections they have.
     pub upstream_least_conn: bool,
+    /// What servers read for the firewall.
+    pub firewall: FirewallRules,
     /// Where answers about clients may be remembered: nginx makes the folder. `None` where there is no place that is known to be its own.
     pub answer_memory: Option<PathBuf>,
 }

@@ -153,6 +153,7 @@ impl Renderer {
             lower::authentication,
             lower::blocked,
             lower::cors,
+            lower::firewall,
             lower::limits,
             lower::sessions,
             lower::splits,

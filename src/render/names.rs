@@ -34,6 +34,12 @@ pub fn blocked_file() -> FilePath {
     Arc::clone(&PATH)
 }
 
+/// The file with the rules of the firewall, where all sites share them.
+pub fn firewall_file() -> FilePath {
+    static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-firewall.conf".into());
+    Arc::clone(&PATH)
+}
+
 /// Files that most servers require.
 static CATCH_ALL: LazyLock<FilePath> = LazyLock::new(|| "http/server-catch-all.conf".into());
 static SELF_SIGNED: LazyLock<FilePath> = LazyLock::new(|| "certs/self-signed.pem".into());

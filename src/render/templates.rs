@@ -123,6 +123,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("access_log", example(access_log())),
         source!("blocked", example(blocked())),
         source!("everywhere", Some(json!(view::Everywhere { blocked: vec![WORD], directives: vec![directive()] }))),
+        source!("firewall", Some(json!(view::Firewall { directives: vec![directive()] }))),
         source!("list", Some(json!(list()))),
         source!("stream", Some(json!(stream()))),
         source!("stream_upstream", Some(json!(stream_upstream()))),

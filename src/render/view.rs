@@ -162,6 +162,13 @@ pub struct Everywhere {
     pub directives: Vec<Directive>,
 }
 
+/// The rules of a firewall.
+#[derive(Debug, Serialize)]
+pub struct Firewall {
+    /// One for each file of them, or for files of one pattern.
+    pub directives: Vec<Directive>,
+}
+
 /// What a server asks of certificates of clients.
 #[derive(Debug, Serialize)]
 pub struct ClientCertificates {

@@ -329,10 +329,12 @@ fn subjects<'a>(
         let (reading, behaviour) = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
+        let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
         // What a canary asks for besides its part is without effect: the main object protects the path.
         let is_protected = reading.canary.is_none()
             && (reading.closed
                 || own_list
+                || own_firewall
                 || behaviour.basic_authentication.is_some()
                 || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
                 || reading.host.client_rule.is_some());

@@ -191,6 +191,8 @@ pub struct Options {
     pub passthrough: bool,
     /// TCP and UDP services.
     pub streams: StreamOptions,
+    /// Rules of the firewall are read once for all hosts.
+    pub shares_firewall_rules: bool,
     /// How much one object and one namespace may ask for.
     pub limits: Limits,
     /// Headers of answers that objects may set.
@@ -265,6 +267,7 @@ impl Default for Options {
             allowed_hosts: Vec::new(),
             passthrough: false,
             streams: StreamOptions::default(),
+            shares_firewall_rules: false,
             limits: Limits::default(),
             allowed_headers: Vec::new(),
             defaults: Arc::default(),

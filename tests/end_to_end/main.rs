@@ -41,6 +41,7 @@ mod instances;
 mod load;
 mod many;
 mod mirrors;
+mod modules;
 mod operation;
 mod other_sites;
 mod own_addresses;

@@ -134,15 +134,27 @@ impl Nginx {
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// Adds the module for TCP and UDP, in the first line of `nginx.conf`, and a block that includes the services of the
+    /// Loads modules of the distribution, by their files, in the first lines of `nginx.conf`.
+    pub fn load_modules(&self, names: &[&str]) {
+        let folders = ["/usr/lib/nginx/modules", "/usr/lib64/nginx/modules"].map(Path::new);
+        let mut text = String::new();
+        for name in names {
+            let module = folders.iter().map(|folder| folder.join(name)).find(|file| file.exists());
+            let module =
+                module.unwrap_or_else(|| panic!("{name} is not installed: run `make test`, which installs it"));
+            text += &format!("load_module {};\n", module.display());
+        }
+        text += &fs::read_to_string(self.configuration()).unwrap();
+        fs::write(self.configuration(), text).unwrap();
+    }
+
+    /// Adds the module for TCP and UDP, and a block that includes the services of the
     /// generations below `root`.
     pub fn serve_streams(&self, root: &Path) {
-        let folders = ["/usr/lib/nginx/modules", "/usr/lib64/nginx/modules"].map(Path::new);
-        let module = folders.iter().map(|folder| folder.join("ngx_stream_module.so")).find(|file| file.exists());
-        let module = module.expect("libnginx-mod-stream is not installed: run `make test`, which installs it");
-        let http = fs::read_to_string(self.configuration()).unwrap();
+        self.load_modules(&["ngx_stream_module.so"]);
+        let before = fs::read_to_string(self.configuration()).unwrap();
         let stream = format!("stream {{\n    include {}/current/stream/*.conf;\n}}\n", root.display());
-        fs::write(self.configuration(), format!("load_module {};\n{http}{stream}", module.display())).unwrap();
+        fs::write(self.configuration(), before + &stream).unwrap();
     }
 
     /// The master's process, when the pid file names one that lives.

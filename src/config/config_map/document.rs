@@ -78,6 +78,9 @@ fn words(key: &Key) -> String {
                                                the same namespace that it names, besides the setting `headers.requests`"
             .to_owned(),
         Effect::Directives(words, _) | Effect::Finally(words, _) => words.to_owned(),
+        Effect::Brotli(_) => "says with the others how answers are compressed by Brotli in every server, when `enable-brotli` is \
+                              true and nginx has the module (libnginx-mod-http-brotli-filter)"
+            .to_owned(),
         Effect::Gzip(_) => "says with the others how answers are compressed in every server, when `use-gzip` is true: \
                             `gzip-level`, `gzip-min-length` and `gzip-types`"
             .to_owned(),

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::keys::Said;
 use crate::config::settings::Settings;
-use crate::model::{Argument, Origin, Refused, Text, catalogue};
+use crate::model::{Argument, Origin, Refused, catalogue};
 use crate::translate::value::{boolean, byte_size, integer, seconds};
 use crate::translate::{ANNOTATIONS, DefaultValue};
 
@@ -43,48 +43,6 @@ pub fn backend_server_header(value: &str) -> Result<Vec<Said>, Refused> {
     let rows = [&catalogue::PROXY_PASS_HEADER, &catalogue::GRPC_PASS_HEADER];
     let says = |row| (row, vec![Argument::Word("Server")]);
     boolean(value).map(|is_on| rows.into_iter().filter(|_| is_on).map(says).collect())
-}
-
-/// What is compressed where nobody says otherwise, besides text/html.
-const MEDIA_TYPES: &str = "application/atom+xml application/javascript application/x-javascript application/json \
-    application/rss+xml application/vnd.ms-fontobject application/x-font-ttf application/x-web-app-manifest+json \
-    application/xhtml+xml application/xml font/opentype image/svg+xml image/x-icon text/css text/javascript text/plain \
-    text/x-component";
-
-/// Media types with blanks between.
-pub fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
-    let fits = |word: &str| {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"/+.-*".contains(&byte);
-        word == "*" || (word.bytes().all(known) && word.split('/').filter(|part| !part.is_empty()).count() == 2)
-    };
-    // nginx complains about the one that it always compresses.
-    let words = value.split_whitespace().filter(|word| *word != "text/html");
-    words
-        .map(|word| match fits(word) {
-            true => Text::new(word).map(Argument::Text),
-            false => Err(Refused::because("it is not media types such as text/css, with blanks between")),
-        })
-        .collect()
-}
-
-/// What every server says of compression, by what the keys about it say.
-pub fn gzip(value: impl Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
-    if value("use-gzip").is_none_or(|on| boolean(&on) != Ok(true)) {
-        return Ok(Vec::new());
-    }
-    let number = |key: &str, least, most, default| {
-        value(key).and_then(|value| integer(&value, least, most).ok()).unwrap_or(default)
-    };
-    let types = value("gzip-types").and_then(|value| media_types(&value).ok());
-    let types = types.filter(|types| !types.is_empty()).map_or_else(|| media_types(MEDIA_TYPES), Ok)?;
-    Ok(vec![
-        (&catalogue::GZIP, vec![Argument::Switch(true)]),
-        (&catalogue::GZIP_COMP_LEVEL, vec![Argument::Number(number("gzip-level", 1, 9, 1))]),
-        (&catalogue::GZIP_MIN_LENGTH, vec![Argument::Number(number("gzip-min-length", 0, 1 << 30, 256))]),
-        (&catalogue::GZIP_PROXIED, vec![Argument::Word("any")]),
-        (&catalogue::GZIP_TYPES, types),
-        (&catalogue::GZIP_VARY, vec![Argument::Switch(true)]),
-    ])
 }
 
 /// Where logs of the controller may go on a node: nginx opens them as root, and refuses all configuration where it cannot.

@@ -1,8 +1,9 @@
 //! Every key that the ConfigMap of an ingress-nginx has, one row each: what it does here.
 
+use super::compression::media_types;
 use super::forms::{
-    backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, media_types, on_off,
-    on_or_off, only_ipv4, only_off, requests, retry_all, same, time,
+    backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, on_off, on_or_off,
+    only_ipv4, only_off, requests, retry_all, same, time,
 };
 use crate::config::settings::Settings;
 use crate::model::catalogue::{self, DirectiveRow};
@@ -37,6 +38,7 @@ impl Key {
             | Effect::Directives(..)
             | Effect::Finally(..)
             | Effect::Gzip(_)
+            | Effect::Brotli(_)
             | Effect::Forwarded(_) => Compared::Equal,
             Effect::Host(_) => Compared::Different(
                 "It belongs to nginx.conf of each node, which is not ours to write.",
@@ -106,6 +108,20 @@ const COMPARED: &[(&str, Compared)] = &[
     ),
     ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
     (
+        "enable-brotli",
+        Compared::Different(
+            "Answers are compressed only on nodes whose nginx has the module.",
+            "install libnginx-mod-http-brotli-filter on each node",
+        ),
+    ),
+    (
+        "enable-owasp-modsecurity-crs",
+        Compared::Stricter(
+            "It also counts where an Ingress asks for the firewall by itself; on nodes without the rules the routes answer 503.",
+            "install modsecurity-crs on each node",
+        ),
+    ),
+    (
         "http-access-log-path",
         Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
     ),
@@ -129,6 +145,14 @@ const COMPARED: &[(&str, Compared)] = &[
     (
         "retry-non-idempotent",
         Compared::Different("An annotation proxy-next-upstream counts as it is written.", "add non_idempotent there"),
+    ),
+    (
+        "server-tokens",
+        Compared::Stricter(
+            "The version of nginx is never told. With false the header Server is taken out only where nginx has the module \
+             headers-more; elsewhere it says nginx.",
+            "install libnginx-mod-http-headers-more-filter to be without it",
+        ),
     ),
     (
         "strict-validate-path-type",
@@ -166,6 +190,8 @@ pub(super) enum Effect {
     Directives(&'static str, fn(&str) -> Result<Vec<Said>, Refused>),
     /// With others it says how answers are compressed; its form.
     Gzip(fn(&str) -> Result<(), Refused>),
+    /// The same for Brotli.
+    Brotli(fn(&str) -> Result<(), Refused>),
     /// With others it says who is believed about clients; its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
     /// When it is true, what is said in words happens to what all other keys and the settings say.
@@ -207,8 +233,9 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 const SNIPPETS: &str = "raw configuration is not served; write what all hosts need into nginx.conf of each node";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
-const TRACING: &str = "tracing is not served yet";
-const FIREWALL: &str = "ModSecurity is not served yet";
+const TRACING: &str = "nginx's module for OpenTelemetry is in no package of Debian; have the backends trace, which get the headers of \
+    their clients' traces";
+const GEOIP2: &str = "databases belong to the node: set up geoip2 in nginx.conf of each, with libnginx-mod-http-geoip2";
 
 /// Every key, sorted by name.
 pub(super) const KEYS: &[Key] = &[
@@ -231,9 +258,9 @@ pub(super) const KEYS: &[Key] = &[
     setting("block-cidrs", "access.blocked-networks", same),
     setting("block-referers", "access.blocked-referers", same),
     setting("block-user-agents", "access.blocked-agents", same),
-    unserved("brotli-level", "4", "brotli is not served"),
-    unserved("brotli-min-length", "20", "brotli is not served"),
-    unserved("brotli-types", "", "brotli is not served"),
+    Key { name: "brotli-level", effect: Effect::Brotli(|value| integer(value, 0, 11).map(drop)) },
+    Key { name: "brotli-min-length", effect: Effect::Brotli(|value| integer(value, 0, 1 << 30).map(drop)) },
+    Key { name: "brotli-types", effect: Effect::Brotli(|value| media_types(value).map(drop)) },
     annotation("client-body-buffer-size"),
     server("client-body-timeout", &catalogue::CLIENT_BODY_TIMEOUT, time),
     server("client-header-buffer-size", &catalogue::CLIENT_HEADER_BUFFER_SIZE, header_buffer),
@@ -258,7 +285,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("enable-access-log-for-default-backend", "true", "requests for unknown hosts are logged like others"),
     unserved("enable-aio-write", "true", "set aio_write in nginx.conf of each node"),
     setting("enable-auth-access-log", "access-log.questions", same),
-    unserved("enable-brotli", "false", "brotli is not served"),
+    Key { name: "enable-brotli", effect: Effect::Brotli(is_boolean) },
     annotation("enable-modsecurity"),
     host("enable-multi-accept", "multi_accept"),
     unserved(
@@ -287,7 +314,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     setting("forwarded-host-header", "access.host-header", same),
     setting("generate-request-id", "headers.request-ids", same),
-    unserved("geoip2-autoreload-in-minutes", "0", "set up geoip2 in nginx.conf of each node"),
+    unserved("geoip2-autoreload-in-minutes", "0", GEOIP2),
     setting("global-allowed-response-headers", "headers.allowed", same),
     global("global-auth-always-set-cookie", "auth-always-set-cookie"),
     global("global-auth-cache-duration", "auth-cache-duration"),
@@ -347,7 +374,7 @@ pub(super) const KEYS: &[Key] = &[
     host("map-hash-bucket-size", "map_hash_bucket_size"),
     host("max-worker-connections", "worker_connections"),
     host("max-worker-open-files", "worker_rlimit_nofile"),
-    unserved("modsecurity-snippet", "", FIREWALL),
+    annotation("modsecurity-snippet"),
     unserved("nginx-status-ipv4-whitelist", "127.0.0.1", "metrics are served by ingressd: see section http"),
     unserved("nginx-status-ipv6-whitelist", "::1", "metrics are served by ingressd: see section http"),
     setting("no-auth-locations", "access.no-authentication", same),
@@ -415,7 +442,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     host("server-name-hash-max-size", "server_names_hash_max_size"),
     unserved("server-snippet", "", SNIPPETS),
-    unserved("server-tokens", "false", "the version of nginx is not told"),
+    setting("server-tokens", "headers.server", same),
     annotation("service-upstream"),
     setting("skip-access-log-urls", "access-log.skip", same),
     server("ssl-buffer-size", &catalogue::SSL_BUFFER_SIZE, |value| {
@@ -452,7 +479,7 @@ pub(super) const KEYS: &[Key] = &[
     setting("upstream-keepalive-timeout", "upstreams.keepalive-timeout", same),
     Key { name: "use-forwarded-headers", effect: Effect::Forwarded(is_boolean) },
     unserved("use-geoip", "false", REMOVED),
-    unserved("use-geoip2", "false", "set up geoip2 in nginx.conf of each node"),
+    unserved("use-geoip2", "false", GEOIP2),
     Key { name: "use-gzip", effect: Effect::Gzip(is_boolean) },
     setting("use-http2", "listen.http2", same),
     annotation("use-port-in-redirects"),

@@ -1,5 +1,6 @@
 //! The ConfigMap of an ingress-nginx as a layer over the settings: what they become, and what is wrong with it.
 
+mod compression;
 mod document;
 mod forms;
 mod headers;
@@ -104,12 +105,18 @@ impl Layer<'_> {
             change(&mut self.settings, &mut self.defaults, &origin);
         }
         self.believe(data, had_protocol);
-        let said = forms::gzip(|key| data.get(key).filter(|value| !value.trim().is_empty()).cloned());
+        let value = |key: &str| data.get(key).filter(|value| !value.trim().is_empty()).cloned();
+        for (said, key) in [(compression::gzip(&value), "use-gzip"), (compression::brotli(&value), "enable-brotli")] {
+            self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data(key.into())));
+        }
+        if data.get("enable-modsecurity").is_some_and(|value| boolean(value) == Ok(true)) {
+            // Each host would read them otherwise.
+            self.settings.share_firewall_rules(true);
+        }
         if data.get("ssl-session-cache").is_some_and(|value| boolean(value) == Ok(false)) {
             // Whatever size is asked for beside it.
             self.settings.gate.everywhere.session_cache = ByteSize(0);
         }
-        self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data("use-gzip".into())));
         is_safe
     }
 
@@ -144,7 +151,7 @@ impl Layer<'_> {
                 Ok(())
             }
             Effect::Directives(_, of) => of(value).map(|said| self.say(said, origin)),
-            Effect::Forwarded(form) | Effect::Gzip(form) => form(value),
+            Effect::Forwarded(form) | Effect::Gzip(form) | Effect::Brotli(form) => form(value),
             Effect::Finally(_, change) => {
                 boolean(value).map(|is_on| self.last.extend(is_on.then(|| (change, origin.clone()))))
             }
@@ -183,7 +190,8 @@ impl Layer<'_> {
         if is_usable || reading.closed {
             self.defaults.push(default);
         }
-        !reading.closed
+        // What protects counts as it did before, where it did.
+        !(reading.closed || reading.refused)
     }
 
     /// A value in the place of that of a setting.

@@ -115,6 +115,8 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
     let (has, lacks): (Vec<_>, Vec<_>) = MODULES.iter().partition(|gives| capabilities.has(gives.module));
     let mut lines: Vec<_> = lacks.into_iter().map(|gives| without(gives, &facts.settings)).collect();
     lines.insert(0, Line::ok(format!("{} modules that are of use are there", has.len())));
+    lines.extend(APART.iter().filter_map(|gives| apart(gives, nginx)));
+    lines.extend(rules(nginx));
     if !capabilities.has_stream() {
         let text = "no ngx_stream_module: nothing can be served over TCP or UDP";
         let package = "libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL";
@@ -124,6 +126,44 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
         });
     }
     lines
+}
+
+/// A module that is not part of nginx, and what becomes of hosts that would need it.
+struct Apart {
+    module: Module,
+    without: &'static str,
+    level: Level,
+}
+
+const APART: &[Apart] = &[
+    Apart { module: Module::HeadersMore, without: "tell that nginx serves them (header Server)", level: Level::Note },
+    Apart { module: Module::Brotli, without: "do not compress answers by Brotli", level: Level::Warning },
+    Apart { module: Module::ModSecurity, without: "answer 503 where they ask for a firewall", level: Level::Error },
+];
+
+fn apart(gives: &Apart, nginx: &Nginx) -> Option<Line> {
+    let hosts = nginx.wanted.get(&gives.module).filter(|_| !nginx.survey.capabilities.has(gives.module))?;
+    let package = Capabilities::package(gives.module)?;
+    let name = Capabilities::name(gives.module);
+    Some(Line {
+        level: gives.level,
+        text: format!("no {name}: {hosts} hosts {}", gives.without),
+        remedy: format!("install {package} (Debian and Ubuntu)"),
+    })
+}
+
+/// Rules of the firewall that are not there.
+fn rules(nginx: &Nginx) -> Option<Line> {
+    let missing: Vec<_> = nginx.survey.other_sites.missing_rules.iter().map(ToString::to_string).collect();
+    let hosts = nginx.wanted.get(&Module::ModSecurity).filter(|_| !missing.is_empty())?;
+    Some(Line {
+        level: Level::Warning,
+        text: format!("{hosts} hosts ask for a firewall, and there is no {}", super::some(&missing)),
+        remedy:
+            "install libnginx-mod-http-modsecurity and modsecurity-crs (Debian and Ubuntu), or name other files with \
+                 firewall.rules and firewall.core-rules"
+                .to_owned(),
+    })
 }
 
 fn without(gives: &Gives, settings: &Settings) -> Line {

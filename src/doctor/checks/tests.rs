@@ -55,6 +55,20 @@ const ROWS: &[Row] = &[
     ("nginx-modules", |facts| without(facts, Module::LimitReq), Warning, "limit_req"),
     ("nginx-modules", |facts| without(facts, Module::RealIp), Note, "realip"),
     ("nginx-modules", |facts| without(facts, Module::Stream), Note, "ngx_stream_module"),
+    ("nginx-modules", |facts| wants(facts, Module::HeadersMore), Note, "2 hosts tell that nginx serves them"),
+    ("nginx-modules", |facts| wants(facts, Module::Brotli), Warning, "ngx_http_brotli_filter_module"),
+    ("nginx-modules", |facts| wants(facts, Module::ModSecurity), Error, "2 hosts answer 503"),
+    (
+        "nginx-modules",
+        |facts| {
+            wants(facts, Module::ModSecurity);
+            let survey = &mut nginx(facts).survey;
+            survey.capabilities.modules.insert(Module::ModSecurity);
+            survey.other_sites.missing_rules = ["/etc/nginx/modsecurity.conf".parse().unwrap()].into();
+        },
+        Warning,
+        "there is no /etc/nginx/modsecurity.conf",
+    ),
     (
         "nginx-modules",
         |facts| {

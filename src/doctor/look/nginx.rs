@@ -7,7 +7,7 @@ use crate::apply::{Host as _, Survey, System, SystemOptions};
 use crate::config::Settings;
 use crate::doctor::facts::Nginx;
 use crate::model::Model;
-use crate::nginx::gate;
+use crate::nginx::{gate, wanted};
 use crate::setup::Layout;
 
 /// Looks at the nginx of the settings; what it would be asked to do is in the model.
@@ -20,7 +20,8 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         &settings.apply.root,
         &settings.instance,
     )
-    .map_err(|error| error.to_string())?;
+    .map_err(|error| error.to_string())?
+    .with_rules(&settings.gate.firewall);
     let layout =
         Layout::read(settings).map_err(|error| format!("cannot read {}: {error}", nginx.configuration.display()))?;
     let mut system = System::new(SystemOptions {
@@ -38,8 +39,9 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         system.table(master).ok_or_else(|| format!("process {} ended while it was looked at", master.pid))
     });
     let worker_files = master.as_ref().ok().and_then(worker_files);
+    let wanted = wanted(&model, &settings.gate.everywhere);
     let (_, findings) = gate(model, &survey.capabilities, &survey.other_sites, &settings.gate_options());
-    Ok(Nginx { survey, layout, tested, master, worker_files, findings })
+    Ok(Nginx { survey, layout, tested, master, worker_files, wanted, findings })
 }
 
 /// How many files the first worker may have open.

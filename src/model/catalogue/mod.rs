@@ -25,6 +25,7 @@ use std::time::Duration;
 pub use access::*;
 pub use client::*;
 pub use context::{Context, Contexts};
+pub use foreign::*;
 pub use form::Form;
 pub use grpc::*;
 pub(crate) use main::EVENTS;
@@ -97,6 +98,10 @@ pub enum Module {
     Gunzip,
     /// `ngx_http_headers_more_filter_module`, which is not part of nginx itself.
     HeadersMore,
+    /// `ngx_http_brotli_filter_module`, which is not part of nginx itself either.
+    Brotli,
+    /// `ngx_http_modsecurity_module`, which is not either.
+    ModSecurity,
     /// `ngx_stream_module`: TCP and UDP.
     Stream,
     /// `ngx_stream_realip_module`.

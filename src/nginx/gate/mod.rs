@@ -1,5 +1,6 @@
 //! Fits a model to one nginx: what it lacks is left out, out loud, and never opens what was closed; it must not know how nginx is written to.
 
+mod apart;
 mod inherited;
 mod names;
 mod passthrough;
@@ -8,6 +9,8 @@ mod sockets;
 mod streams;
 mod taken;
 
+pub use apart::wanted;
+
 use std::sync::Arc;
 
 use crate::finding::{Finding, Reason, Severity};
@@ -15,6 +18,7 @@ use crate::model::catalogue::{self, Module, Version};
 use crate::model::{Digest, Field, Kind, LogLine, Model, ObjectId, Origin, TlsTermination};
 
 use super::access_log::{self, AccessLog};
+use super::firewall::{FirewallOptions, FirewallRules, Obstacles, RULE_DIRECTIVES};
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
 
 /// The first version that keeps idle connections to backends by itself.
@@ -58,7 +62,8 @@ pub fn gate(
         is_known
     });
     let answer_memory = answer_memory(capabilities, options);
-    routes::fit(&mut model, capabilities, has_tls, &mut findings);
+    let (firewall, obstacles) = firewall(other_sites, options, &mut findings);
+    routes::fit(&mut model, capabilities, has_tls, &obstacles, &mut findings);
     findings.extend(forgetting(&model, answer_memory.is_some()));
     streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
     // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
@@ -119,6 +124,7 @@ pub fn gate(
         proxies,
         stream_real_ip: capabilities.has(Module::StreamRealIp),
         everywhere: options.everywhere.clone(),
+        clears_server_header: !options.everywhere.server_header && capabilities.knows(&catalogue::MORE_CLEAR_HEADERS),
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
         access_log,
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
@@ -126,10 +132,32 @@ pub fn gate(
         upstream_least_conn: capabilities.knows(&catalogue::LEAST_CONN),
         preread,
         answer_memory,
+        firewall,
     };
     findings.sort();
     findings.dedup();
     (Plan { model, decisions: decisions.into() }, findings)
+}
+
+/// What servers read for the firewall, and what keeps routes from having it.
+fn firewall(
+    other_sites: &OtherSites,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) -> (FirewallRules, Obstacles) {
+    let FirewallOptions { rules, core_rules, shared } = &options.firewall;
+    let has_rules = RULE_DIRECTIVES.iter().any(|name| other_sites.http_directives.contains(*name));
+    let conflict = other_sites.firewall_rules.as_ref().filter(|_| *shared);
+    if let Some(place) = conflict {
+        let words = format!(
+            "{place} reads rules of its own, which would meet those of all sites there, and nginx takes no rule twice: each host of \
+             the cluster with the firewall reads them for itself; take them out of the site, or set firewall.shared to false"
+        );
+        findings.push(Finding::new(Reason::HostConflict, host(), words));
+    }
+    let rules = if has_rules { Vec::new() } else { rules.clone() };
+    let decided = FirewallRules { rules, core_rules: core_rules.clone(), shared: *shared && conflict.is_none() };
+    (decided, options.firewall.obstacles(&other_sites.missing_rules, has_rules))
 }
 
 /// How requests are logged.

@@ -3,11 +3,11 @@
 use super::*;
 use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, DirectiveRow, PROXY_READ_TIMEOUT, SSL_CIPHERS, Version};
 use crate::model::{
-    AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint,
+    AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint, Firewall,
     HostListeners, HostName, LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, ServerName, Text, Upstream,
     UpstreamId, UrlPath,
 };
-use crate::nginx::SiteName;
+use crate::nginx::{RuleFiles, SiteName};
 
 /// Protects and is known to no nginx.
 static GUARD: DirectiveRow =
@@ -112,6 +112,55 @@ fn what_cannot_be_served_or_protected_is_closed() {
         assert!(open || *fallback.behaviour == Behaviour::default(), "row {number}");
         let left_out = |directive: &Directive| directive.row.since <= capabilities.version;
         assert!(fallback.behaviour.directives.iter().all(left_out), "row {number}");
+    }
+}
+
+fn firewall(core_rules: bool) -> Behaviour {
+    let firewall = Firewall { core_rules, transaction: None, settings: Vec::new(), shares_rules: false };
+    Behaviour { firewall: Some(Arc::new(firewall)), ..Behaviour::default() }
+}
+
+#[test]
+fn a_route_without_its_firewall_or_its_rules_is_closed() {
+    let options = GateOptions::default();
+    let (rules, core_rules) = (&options.firewall.rules[0], &options.firewall.core_rules[2]);
+    let http = |name: &str| [name.to_owned()].into();
+    let sites = |missing: &[&RuleFiles]| OtherSites {
+        missing_rules: missing.iter().map(|file| (*file).clone()).collect(),
+        ..OtherSites::default()
+    };
+    // Whether the rules of OWASP are asked for, whether nginx has the module, and what is missing; what the finding says.
+    let rows = [
+        (false, true, sites(&[]), ""),
+        (true, true, sites(&[]), ""),
+        (false, false, sites(&[]), "libnginx-mod-http-modsecurity"),
+        (false, true, sites(&[rules]), "no /etc/nginx/modsecurity.conf"),
+        (true, true, sites(&[core_rules]), "modsecurity-crs"),
+        (false, true, sites(&[core_rules]), ""),
+        (false, true, OtherSites { http_directives: http("modsecurity_rules_file"), ..sites(&[rules]) }, ""),
+    ];
+    for (core, has_module, other_sites, expected) in rows {
+        let mut capabilities = Capabilities::profile(Version(1, 22, 1));
+        capabilities.modules.extend(has_module.then_some(Module::ModSecurity));
+        let model = model(proxy("web", Protocol::Http), firewall(core));
+        let (plan, findings) = gate(model, &capabilities, &other_sites, &options);
+        let is_closed = plan.model.servers[0].fallback.action == Action::Closed;
+        assert_eq!(is_closed, !expected.is_empty(), "{other_sites:?}");
+        assert_eq!(findings.len(), usize::from(is_closed), "{findings:?}");
+        assert!(findings.iter().all(|finding| finding.note.contains(expected)), "{findings:?}");
+    }
+}
+
+#[test]
+fn rules_are_shared_unless_a_site_has_its_own() {
+    let mut options = GateOptions::default();
+    options.firewall.shared = true;
+    let capabilities = Capabilities::profile(Version(1, 22, 1));
+    for (place, told) in [(None, 0), (Some("site:7"), 1)] {
+        let other_sites = OtherSites { firewall_rules: place.map(str::to_owned), ..OtherSites::default() };
+        let model = model(proxy("web", Protocol::Http), Behaviour::default());
+        let (plan, findings) = gate(model, &capabilities, &other_sites, &options);
+        assert_eq!((plan.decisions.firewall.shared, findings.len()), (told == 0, told), "{findings:?}");
     }
 }
 

@@ -10,11 +10,13 @@ use crate::model::{
     PasswordFileId, Route, Server, Split, TlsTermination, UpstreamId,
 };
 use crate::nginx::Capabilities;
+use crate::nginx::firewall::Obstacles;
 
 /// What routes may refer to.
 struct Known<'a> {
     capabilities: &'a Capabilities,
     has_tls: bool,
+    obstacles: &'a Obstacles,
     authorities: BTreeSet<&'a ObjectId>,
     upstreams: BTreeSet<&'a UpstreamId>,
     certificates: BTreeSet<&'a CertificateId>,
@@ -35,10 +37,17 @@ enum Change {
 }
 
 /// Changes what does not fit. Servers that fit are shared with the model as before.
-pub fn fit(model: &mut Model, capabilities: &Capabilities, has_tls: bool, findings: &mut Vec<Finding>) {
+pub fn fit(
+    model: &mut Model,
+    capabilities: &Capabilities,
+    has_tls: bool,
+    obstacles: &Obstacles,
+    findings: &mut Vec<Finding>,
+) {
     let known = Known {
         capabilities,
         has_tls,
+        obstacles,
         authorities: model.authorities.iter().map(|authority| &*authority.id).collect(),
         upstreams: model.upstreams.iter().map(|upstream| &upstream.id).collect(),
         certificates: model.certificates.iter().map(|certificate| &certificate.id).collect(),
@@ -114,7 +123,15 @@ pub fn closed(server: &Server) -> Server {
 
 /// A directive that protects nothing and that this nginx does not know.
 pub(super) fn left_out(directive: &Directive, capabilities: &Capabilities) -> Finding {
-    let words = format!("nginx {} lacks {}: it is left out", capabilities.version, directive.row.name);
+    let apart = directive.row.module.and_then(|module| Some((module, Capabilities::package(module)?)));
+    let words = match apart {
+        // What several directives do together is told once.
+        Some((module, package)) => {
+            let name = Capabilities::name(module);
+            format!("it has no effect, because nginx has no {name}; install {package} (Debian and Ubuntu)")
+        }
+        None => format!("nginx {} lacks {}: it is left out", capabilities.version, directive.row.name),
+    };
     Finding::new(Reason::MissingCapability, directive.origin.clone(), words)
 }
 
@@ -236,11 +253,25 @@ fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
         (behaviour.external_authentication.is_some(), Module::AuthRequest),
         (limits.is_some_and(|limits| !limits.rates.is_empty()), Module::LimitReq),
         (limits.is_some_and(|limits| limits.connections.is_some()), Module::LimitConn),
+        (behaviour.firewall.is_some(), Module::ModSecurity),
     ];
     let missing = |(needed, module): &(bool, Module)| *needed && !known.capabilities.has(*module);
     if let Some((_, module)) = needs.into_iter().find(missing) {
-        let words = format!("nginx has no {}, which protects the route: it answers 503", Capabilities::name(module));
-        return Some((Reason::ClosedRoute, words));
+        let remedy = Capabilities::package(module).map(|package| format!("; install {package} (Debian and Ubuntu)"));
+        let (name, remedy) = (Capabilities::name(module), remedy.unwrap_or_default());
+        return Some((
+            Reason::ClosedRoute,
+            format!("nginx has no {name}, which protects the route: it answers 503{remedy}"),
+        ));
+    }
+    if let Some(firewall) = behaviour.firewall.as_deref() {
+        let Obstacles { rules, core_rules } = known.obstacles;
+        if let Some(words) = rules.as_ref().or(core_rules.as_ref().filter(|_| firewall.core_rules)) {
+            return Some((
+                Reason::ClosedRoute,
+                format!("the route answers 503 without the rules of its firewall: {words}"),
+            ));
+        }
     }
     if let Some(external) = behaviour.external_authentication.as_deref()
         && !known.upstreams.contains(&external.service)

@@ -16,7 +16,7 @@ use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
     access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, error_pages,
-    external_authentication, fastcgi, limits, mirror, session,
+    external_authentication, fastcgi, firewall, limits, mirror, session,
 };
 
 /// What the locations of a server have in common.
@@ -32,6 +32,8 @@ pub struct Surroundings<'a> {
     pub common: &'a [&'a Directive],
     /// Where paths have to be strict.
     pub strict: &'a StrictPaths<'a>,
+    /// The rules of OWASP are among those that locations inherit.
+    pub core_rules: bool,
     /// The line of the access log that tells of routes.
     pub log_line: Option<&'a LogLine>,
     /// How upstreams are named.
@@ -68,6 +70,7 @@ const FEATURES: &[Feature] = &[
     access::by_address,
     access::by_password,
     external_authentication::lower,
+    firewall::lower,
     limits::lower,
     error_pages::lower,
     answer_headers::lower,

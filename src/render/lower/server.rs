@@ -24,7 +24,8 @@ use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
 use super::{
-    access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, mirror, session,
+    access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, mirror,
+    session,
 };
 
 /// The header of RFC 6797.
@@ -63,6 +64,8 @@ pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
 pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     let mut requires = BTreeSet::from([names::shared_file()]);
     requires.extend(facts.decisions.everywhere.blocks().then(names::blocked_file));
+    let shares_rules = facts.decisions.firewall.shared && firewall::is_asked(server);
+    requires.extend(shares_rules.then(names::firewall_file));
     requires.extend(access_log::is_needed(&facts.decisions.access_log).then(names::access_log_file));
     requires.extend(certificate(server, facts).map(names::certificate_file));
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
@@ -180,6 +183,9 @@ fn write_one(
     if let Some(view) = everywhere::of_server(&decisions.everywhere)? {
         writer.add(fill(engine, "everywhere", &view)?, &server.origin);
     }
+    if let Some((view, origin)) = firewall::of_server(server, decisions)? {
+        writer.add(fill(engine, "firewall", &view)?, origin);
+    }
     let inherited = inherited(server, hsts.as_ref(), facts)?;
     if let Some(asked) = &server.client_certificates {
         writer.add(fill(engine, "client_certificates", &client_certificates::view(asked, facts)?)?, &asked.origin);
@@ -199,6 +205,7 @@ fn write_one(
         inherited: &inherited,
         common: &common,
         strict: &strict,
+        core_rules: firewall::has_core_rules(server, decisions),
         log_line: decisions.access_log.line(server.handover == Handover::Detailed),
         backends,
     };
@@ -365,8 +372,20 @@ fn head(
                 Said::Detailed => detailed,
             };
             !is_said && !is_default && common.iter().all(|directive| directive.row != row)
-        }),
+        })
+        .into_iter()
+        .chain(without_server_header(decisions, detailed, common))
+        .collect(),
         common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),
+    })
+}
+
+/// Takes out the header that names nginx, unless the backend's own goes through.
+fn without_server_header(decisions: &Decisions, detailed: bool, common: &[&Directive]) -> Option<view::Directive> {
+    let is_passed_on = common.iter().any(|directive| *directive.row == catalogue::PROXY_PASS_HEADER);
+    (detailed && decisions.clears_server_header && !is_passed_on).then(|| view::Directive {
+        name: Word::fixed(catalogue::MORE_CLEAR_HEADERS.name),
+        arguments: Word::fixed("Server").into(),
     })
 }
 

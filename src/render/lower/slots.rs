@@ -29,6 +29,8 @@ pub enum Slot {
     Access,
     /// Clients by password, or by what another service says.
     Authentication,
+    /// Requests by what is in them.
+    Firewall,
     /// How much each client may ask for.
     Limits,
     AnswerHeaders,

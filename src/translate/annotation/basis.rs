@@ -54,6 +54,8 @@ decisions! {
     strict_paths: Option<bool> = |options| options.strict_paths;
     /// Headers of answers that objects may set.
     allowed_headers: &[HeaderName] = |options| &options.allowed_headers;
+    /// Whether rules of the firewall are read once for all hosts.
+    shares_firewall_rules: bool = |options| options.shares_firewall_rules;
     /// How much whoever may write an Ingress is trusted.
     max_trust: Trust = |options| options.max_trust;
     /// Where settings were written, for findings.

@@ -9,8 +9,8 @@ use super::value::ServiceUrl;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
     AnswerDuration, Argument, BackendHeaders, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, FastCgi, Field,
-    HeaderName, HeaderValue, HostName, ObjectId, Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget,
-    SameSite, Template, Text, catalogue::DirectiveRow,
+    FirewallSetting, HeaderName, HeaderValue, HostName, LogLine, ObjectId, Origin, OriginPattern, Pattern, Protocols,
+    RedirectUrl, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Reading};
@@ -308,6 +308,23 @@ pub struct BackendTlsDraft {
     pub belongings: Vec<Origin>,
 }
 
+/// A firewall that looks into requests.
+#[derive(Debug, Default)]
+pub struct FirewallDraft {
+    /// It is wanted, or not.
+    pub enabled: Option<bool>,
+    /// The rules of OWASP are.
+    pub core_rules: bool,
+    /// The object itself asks for these.
+    pub asks_for_core_rules: bool,
+    /// What its log calls a request.
+    pub transaction: Option<LogLine>,
+    /// What counts in the place of what its rules set.
+    pub settings: Vec<FirewallSetting>,
+    /// Where the object says something that has no effect by itself.
+    pub belongings: Vec<Origin>,
+}
+
 /// Redirects of backends.
 #[derive(Debug, Default)]
 pub struct RedirectsDraft {
@@ -362,6 +379,8 @@ pub struct Draft {
     pub client: ClientDraft,
     /// TLS towards backends.
     pub backend_tls: BackendTlsDraft,
+    /// A firewall that looks into requests.
+    pub firewall: FirewallDraft,
     /// Something that protects the whole host cannot be read.
     pub host_is_broken: bool,
 }

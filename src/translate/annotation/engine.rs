@@ -59,7 +59,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     }
     let Reading { behaviour, closed, authentication, .. } = &mut draft.reading;
     let asks = behaviour.basic_authentication.is_some() || authentication.is_some();
-    let is_protected = *closed || behaviour.access.is_some() || asks;
+    let is_protected = *closed || behaviour.access.is_some() || behaviour.firewall.is_some() || asks;
     behaviour.strict_paths = is_protected && context.dialect.has_strict_paths(context.options.strict_paths());
     draft.reading.behaviour.directives.sort_by_key(|directive| directive.row.name);
     draft.reading.host.directives.sort_by_key(|directive| directive.row.name);

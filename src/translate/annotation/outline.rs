@@ -103,6 +103,13 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         }
         limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
     }
+    if let Some(firewall) = behaviour.firewall.as_deref() {
+        say(format!("a firewall{}", if firewall.core_rules { " with the rules of OWASP" } else { "" }));
+        firewall.settings.iter().for_each(|setting| say(format!("its rules: {setting}")));
+        if let Some(transaction) = &firewall.transaction {
+            say(format!("its log calls a request {}", joined("", transaction.parts())));
+        }
+    }
     reading.host.directives.iter().for_each(|line| say(format!("hosts: {}", directive(line))));
     let errors = &reading.errors;
     if !errors.statuses.is_empty() {

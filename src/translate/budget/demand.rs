@@ -99,6 +99,10 @@ impl Demand {
             own += Cost::of_client_certificates(asked) * (hosts + default);
             own.files += 1 + u64::from(asked.authority.revoked.is_some());
         }
+        if let Some(firewall) = behaviour.firewall.as_deref() {
+            // Whether another object of the host reads the rules as well is not known yet.
+            own += Cost::of_firewall(firewall) * (hosts + default);
+        }
         if reading.passthrough.is_some() {
             own += Cost::of_passthrough() * hosts;
             own += Cost::of_upstream(0) * hosts;

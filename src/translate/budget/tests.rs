@@ -50,7 +50,8 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
     let long = ["a", "b", "c"].map(|name| simple(name, &long)).join("\n---\n");
     type Row<'a> = (&'a str, String, fn(&mut Limits), &'a str, &'a str);
     let sticky = [simple("a", ""), simple("b", "affinity: cookie"), simple("c", "")].join("\n---\n");
-    let rows: [Row<'_>; 11] = [
+    let core = ["a", "b", "c"].map(|name| simple(name, "enable-owasp-core-rules: 'true'")).join("\n---\n");
+    let rows: [Row<'_>; 12] = [
         (
             "hosts",
             three.clone(),
@@ -88,6 +89,8 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
         ),
         ("files", three, |limits| limits.namespace.files = 3, "a b", "asks for 4 files"),
         ("zones", limited, |limits| limits.namespace.zones = 200 << 10, "a b", "MiB of shared memory"),
+        // Each host reads the rules for itself.
+        ("rules of a firewall", core, |limits| limits.namespace.memory = 60 << 20, "a b", "MiB of nginx's memory"),
         ("configuration", long, |limits| limits.namespace.configuration = 20_000, "a b", "MiB of configuration"),
     ];
     for (what, documents, limits, expected, told) in rows {

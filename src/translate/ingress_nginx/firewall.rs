@@ -1,16 +1,189 @@
-//! A firewall for requests: not served yet, and closed rather than left out.
+//! A firewall for requests; whatever is wrong with it closes the routes; it must not know where its rules are.
 
-use crate::translate::annotation::{Family, OnError, Trust, nothing_to_finish, unserved};
+use std::sync::Arc;
 
-const FIREWALL: &str = "a firewall in nginx is not served yet; put one in front of this node or of the backend";
+use crate::finding::Reason;
+use crate::model::{Firewall, FirewallSetting, LogLine, LogPart, Refused};
+use crate::translate::annotation::{Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Shape, Trust};
+use crate::translate::value::{boolean, excerpt, is_harmless};
+
+const PLAIN: &str = "a firewall";
+const WITH_CORE_RULES: &str = "a firewall with the rules of OWASP";
+const ON: &[(&str, &str)] = &[("enable-modsecurity", "true")];
+
+/// Files of the image of ingress-nginx that snippets include: the rules of OWASP, and what every route has anyway.
+const CORE_RULES_INCLUDED: &str = "include /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf";
+const RULES_INCLUDED: &str = "include /etc/nginx/modsecurity/modsecurity.conf";
+
+/// Settings, one on each line.
+const SNIPPET: Shape = Shape { name: "lines of settings", pattern: "(?s)[#A-Za-z].*", longest: 4096, ..Shape::DEFAULT };
+
+/// The name of a transaction.
+const TRANSACTION: Shape = Shape {
+    name: "letters, digits, - _ and variables that repeat what the client sent, or $request_id",
+    pattern: r"(?:[A-Za-z0-9_-]|\$[a-z0-9_]+|\$\{[a-z0-9_]+\})+",
+    longest: 200,
+    ..Shape::DEFAULT
+};
 
 pub static FAMILY: Family = Family {
     title: "Web application firewall",
     rows: &[
-        unserved("enable-modsecurity", "true", "Checks requests by ModSecurity. Not served yet; because the routes would be open without it, true closes them.", FIREWALL).unless("false").on_error(OnError::Close),
-        unserved("enable-owasp-core-rules", "true", "Checks requests by the OWASP rules. Not served yet; because the routes would be open without them, true closes them.", FIREWALL).unless("false").on_error(OnError::Close),
-        unserved("modsecurity-snippet", "SecRuleEngine On", "Rules of ModSecurity as text. Not served: the object is refused.", "raw configuration is never read; a firewall in nginx is not served yet; put one in front of this node or of the backend").trust(Trust::Critical).on_error(OnError::Refuse),
-        unserved("modsecurity-transaction-id", "$request_id", "Name of a transaction in the firewall's log. Not served yet.", FIREWALL).trust(Trust::High),
+        Row {
+            key: "enable-modsecurity",
+            on_error: OnError::Close,
+            form: Form::Boolean,
+            documentation: "Checks requests by ModSecurity, with the rules that the administrator names (section firewall of the \
+                settings; see docs/modules.md). It needs nginx's module for it; the routes answer 503 on nodes without the module \
+                or its rules. Whether a rule turns requests away or only logs them is a matter of SecRuleEngine in these rules. \
+                Bodies are read before backends get any of them.",
+            tries: &[
+                ("true", Gives::Sets(PLAIN)),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.firewall.enabled = Some(boolean(entry.value)?);
+                Ok(())
+            }),
+            compared: Compared::Stricter(
+                "The module and its rules are the node's; on nodes without them the routes answer 503.",
+                "install libnginx-mod-http-modsecurity on each node",
+            ),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "enable-owasp-core-rules",
+            on_error: OnError::Close,
+            form: Form::Boolean,
+            documentation: "Checks requests by the rules of OWASP as well. With true the firewall is on unless enable-modsecurity \
+                says otherwise; the routes answer 503 on nodes without these rules.",
+            tries: &[
+                ("true", Gives::Sets(WITH_CORE_RULES)),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.firewall.core_rules = boolean(entry.value)?;
+                draft.firewall.asks_for_core_rules = draft.firewall.core_rules && entry.default.is_none();
+                Ok(())
+            }),
+            compared: Compared::Stricter(
+                "By itself it switches the firewall on; on nodes without the rules the routes answer 503.",
+                "install modsecurity-crs on each node",
+            ),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "modsecurity-snippet",
+            // What is taken of it is values, not configuration.
+            trust: Trust::High,
+            on_error: OnError::Refuse,
+            form: Form::Partly(&Form::Text(&SNIPPET), "what its lines say is left to the program"),
+            documentation: "Settings of ModSecurity, one on each line: SecRuleEngine, SecRequestBodyAccess, SecResponseBodyAccess, \
+                the limits of bodies and what follows from them, SecRuleRemoveById, SecRuleRemoveByTag, and SecAuditEngine, but \
+                for On. Lines that begin with # are comments. To include nginx-modsecurity.conf of ingress-nginx is the same as \
+                enable-owasp-core-rules. Rules (SecRule, SecAction) and whatever names a file refuse the object: rules belong to \
+                the files of the setting firewall.rules. It has no effect without enable-modsecurity.",
+            beside: ON,
+            tries: &[
+                ("SecRuleEngine On", Gives::Sets("its rules: SecRuleEngine On")),
+                (
+                    "# not for us\nSecRuleRemoveById 942100 920000-920999",
+                    Gives::Sets("its rules: SecRuleRemoveById 942100 920000-920999"),
+                ),
+                ("Include /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf", Gives::Sets(WITH_CORE_RULES)),
+                ("SecRule ARGS \"@contains x\" \"id:1,deny\"", Gives::Refused("only these settings")),
+                ("SecAuditLog /var/log/nginx/x", Gives::Refused("only these settings")),
+                ("SecRequestBodyLimit 1000000000", Gives::Refused("134217728 at most")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                snippet(entry.value, draft)?;
+                draft.firewall.belongings.extend(entry.default.is_none().then(|| entry.origin()));
+                Ok(())
+            }),
+            compared: Compared::Stricter(
+                "Only settings are taken, and none that names a file; they count besides the administrator's rules, not in their \
+                 place.",
+                "put rules into a file of firewall.rules on each node",
+            ),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "modsecurity-transaction-id",
+            trust: Trust::High,
+            form: Form::Partly(&Form::Text(&TRANSACTION), "not every variable is taken"),
+            documentation: "What the firewall's log calls a request: letters, digits, - and _, and variables that repeat what the \
+                client sent, or $request_id. It has no effect without enable-modsecurity.",
+            beside: ON,
+            tries: &[
+                ("$request_id", Gives::Sets("its log calls a request ${request_id}")),
+                ("shop-${host}", Gives::Sets("its log calls a request shop-${host}")),
+                ("$ssl_client_raw_cert", Gives::Refused("no variable")),
+                ("$http_authorization", Gives::Refused("cannot be told")),
+                ("a b", Gives::Refused("letters, digits")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.firewall.transaction = Some(transaction(entry.value.trim())?);
+                draft.firewall.belongings.extend(entry.default.is_none().then(|| entry.origin()));
+                Ok(())
+            }),
+            compared: Compared::Stricter("Variables that tell more than what the client sent are not taken.", ""),
+            ..Row::DEFAULT
+        },
     ],
-    finish: nothing_to_finish,
+    finish,
 };
+
+fn snippet(value: &str, draft: &mut Draft) -> Result<(), Refused> {
+    if value.trim().chars().count() > SNIPPET.longest {
+        return Err(Refused(format!("it is longer than {} characters", SNIPPET.longest).into()));
+    }
+    let mut settings = Vec::new();
+    let lines = value.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for line in lines {
+        match line.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase().as_str() {
+            CORE_RULES_INCLUDED => draft.firewall.core_rules = true,
+            RULES_INCLUDED => {}
+            _ => {
+                let refused = |Refused(why)| Refused(format!("{}: {why}", excerpt(line)).into());
+                settings.push(FirewallSetting::new(line).map_err(refused)?);
+            }
+        }
+    }
+    draft.firewall.settings = settings;
+    Ok(())
+}
+
+fn transaction(value: &str) -> Result<LogLine, Refused> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_${}".contains(&byte);
+    if !value.bytes().all(is_plain) || value.len() > TRANSACTION.longest {
+        return Err(Refused::because("it is not of letters, digits, - and _, and variables"));
+    }
+    let line = LogLine::new(value)?;
+    let is_kept_back = |part: &&LogPart| match part {
+        LogPart::Text(text) => text.contains(['{', '}']),
+        LogPart::Nginx(name) => **name != *"request_id" && !is_harmless(name),
+        LogPart::Route(_) => true,
+    };
+    match line.parts().iter().find(is_kept_back) {
+        Some(part) => Err(Refused(format!("{part} cannot be told").into())),
+        None => Ok(line),
+    }
+}
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    let asked = std::mem::take(&mut draft.firewall);
+    if !asked.enabled.unwrap_or(asked.asks_for_core_rules) {
+        for origin in asked.belongings {
+            draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without enable-modsecurity");
+        }
+        return;
+    }
+    draft.reading.behaviour.firewall = Some(Arc::new(Firewall {
+        core_rules: asked.core_rules,
+        transaction: asked.transaction,
+        settings: asked.settings,
+        shares_rules: context.options.shares_firewall_rules(),
+    }));
+}

@@ -5,7 +5,8 @@ use crate::model::catalogue::{ACCESS_LOG, REWRITE_LOG};
 use crate::translate::annotation::{Effect, Family, Form, Gives, Row, Trust, nothing_to_finish, unserved};
 use crate::translate::value::boolean;
 
-const TRACING: &str = "tracing is not served yet";
+const TRACING: &str = "nginx's module for OpenTelemetry is in no package of Debian; have the backends trace, which get the \
+    headers of their clients' traces";
 
 pub static FAMILY: Family = Family {
     title: "Logs and traces",

@@ -1,5 +1,6 @@
 //! A host and a cluster on which nothing is wrong, and ways to break them.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +48,7 @@ pub fn healthy() -> Facts {
         tested: Ok(Tested { accepted: true, words: String::new() }),
         master: Ok(table),
         worker_files: Some(8192),
+        wanted: BTreeMap::new(),
         findings: Vec::new(),
     };
     let review = AccessReview { resource: "services".into(), verb: "list".into(), ..AccessReview::default() };
@@ -161,6 +163,11 @@ pub fn leases(facts: &mut Facts) -> &mut Leases {
 
 pub fn without(facts: &mut Facts, module: Module) {
     nginx(facts).survey.capabilities.modules.remove(&module);
+}
+
+/// Two hosts want a module.
+pub fn wants(facts: &mut Facts, module: Module) {
+    nginx(facts).wanted.insert(module, 2);
 }
 
 pub fn finding(facts: &mut Facts, reason: Reason, note: &str) {

@@ -46,6 +46,7 @@ fn others() -> Vec<(&'static str, Options)> {
         ("other namespaces", Options { cross_namespace: true, ..before() }),
         ("no passthrough", Options { passthrough: false, ..before() }),
         ("strict paths", Options { strict_paths: Some(false), ..before() }),
+        ("shared rules", Options { shares_firewall_rules: true, ..before() }),
         ("low trust", Options { max_trust: Trust::Low, ..before() }),
         ("medium trust", Options { max_trust: Trust::Medium, ..before() }),
         ("bytes", with_limits(|limits| limits.object.annotation_bytes = 3)),

@@ -1,0 +1,76 @@
+//! The keys about compression of answers: what every server says by what they say together; it must not know other keys.
+
+use super::keys::Said;
+use crate::model::{Argument, Refused, Text, catalogue};
+use crate::translate::value::{boolean, integer};
+
+/// What is compressed where nobody says otherwise, besides text/html.
+const MEDIA_TYPES: &str = "application/atom+xml application/javascript application/x-javascript application/json \
+    application/rss+xml application/vnd.ms-fontobject application/x-font-ttf application/x-web-app-manifest+json \
+    application/xhtml+xml application/xml font/opentype image/svg+xml image/x-icon text/css text/javascript text/plain \
+    text/x-component";
+
+/// Media types with blanks between.
+pub(super) fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
+    let fits = |word: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"/+.-*".contains(&byte);
+        word == "*" || (word.bytes().all(known) && word.split('/').filter(|part| !part.is_empty()).count() == 2)
+    };
+    // nginx complains about the one that it always compresses.
+    let words = value.split_whitespace().filter(|word| *word != "text/html");
+    words
+        .map(|word| match fits(word) {
+            true => Text::new(word).map(Argument::Text),
+            false => Err(Refused::because("it is not media types such as text/css, with blanks between")),
+        })
+        .collect()
+}
+
+/// What keys say of one way to compress answers.
+struct Compression<'a>(&'a dyn Fn(&str) -> Option<String>);
+
+impl Compression<'_> {
+    fn is_on(&self, key: &str) -> bool {
+        (self.0)(key).is_some_and(|on| boolean(&on) == Ok(true))
+    }
+
+    fn number(&self, key: &str, least: u64, most: u64, default: u64) -> Vec<Argument> {
+        let number = (self.0)(key).and_then(|value| integer(&value, least, most).ok());
+        vec![Argument::Number(number.unwrap_or(default))]
+    }
+
+    fn types(&self, key: &str) -> Result<Vec<Argument>, Refused> {
+        let types = (self.0)(key).and_then(|value| media_types(&value).ok()).filter(|types| !types.is_empty());
+        types.map_or_else(|| media_types(MEDIA_TYPES), Ok)
+    }
+}
+
+/// What every server says of Brotli, by what the keys about it say.
+pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
+    let asked = Compression(value);
+    if !asked.is_on("enable-brotli") {
+        return Ok(Vec::new());
+    }
+    Ok(vec![
+        (&catalogue::BROTLI, vec![Argument::Switch(true)]),
+        (&catalogue::BROTLI_COMP_LEVEL, asked.number("brotli-level", 0, 11, 4)),
+        (&catalogue::BROTLI_MIN_LENGTH, asked.number("brotli-min-length", 0, 1 << 30, 20)),
+        (&catalogue::BROTLI_TYPES, asked.types("brotli-types")?),
+    ])
+}
+
+/// The same of gzip.
+pub(super) fn gzip(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
+    let asked = Compression(value);
+    if !asked.is_on("use-gzip") {
+        return Ok(Vec::new());
+    }
+    Ok(vec![
+        (&catalogue::GZIP, vec![Argument::Switch(true)]),
+        (&catalogue::GZIP_COMP_LEVEL, asked.number("gzip-level", 1, 9, 1)),
+        (&catalogue::GZIP_MIN_LENGTH, asked.number("gzip-min-length", 0, 1 << 30, 256)),
+        (&catalogue::GZIP_PROXIED, vec![Argument::Word("any")]),
+        (&catalogue::GZIP_TYPES, asked.types("gzip-types")?),
+        (&catalogue::GZIP_VARY, vec![Argument::Switch(true)]),
+    ])
+}

@@ -1,0 +1,22 @@
+//! Which modules that are not part of nginx would do what a model asks for; it must not know whether they are there.
+
+use std::collections::BTreeMap;
+
+use crate::model::catalogue::Module;
+use crate::model::{Handover, Model, Server};
+use crate::nginx::Everywhere;
+
+/// How many hosts each would serve.
+pub fn wanted(model: &Model, everywhere: &Everywhere) -> BTreeMap<Module, usize> {
+    let has_firewall = |server: &Server| {
+        server.routes.iter().chain([&server.fallback]).any(|route| route.behaviour.firewall.is_some())
+    };
+    let has_brotli = model.server_directives.iter().any(|directive| directive.row.module == Some(Module::Brotli));
+    let hosts = |asks: &dyn Fn(&Server) -> bool| model.servers.iter().filter(|server| asks(server)).count();
+    let all = [
+        (Module::HeadersMore, hosts(&|server| !everywhere.server_header && server.handover == Handover::Detailed)),
+        (Module::Brotli, hosts(&|_| has_brotli)),
+        (Module::ModSecurity, hosts(&has_firewall)),
+    ];
+    all.into_iter().filter(|(_, hosts)| *hosts > 0).collect()
+}
