@@ -8,6 +8,8 @@
 mod blocks;
 #[path = "injection/corpus.rs"]
 mod corpus;
+#[path = "injection/cves.rs"]
+mod cves;
 #[path = "injection/fields.rs"]
 mod fields;
 #[path = "golden/inputs.rs"]
@@ -19,6 +21,8 @@ mod judge;
 mod known;
 #[path = "injection/pipeline.rs"]
 mod pipeline;
+#[path = "injection/shop.rs"]
+mod shop;
 #[path = "injection/streams.rs"]
 mod streams;
 #[path = "injection/table.rs"]

@@ -17,11 +17,11 @@ use crate::rig::{self, Rig};
 const SERVICE: &str = "10.244.3.1";
 const PORT: u16 = 18081;
 /// The password is `secret`, by `openssl passwd -apr1`.
-const HASH: &str = "$apr1$ingressd$yUwEQ6DErlP6TQvhuj7Mm0";
+pub const HASH: &str = "$apr1$ingressd$yUwEQ6DErlP6TQvhuj7Mm0";
 
 /// A question as it came.
 #[derive(Debug, Clone)]
-struct Question {
+pub struct Question {
     line: String,
     headers: Vec<(String, String)>,
     /// What came behind the head: a body, or the beginning of another request.
@@ -29,19 +29,21 @@ struct Question {
 }
 
 impl Question {
-    fn header(&self, name: &str) -> Option<&str> {
+    /// A header of it.
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 }
 
 /// A service that answers with the status in the header `want` of the request, and keeps what it was asked.
-struct Service {
+pub struct Service {
     asked: Arc<Mutex<Vec<Question>>>,
     task: JoinHandle<()>,
 }
 
 impl Service {
-    async fn start() -> Self {
+    /// Starts it.
+    pub async fn start() -> Self {
         let listener = TcpListener::bind((SERVICE, PORT)).await.unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&asked);
@@ -54,7 +56,7 @@ impl Service {
     }
 
     /// What was asked since the last time.
-    fn asked(&self) -> Vec<Question> {
+    pub fn asked(&self) -> Vec<Question> {
         std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -93,7 +95,8 @@ async fn answer(mut stream: TcpStream, asked: Arc<Mutex<Vec<Question>>>) {
     let _ = stream.read_buf(&mut bytes).await;
 }
 
-fn url(path: &str) -> String {
+/// A URL of the service.
+pub fn url(path: &str) -> String {
     format!("http://{SERVICE}:{PORT}{path}")
 }
 
@@ -101,11 +104,13 @@ fn protected(name: &str) -> Ingress {
     ingress(name).class("nginx").host(&format!("{name}.test"), "web").annotation("auth-url", &url("/check"))
 }
 
-fn want(request: Request, status: u16) -> Request {
+/// A request that the service answers with this status.
+pub fn want(request: Request, status: u16) -> Request {
     request.header("want", &status.to_string())
 }
 
-fn with_password(request: Request) -> Request {
+/// A request of somebody who knows the password.
+pub fn with_password(request: Request) -> Request {
     let encoded = base64::engine::general_purpose::STANDARD.encode("ann:secret");
     request.header("Authorization", &format!("Basic {encoded}"))
 }

@@ -18,6 +18,7 @@ mod cors;
 mod costs;
 mod crash;
 mod crowds;
+mod cves;
 mod demo;
 mod disk;
 mod doctor;
