@@ -11,6 +11,8 @@ use crate::rig::client::{Request, get};
 use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
 use crate::rig::{ECHO, Rig};
 
+/// Where pages of errors come from.
+const ERRORS: &str = "10.244.0.9";
 /// A way out of a value, which answers as no backend does.
 const OUT: &str = "; return 299; }} server { listen 80; server_name victim.test; return 299; } #";
 
@@ -40,7 +42,7 @@ fn tenant(namespace: &str, users: &str, user: &str) -> Vec<Value> {
 fn objects(authority: &Authority) -> Vec<Value> {
     let auth = url("/check");
     let asked = [("auth-url", auth.as_str())];
-    let pages = [("auth-url", &*auth), ("custom-http-errors", "401,403"), ("default-backend", "web")];
+    let pages = [("auth-url", &*auth), ("custom-http-errors", "401,403"), ("default-backend", "errors")];
     let paths = [
         "/x{}location /y{return 299;}#",
         "/a\"b",
@@ -81,7 +83,8 @@ fn objects(authority: &Authority) -> Vec<Value> {
         let object = of(name).annotation("auth-tls-secret", "default/authority");
         object.annotation("auth-tls-match-cn", pattern).tls(&[&host], "tls").build()
     };
-    all.push(certificates("cn", "CN=ann$"));
+    all.extend(service_at("errors", &[ERRORS], ECHO));
+    all.push(certificates("cn", "CN=ann(,|$)"));
     all.push(certificates("bad-cn", "CN=ann #(\n){}\n }\nreturn 299;\n#"));
     all.extend(tenant("a", "b-c", "ann"));
     all.extend(tenant("a-b", "c", "bob"));
@@ -124,10 +127,6 @@ fn rows(authority: &Authority) -> Vec<(&'static str, Request, u16)> {
         ("CVE-2026-1580", host("bad-method"), 503),
         ("CVE-2025-24514", host("pages"), 200),
         ("CVE-2025-24514", host("bad-pages"), 503),
-        // The page of an error answers 200 by itself, and lets nobody in.
-        ("CVE-2026-24513", want(host("caught"), 200), 200),
-        ("CVE-2026-24513", want(host("caught"), 401), 401),
-        ("CVE-2026-24513", want(host("caught"), 403), 403),
         ("CVE-2026-24514", host("huge"), 200),
         ("CVE-2026-3288", get("http://rewrite.test/a%22b"), 200),
         ("all of them", host("victim"), 200),
@@ -156,6 +155,15 @@ fn nothing_of_them_happens_through_the_real_nginx() {
         assert_eq!(get("http://told.test/").send().await.status, 200);
         let [question] = &service.asked()[..] else { panic!("it is asked once") };
         assert_eq!(question.header("X-Realm"), Some(&*format!("'\"{OUT}")));
+        // CVE-2026-24513: the page of an error answers 200 by itself, and lets nobody in.
+        let seen = async |status| {
+            let echo = want(get("http://caught.test/private"), status).send().await.echo();
+            (echo.address.ip().to_string(), echo.path.clone(), echo.header("x-code").map(str::to_owned))
+        };
+        assert_eq!(seen(200).await, ("10.244.0.1".to_owned(), "/private".to_owned(), None));
+        for status in [401, 403] {
+            assert_eq!(seen(status).await, (ERRORS.to_owned(), "/".to_owned(), Some(status.to_string())));
+        }
         // CVE-2026-3288: the new path is that of the annotation.
         assert_eq!(get("http://rewrite.test/a%22b").send().await.echo().path, "/new");
     });

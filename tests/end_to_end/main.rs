@@ -14,6 +14,7 @@ mod challenges;
 mod client_certificates;
 mod clock;
 mod config_map;
+mod config_map_keys;
 mod cors;
 mod costs;
 mod crash;

@@ -104,7 +104,7 @@ fn cve_2021_25746_no_value_of_an_annotation_is_more_than_a_value() {
         (&[][..], "upstream-vhost", "internal.test"),
         (&[], "server-alias", "www.shop.test"),
         (&[("default-backend", "main")], "custom-http-errors", "404"),
-        (&[], "default-backend", "main"),
+        (&[("custom-http-errors", "404")], "default-backend", "main"),
     ] {
         refuses(beside, key, harmless, OUT);
     }

@@ -34,8 +34,17 @@ pub fn shop(annotations: &[(&str, &str)], path: &str, path_type: &str) -> Value 
 static UNDISTURBED: LazyLock<Option<BTreeMap<String, Vec<u8>>>> =
     LazyLock::new(|| of(&surroundings()).bytes("bystander.test"));
 
-/// What becomes of objects beside the surroundings; nothing of it is anything but ours, and every nginx takes it.
+/// What becomes of objects beside the surroundings; nothing of it is anything but ours, and nginx takes it.
 pub fn served(objects: &[Value]) -> Outcome {
+    let outcome = written(objects);
+    let judges = judges();
+    assert!(!judges.is_empty(), "no nginx was found: run `make test`, which installs it");
+    judges[0].accepts(&outcome.files).unwrap();
+    outcome
+}
+
+/// The same without asking nginx.
+fn written(objects: &[Value]) -> Outcome {
     let outcome = of(&[objects, &surroundings()].concat());
     outcome.check();
     assert_eq!(outcome.bytes("bystander.test"), *UNDISTURBED, "another tenant's files changed");
@@ -47,9 +56,6 @@ pub fn served(objects: &[Value]) -> Outcome {
             open.extend(directive.block.unwrap_or_default());
         }
     }
-    let judges = judges();
-    assert!(!judges.is_empty(), "no nginx was found: run `make test`, which installs it");
-    judges[0].accepts(&outcome.files).unwrap();
     outcome
 }
 
@@ -91,7 +97,7 @@ pub fn one_word(path: &str, path_type: &str, annotations: &[(&str, &str)]) {
 
 /// What becomes of the shop with these annotations, and whether anything is wrong with them.
 fn with(annotations: &[(&str, &str)]) -> (Outcome, bool) {
-    let outcome = served(&[shop(annotations, "/", "Prefix")]);
+    let outcome = written(&[shop(annotations, "/", "Prefix")]);
     let is_wrong = !about(&outcome, "shop").is_empty();
     (outcome, is_wrong)
 }
@@ -104,8 +110,9 @@ fn files(outcome: &Outcome) -> BTreeMap<&str, Vec<u8>> {
 /// The key is served: a harmless value changes what nginx reads, and nothing is wrong with it. Gives what is read without the key.
 fn reaches(beside: &[(&str, &str)], key: &str, harmless: &str) -> Outcome {
     let (without, _) = with(beside);
-    let (outcome, is_wrong) = with(&[beside, &[(key, harmless)]].concat());
-    assert!(!is_wrong, "{key}: {harmless:?}: {:?}", about(&outcome, "shop"));
+    let annotations = [beside, &[(key, harmless)]].concat();
+    let outcome = served(&[shop(&annotations, "/", "Prefix")]);
+    assert!(about(&outcome, "shop").is_empty(), "{key}: {harmless:?}: {:?}", about(&outcome, "shop"));
     assert!(!is_closed(&outcome) || outcome.server("shop.test").unwrap().contains("return 30"), "{key}: {harmless:?}");
     assert!(files(&outcome) != files(&without), "{key}: {harmless:?} has no effect");
     without
