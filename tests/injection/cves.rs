@@ -3,14 +3,15 @@
 //! A harmless value shows each time that the key has an effect: a row that passed because nobody reads the key would prove nothing.
 //! `docs/security.md` lists these tests; `tests/end_to_end/cves.rs` sends requests through what is left.
 
+use ingressd::finding::Reason;
 use ingressd::nginx::syntax::Directive;
+use ingressd::translate::annotation::Row;
 use ingressd::translate::{ANNOTATIONS, PREFIX};
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service};
 use crate::pipeline::parse;
 use crate::shop::{about, closes, is_closed, one_word, reasons, refuses, served, shop, skips};
-use ingressd::finding::Reason;
 
 /// The ways out of a directive.
 const OUT: &[&str] = &["x; alias /etc/; #", "x} location /y { root /etc; }", "\"; load_module x; \"", "x\nroot /etc;"];
@@ -204,7 +205,7 @@ fn cve_2025_1097_auth_tls_match_cn_carries_nothing_and_opens_nothing() {
 
 #[test]
 fn cve_2025_1098_mirror_targets_and_uids_carry_nothing() {
-    let served_key = ANNOTATIONS.find("mirror-target").is_some_and(|row| row.is_served());
+    let served_key = ANNOTATIONS.find("mirror-target").is_some_and(Row::is_served);
     let of = |annotations: &[(&str, &str)]| {
         let mut object = shop(annotations, "/", "Prefix");
         object["metadata"]["uid"] = json!("a\"; } load_module x; #");
