@@ -4,6 +4,8 @@
 //! those of a harmless value of the same field, and nothing of any other object changes by a byte.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "injection/bad_values.rs"]
+mod bad_values;
 #[path = "injection/blocks.rs"]
 mod blocks;
 #[path = "injection/corpus.rs"]

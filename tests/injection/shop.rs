@@ -44,7 +44,7 @@ pub fn served(objects: &[Value]) -> Outcome {
 }
 
 /// The same without asking nginx.
-fn written(objects: &[Value]) -> Outcome {
+pub fn written(objects: &[Value]) -> Outcome {
     let outcome = of(&[objects, &surroundings()].concat());
     outcome.check();
     assert_eq!(outcome.bytes("bystander.test"), *UNDISTURBED, "another tenant's files changed");
@@ -103,7 +103,7 @@ fn with(annotations: &[(&str, &str)]) -> (Outcome, bool) {
 }
 
 /// All files, by their paths.
-fn files(outcome: &Outcome) -> BTreeMap<&str, Vec<u8>> {
+pub fn files(outcome: &Outcome) -> BTreeMap<&str, Vec<u8>> {
     outcome.files.files.iter().map(|(path, file)| (&**path, file.content.bytes())).collect()
 }
 
