@@ -1,4 +1,4 @@
-//! From the Service that a rule names to an upstream; it must not know paths, hosts or annotations of Ingresses.
+//! From the Service that a rule names to an upstream.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -30,7 +30,6 @@ pub struct BackendReference<'a> {
     pub namespace: &'a str,
     /// The name of the Service.
     pub service: &'a str,
-    /// Its port.
     pub port: PortReference<'a>,
     /// The semantics of the object that refers.
     pub dialect: Dialect,
@@ -90,7 +89,6 @@ struct Located<'a> {
 /// How the endpoints of a port are reached.
 #[derive(Clone, Copy)]
 enum Way<'a> {
-    /// In this mode.
     Mode(EndpointMode, &'a ServicePort),
     /// By the name behind the Service, on the port of this number.
     Name(&'a str, u16),

@@ -46,7 +46,7 @@ pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
 pub use canary::Canary;
 pub use claims::Claims;
-pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
+pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use places::Places;
@@ -146,9 +146,7 @@ impl Translator {
 
     /// Goes on with other settings. What does not depend on them is still known.
     pub fn set_options(&mut self, options: Options) {
-        if !self.options.reads_annotations_like(&options) {
-            self.memory.forget_readings();
-        }
+        self.memory.follow(&self.options, &options);
         self.options = options;
     }
 
@@ -255,6 +253,7 @@ impl Translator {
         translation.refused.sort();
         translation.refused.dedup();
         translation.model = Model {
+            listeners: options.listeners.all(),
             servers: built.into_iter().map(Arc::new).collect(),
             upstreams: upstreams.into_iter().map(Arc::new).collect(),
             certificates: tls.used(),
