@@ -4,10 +4,14 @@
 //! those of a harmless value of the same field, and nothing of any other object changes by a byte.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "injection/bad_values.rs"]
+mod bad_values;
 #[path = "injection/blocks.rs"]
 mod blocks;
 #[path = "injection/corpus.rs"]
 mod corpus;
+#[path = "injection/cves.rs"]
+mod cves;
 #[path = "injection/fields.rs"]
 mod fields;
 #[path = "golden/inputs.rs"]
@@ -19,6 +23,8 @@ mod judge;
 mod known;
 #[path = "injection/pipeline.rs"]
 mod pipeline;
+#[path = "injection/shop.rs"]
+mod shop;
 #[path = "injection/streams.rs"]
 mod streams;
 #[path = "injection/table.rs"]

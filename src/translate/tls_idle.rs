@@ -71,6 +71,8 @@ fn is_idle(
     if is_asked {
         return outsiders.contains(&(id, name));
     }
+    // One whose requests the object has sent on, from or to www., needs a certificate for that.
+    let is_others = |site: &Site<'_, '_>| site.redirect.as_ref().is_none_or(|(_, asked)| *asked.object != *id);
     // One that stands for hosts within it counts there.
-    sites.contains_key(&name) && !lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent))
+    sites.get(&name).is_some_and(is_others) && !lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent))
 }

@@ -4,6 +4,8 @@
 
 mod blocks;
 mod commands;
+mod coverage;
+mod cves;
 mod decisions;
 mod figures;
 mod generated;

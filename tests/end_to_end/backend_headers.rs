@@ -91,15 +91,19 @@ fn cookies_and_redirects_of_the_backend_are_changed() {
 #[test]
 fn redirects_of_nginx_follow_the_object() {
     rig::run(async |rig| {
+        rig.daemon.set("listen.http-port", "8081");
         let slash = |name: &str, annotation: Option<(&str, &str)>| {
             let base = ingress(name).class("nginx").path(&format!("{name}.test"), "Prefix", "/a/", "web");
             annotation.into_iter().fold(base, |ingress, (key, value)| ingress.annotation(key, value)).build()
         };
-        rig.manifests
-            .write("slash.yaml", &[slash("absolute", None), slash("relative", Some(("relative-redirects", "true")))]);
+        let relative = slash("relative", Some(("relative-redirects", "true")));
+        let port = slash("port", Some(("use-port-in-redirects", "true")));
+        rig.manifests.write("slash.yaml", &[slash("absolute", None), relative, port]);
         rig.start().await;
-        for (host, location) in [("absolute", "http://absolute.test/a/"), ("relative", "/a/")] {
-            let reply = get(&format!("http://{host}.test/a")).send().await;
+        for (host, location) in
+            [("absolute", "http://absolute.test/a/"), ("relative", "/a/"), ("port", "http://port.test:8081/a/")]
+        {
+            let reply = get(&format!("http://{host}.test:8081/a")).send().await;
             assert_eq!((reply.status, reply.header("location")), (301, Some(location)), "{host}");
         }
     });

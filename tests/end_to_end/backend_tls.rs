@@ -74,7 +74,8 @@ fn backends_are_shown_a_certificate_and_verified() {
     rig::run(async |rig| {
         let (of_clients, of_backends) = (Authority::new("clients"), Authority::new("backends"));
         let (one, two) = (of_clients.signs("one", 1), of_clients.signs("two", 2));
-        backend(&of_clients, &of_backends.signs_host("secure.default.svc")).await;
+        let between = of_backends.below("between");
+        backend(&of_clients, &between.signs_below("secure.default.svc", &[&between])).await;
         let full = |name: &str, signed: &Signed, authority: &Authority| {
             secret(
                 name,
@@ -96,6 +97,7 @@ fn backends_are_shown_a_certificate_and_verified() {
                 .build(),
             verified("service-name", "one").annotation("proxy-ssl-server-name", "on").build(),
             verified("good-name", "authority").annotation("proxy-ssl-name", "secure.default.svc").build(),
+            verified("too-deep", "one").annotation("proxy-ssl-verify-depth", "0").build(),
             verified("wrong-name", "one").annotation("proxy-ssl-name", "other.default.svc").build(),
             verified("wrong-authority", "wrong").build(),
             verified("missing", "absent").build(),
@@ -122,6 +124,7 @@ fn backends_are_shown_a_certificate_and_verified() {
                 ("bare", 200, "nobody - "),
                 ("service-name", 200, "one secure.default.svc TLSv1_3"),
                 ("good-name", 200, "nobody - TLSv1_3"),
+                ("too-deep", 502, ""),
                 ("wrong-name", 502, ""),
                 ("wrong-authority", 502, ""),
                 ("missing", 503, ""),

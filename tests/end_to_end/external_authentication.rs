@@ -18,7 +18,7 @@ use crate::rig::{self, Rig};
 pub const SERVICE: &str = "10.244.3.1";
 pub const PORT: u16 = 18081;
 /// The password is `secret`, by `openssl passwd -apr1`.
-const HASH: &str = "$apr1$ingressd$yUwEQ6DErlP6TQvhuj7Mm0";
+pub const HASH: &str = "$apr1$ingressd$yUwEQ6DErlP6TQvhuj7Mm0";
 
 /// A question as it came.
 #[derive(Debug, Clone)]
@@ -34,6 +34,7 @@ pub struct Question {
 }
 
 impl Question {
+    /// A header of it.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -131,6 +132,7 @@ async fn answer(
     }
 }
 
+/// A URL of the service.
 pub fn url(path: &str) -> String {
     format!("http://{SERVICE}:{PORT}{path}")
 }
@@ -139,11 +141,13 @@ pub fn protected(name: &str) -> Ingress {
     ingress(name).class("nginx").host(&format!("{name}.test"), "web").annotation("auth-url", &url("/check"))
 }
 
+/// A request that the service answers with this status.
 pub fn want(request: Request, status: u16) -> Request {
     request.header("want", &status.to_string())
 }
 
-fn with_password(request: Request) -> Request {
+/// A request of somebody who knows the password.
+pub fn with_password(request: Request) -> Request {
     let encoded = base64::engine::general_purpose::STANDARD.encode("ann:secret");
     request.header("Authorization", &format!("Basic {encoded}"))
 }
@@ -363,7 +367,9 @@ fn the_administrator_has_a_service_for_all_hosts() {
         controller(
             rig,
             &json!({"global-auth-url": url("/everywhere"), "global-auth-method": "HEAD",
-            "global-auth-response-headers": "X-User", "global-auth-signin": "https://login.example.com/"}),
+            "global-auth-response-headers": "X-User", "global-auth-signin": "https://login.example.com/",
+            "global-auth-signin-redirect-param": "back", "global-auth-request-redirect": "/start",
+            "global-auth-always-set-cookie": "true"}),
         );
         rig.manifests.write(
             "auth.yaml",
@@ -387,8 +393,17 @@ fn the_administrator_has_a_service_for_all_hosts() {
         assert_eq!(ask("http://own.test/").await, (401, asked("GET /check")));
         assert_eq!(ask("http://typo.test/").await, (503, vec![]));
         assert_eq!(get("http://covered.test/").send().await.echo().header("x-user"), Some("ann"));
+        let reply = want(get("http://covered.test/a"), 401).send().await;
+        assert_eq!(reply.header("location"), Some("https://login.example.com/?back=http://covered.test/a"));
+        let reply = get("http://covered.test/?status=404").send().await;
+        assert_eq!((reply.status, cookies(&reply)), (404, 1));
+        assert_eq!(service.asked().last().and_then(|asked| asked.header("X-Auth-Request-Redirect")), Some("/start"));
 
-        controller(rig, &json!({"global-auth-url": url("/everywhere"), "no-auth-locations": "/public,/also"}));
+        controller(
+            rig,
+            &json!({"global-auth-url": url("/everywhere"), "no-auth-locations": "/public,/also",
+            "global-auth-cache-key": "$http_remembered", "global-auth-cache-duration": "200 5m"}),
+        );
         rig.manifests.write(
             "more.yaml",
             &[ingress("more")
@@ -397,9 +412,15 @@ fn the_administrator_has_a_service_for_all_hosts() {
                 .path("more.test", "Prefix", "/publicly", "web")
                 .build()],
         );
-        get("http://more.test/public/x").send_until("it is public", |reply| reply.status == 200).await;
+        rig.daemon.confirmed("more").await;
+        assert_eq!(get("http://more.test/public/x").send().await.status, 200);
         service.asked();
         assert_eq!(ask("http://more.test/publicly").await.0, 401);
+        for _ in 0..3 {
+            let known = get("http://more.test/publicly").header("Remembered", "remembered");
+            assert_eq!(known.send().await.status, 200);
+        }
+        assert_eq!(service.asked().len(), 1, "the answer is remembered");
 
         // A value that cannot be used opens nothing: the last good version counts.
         controller(rig, &json!({"global-auth-url": "ftp://nowhere/"}));

@@ -1,5 +1,9 @@
 //! What the backend gets to see of a path; this test must not know how rewrites are written.
 
+use std::fs;
+
+use serde_json::json;
+
 use crate::rig;
 use crate::rig::client::get;
 use crate::rig::manifests::ingress;
@@ -15,15 +19,20 @@ fn the_backend_sees_the_target() {
                 .annotation("rewrite-target", target)
                 .build()
         };
+        let mut logged = rewrite("nginx", "middle.test", "/(a|b)/x/(.*)", "/$2/$1");
+        logged["metadata"]["annotations"]["nginx.ingress.kubernetes.io/enable-rewrite-log"] = json!("true");
         rig.manifests.write(
             "rewrites.yaml",
             &[
                 rewrite("nginx", "group.test", "/v1(/|$)(.*)", "/$2"),
                 rewrite("nginx", "fixed.test", "/old", "/new"),
-                rewrite("nginx", "middle.test", "/(a|b)/x/(.*)", "/$2/$1"),
+                logged,
                 rewrite("ingressd", "spec.test", "/v1(/|$)(.*)", "/$2"),
             ],
         );
+        // nginx writes down what it rewrites at this level.
+        let configuration = fs::read_to_string(rig.nginx.configuration()).unwrap();
+        fs::write(rig.nginx.configuration(), configuration.replace("error.log;", "error.log notice;")).unwrap();
         rig.start().await;
         for (url, seen) in [
             ("http://group.test/v1/users?page=2", "/users?page=2"),
@@ -35,6 +44,9 @@ fn the_backend_sees_the_target() {
         ] {
             assert_eq!(get(url).send().await.echo().path, seen, "{url}");
         }
+        let log = rig.nginx.error_log();
+        assert!(log.contains("rewritten data: \"/y/z/b\""), "{log}");
+        assert!(!log.contains("rewritten data: \"/users"), "{log}");
     });
 }
 

@@ -284,11 +284,19 @@ fn an_entry_for_a_host_of_which_others_have_the_paths_is_told() {
     let listing =
         |document: String, hosts: &str| document.replace("rules:", &format!("tls: [{{hosts: [{hosts}]}}], rules:"));
     let owner = || plain("owner", "x.example", "/");
+    let www = "from-to-www-redirect: 'true'";
+    let sending = |name: &str| ingress(name, "nginx", "x.example", www, &[path("/", "Prefix", "web")]);
     let rows = [
         ("its own host", vec![listing(owner(), "x.example")], ""),
         ("no host at all", vec![listing(owner(), "")], ""),
         ("in another case", vec![listing(owner(), "X.Example")], ""),
         ("a host that nobody has", vec![listing(owner(), "www.x.example")], ""),
+        ("the one that is sent to it", vec![listing(sending("owner"), "x.example, www.x.example")], ""),
+        (
+            "the one that another has sent to it",
+            vec![sending("owner"), listing(plain("other", "y.example", "/"), "www.x.example")],
+            "\"www.x.example\"",
+        ),
         ("what is no host", vec![listing(owner(), "'a b'")], ""),
         ("another's", vec![owner(), listing(plain("other", "y.example", "/"), "x.example")], "\"x.example\""),
         (

@@ -66,6 +66,11 @@ pub fn post(url: &str, body: impl Into<Bytes>) -> Request {
     Request { body: body.into(), ..Request::new(Method::POST, url) }
 }
 
+/// PUT with a body.
+pub fn put(url: &str, body: impl Into<Bytes>) -> Request {
+    Request { method: Method::PUT, ..post(url, body) }
+}
+
 /// A call of gRPC's health service, over HTTP/2 as the scheme says.
 pub fn grpc_check(origin: &str) -> Request {
     // A message without fields: not compressed, no bytes.

@@ -1,0 +1,38 @@
+//! Every value that a row of annotations refuses meets what the row says, from the manifest to what nginx reads; this must not know any key.
+
+use ingressd::finding::Reason;
+use ingressd::translate::ANNOTATIONS;
+use ingressd::translate::annotation::{Gives, OnError, Row};
+
+use crate::shop::{about, files, is_closed, reasons, shop, written};
+
+/// What is wrong with what becomes of a value.
+fn wrong(row: &Row, value: &str) -> Option<String> {
+    let with = |annotations: &[(&str, &str)]| written(&[shop(annotations, "/", "Prefix")]);
+    let outcome = with(&[row.beside, &[(row.key, value)]].concat());
+    let told = reasons(&outcome, "shop");
+    // Served as something that is near: told, and not refused.
+    if told.contains(&Reason::UnsupportedAnnotation) {
+        return None;
+    }
+    let is_right = match row.on_error {
+        OnError::Refuse => outcome.server("shop.test").is_none() && told.contains(&Reason::RefusedValue),
+        OnError::Close => is_closed(&outcome) && !told.is_empty(),
+        OnError::Skip => !told.is_empty() && files(&outcome) == files(&with(row.beside)),
+        OnError::WithholdCors => !told.is_empty() && !outcome.server("shop.test").unwrap().contains("Access-Control"),
+    };
+    (!is_right).then(|| format!("{}: {value:?}: {:?}", row.key, about(&outcome, "shop")))
+}
+
+#[test]
+fn each_bad_value_meets_what_its_row_says() {
+    let (mut complaints, mut count) = (Vec::new(), 0);
+    for row in ANNOTATIONS.rows().filter(|row| Row::is_served(row)) {
+        for (value, _) in row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::Refused(_))) {
+            count += 1;
+            complaints.extend(wrong(row, value));
+        }
+    }
+    assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+    assert!(count > 150, "{count}");
+}

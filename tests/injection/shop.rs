@@ -1,0 +1,148 @@
+//! An Ingress in which something is tried, and what becomes of it; this must not know what is tried.
+//!
+//! Whatever it is, the whole pipeline is walked, and a real nginx judges what is left.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use ingressd::finding::{Finding, Reason};
+use ingressd::model::expression;
+use ingressd::translate::PREFIX;
+use serde_json::{Value, json};
+
+use crate::fields::{ingress, surroundings};
+use crate::judge::judges;
+use crate::pipeline::{Outcome, of, parse};
+
+/// Words that no configuration of ours holds unless somebody got them in.
+const LOOT: &[&str] =
+    &["alias", "root", "load_module", "access_by_lua", "content_by_lua", "log_format", "include", "ssl_engine"];
+
+/// An Ingress of the namespace `default` for `shop.test` in the ingress-nginx dialect.
+pub fn shop(annotations: &[(&str, &str)], path: &str, path_type: &str) -> Value {
+    let mut shop = ingress("default", "shop", "nginx", "shop.test", "web");
+    for (key, value) in annotations {
+        shop["metadata"]["annotations"][format!("{PREFIX}{key}")] = json!(value);
+    }
+    let entry = shop.pointer_mut("/spec/rules/0/http/paths/0").unwrap();
+    entry["path"] = json!(path);
+    entry["pathType"] = json!(path_type);
+    shop
+}
+
+/// What the bystander's files are when nobody else is there.
+static UNDISTURBED: LazyLock<Option<BTreeMap<String, Vec<u8>>>> =
+    LazyLock::new(|| of(&surroundings()).bytes("bystander.test"));
+
+/// What becomes of objects beside the surroundings; nothing of it is anything but ours, and nginx takes it.
+pub fn served(objects: &[Value]) -> Outcome {
+    let outcome = written(objects);
+    let judges = judges();
+    assert!(!judges.is_empty(), "no nginx was found: run `make test`, which installs it");
+    judges[0].accepts(&outcome.files).unwrap();
+    outcome
+}
+
+/// The same without asking nginx.
+pub fn written(objects: &[Value]) -> Outcome {
+    let outcome = of(&[objects, &surroundings()].concat());
+    outcome.check();
+    assert_eq!(outcome.bytes("bystander.test"), *UNDISTURBED, "another tenant's files changed");
+    for (path, file) in outcome.files.files.iter().filter(|(path, _)| path.starts_with("http/")) {
+        let text = file.content.text();
+        let mut open = parse(&text);
+        while let Some(directive) = open.pop() {
+            assert!(!LOOT.contains(&directive.name.as_str()), "{path}: {directive:?}");
+            open.extend(directive.block.unwrap_or_default());
+        }
+    }
+    outcome
+}
+
+pub fn about<'o>(outcome: &'o Outcome, name: &str) -> Vec<(&'o Finding, Reason)> {
+    let about = outcome.findings.iter().filter(|finding| &*finding.origin.object.name == name);
+    about.map(|finding| (finding, finding.reason)).collect()
+}
+
+pub fn reasons(outcome: &Outcome, name: &str) -> Vec<Reason> {
+    about(outcome, name).into_iter().map(|(_, reason)| reason).collect()
+}
+
+/// The annotation is refused with this reason.
+pub fn refused(annotations: &[(&str, &str)], reason: Reason) -> Outcome {
+    let outcome = served(&[shop(annotations, "/", "Prefix")]);
+    assert!(reasons(&outcome, "shop").contains(&reason), "{annotations:?}: {:?}", about(&outcome, "shop"));
+    outcome
+}
+
+/// The host is not served, or answers 503 and asks no backend.
+pub fn is_closed(outcome: &Outcome) -> bool {
+    let text = outcome.server("shop.test").unwrap_or_default();
+    !text.contains("_pass ") && (text.is_empty() || text.contains("return 503"))
+}
+
+/// The path is one argument of each location that it has, or the object is refused.
+pub fn one_word(path: &str, path_type: &str, annotations: &[(&str, &str)]) {
+    let outcome = served(&[shop(annotations, path, path_type)]);
+    let Some(text) = outcome.server("shop.test") else {
+        return assert!(!about(&outcome, "shop").is_empty(), "{path:?} is neither served nor refused");
+    };
+    let tree = parse(&text);
+    let locations: Vec<_> = tree[0].children().iter().filter(|one| one.name == "location").collect();
+    assert!(locations.iter().all(|one| one.arguments.len() == 2), "{text}");
+    let tail = path.trim_start_matches('/').trim_end_matches('/');
+    let holds = |argument: &String| argument.contains(tail) || argument.contains(&*expression::literal(tail));
+    assert!(locations.iter().any(|one| holds(&one.arguments[1])), "{path:?} is not in\n{text}");
+}
+
+/// What becomes of the shop with these annotations, and whether anything is wrong with them.
+fn with(annotations: &[(&str, &str)]) -> (Outcome, bool) {
+    let outcome = written(&[shop(annotations, "/", "Prefix")]);
+    let is_wrong = !about(&outcome, "shop").is_empty();
+    (outcome, is_wrong)
+}
+
+/// All files, by their paths.
+pub fn files(outcome: &Outcome) -> BTreeMap<&str, Vec<u8>> {
+    outcome.files.files.iter().map(|(path, file)| (&**path, file.content.bytes())).collect()
+}
+
+/// The key is served: a harmless value changes what nginx reads, and nothing is wrong with it. Gives what is read without the key.
+fn reaches(beside: &[(&str, &str)], key: &str, harmless: &str) -> Outcome {
+    let (without, _) = with(beside);
+    let annotations = [beside, &[(key, harmless)]].concat();
+    let outcome = served(&[shop(&annotations, "/", "Prefix")]);
+    assert!(about(&outcome, "shop").is_empty(), "{key}: {harmless:?}: {:?}", about(&outcome, "shop"));
+    assert!(!is_closed(&outcome) || outcome.server("shop.test").unwrap().contains("return 30"), "{key}: {harmless:?}");
+    assert!(files(&outcome) != files(&without), "{key}: {harmless:?} has no effect");
+    without
+}
+
+/// The key is served, and hostile values in it close the routes.
+pub fn closes(beside: &[(&str, &str)], key: &str, harmless: &str, hostile: &[&str]) {
+    reaches(beside, key, harmless);
+    for value in hostile {
+        let (outcome, is_wrong) = with(&[beside, &[(key, value)]].concat());
+        assert!(is_wrong && is_closed(&outcome), "{key}: {value:?}: {:?}", outcome.server("shop.test"));
+    }
+}
+
+/// The key is served, and with hostile values in it nothing of the object is.
+pub fn refuses(beside: &[(&str, &str)], key: &str, harmless: &str, hostile: &[&str]) {
+    reaches(beside, key, harmless);
+    for value in hostile {
+        let (outcome, _) = with(&[beside, &[(key, value)]].concat());
+        assert_eq!(outcome.server("shop.test"), None, "{key}: {value:?}");
+        assert!(reasons(&outcome, "shop").contains(&Reason::RefusedValue), "{key}: {value:?}");
+    }
+}
+
+/// The key is served, and hostile values in it are as if it were not there.
+pub fn skips(beside: &[(&str, &str)], key: &str, harmless: &str, hostile: &[&str]) {
+    let without = reaches(beside, key, harmless);
+    for value in hostile {
+        let (outcome, is_wrong) = with(&[beside, &[(key, value)]].concat());
+        assert!(is_wrong, "{key}: {value:?} is not told");
+        assert!(files(&outcome) == files(&without), "{key}: {value:?} has an effect");
+    }
+}
