@@ -1,5 +1,6 @@
-//! The command `migrate`: from an ingress-nginx to ingressd, by a report and by settings; it must not know what is judged equal.
+//! The command `migrate`: from an ingress-nginx to ingressd, step by step; it must not know what is judged equal.
 
+mod take_over;
 mod text;
 
 use std::path::PathBuf;
@@ -36,6 +37,8 @@ enum Step {
     Report(ReportArguments),
     /// Print settings that do what the controller's flags and its ConfigMap do.
     Settings(Origin),
+    /// Let the addresses in statuses become those of the nodes, or what they were before.
+    TakeOver(take_over::Arguments),
 }
 
 /// Where the objects are.
@@ -99,6 +102,7 @@ enum Form {
 pub fn run(arguments: &Arguments) -> Ended {
     match &arguments.step {
         Step::Report(arguments) => report(arguments),
+        Step::TakeOver(arguments) => take_over::run(arguments),
         Step::Settings(origin) => {
             let inventory = origin.read()?;
             let controller = origin.controller(&inventory)?;
@@ -165,6 +169,24 @@ fn keep_served(inventory: &mut Inventory, settings: &Settings) {
     }
 }
 
+fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        complain!("ingressd: {error}");
+        Exit::of_error(&error)
+    })
+}
+
+/// Tells why a cluster could not be asked.
+fn no_answer(error: &AdministratorError) -> Exit {
+    // It may quote what others wrote: nothing of it may steer a terminal.
+    complain!("ingressd: {}", error.to_string().replace(char::is_control, " "));
+    match error {
+        AdministratorError::Kubeconfig(_) => Exit::Configuration,
+        AdministratorError::Api { forbidden: true, .. } => Exit::Permission,
+        AdministratorError::Api { .. } | AdministratorError::NoToken(_) => Exit::Unavailable,
+    }
+}
+
 impl Origin {
     fn read(&self) -> Result<Inventory, Exit> {
         if !self.files.is_empty() {
@@ -173,23 +195,11 @@ impl Origin {
                 Exit::NoInput
             });
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-            complain!("ingressd: {error}");
-            Exit::of_error(&error)
-        })?;
-        let objects = runtime.block_on(async {
+        let objects = runtime()?.block_on(async {
             let path = self.admin_kubeconfig.as_deref();
             Administrator::connect(path, self.context.as_deref()).await?.inventory().await
         });
-        let objects = objects.map_err(|error| {
-            complain!("ingressd: {error}");
-            match error {
-                AdministratorError::Kubeconfig(_) => Exit::Configuration,
-                AdministratorError::Api { forbidden: true, .. } => Exit::Permission,
-                AdministratorError::Api { .. } | AdministratorError::NoToken(_) => Exit::Unavailable,
-            }
-        })?;
-        Ok(Inventory::of_objects(&objects))
+        Ok(Inventory::of_objects(&objects.map_err(|error| no_answer(&error))?))
     }
 
     /// The controller that is meant; `None` where there is none.

@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
     use crate::model::{Kind, ObjectId};
-    use crate::publish::{Member, Mode};
+    use crate::publish::{Member, Mode, Writes};
     use crate::source::{Published, Snapshot, Stored, Version};
 
     const MANAGER: &str = "ingressd/ingressd/ingressd";
@@ -94,6 +94,7 @@ mod tests {
             unserved: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
+            writes: None,
         })
     }
 
@@ -147,6 +148,7 @@ mod tests {
                 leads: false,
                 leader: None,
                 mode,
+                writes: Writes::Now,
                 addresses,
                 members,
             };
@@ -183,6 +185,7 @@ mod tests {
                 leads: false,
                 leader: None,
                 mode: Mode::Nodes,
+                writes: Writes::Now,
                 addresses: None,
                 members: vec![peer],
             };

@@ -150,6 +150,7 @@ mod tests {
             unserved: Unserved::Nothing,
             version: "1".into(),
             phase: "serving".into(),
+            writes: None,
         }
     }
 

@@ -9,6 +9,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 
 use super::address::Address;
+use super::order::Writes;
 use super::unserved::Unserved;
 use crate::model::Digest;
 
@@ -24,6 +25,7 @@ const PINNED: &str = "ingressd/pinned";
 const UNSERVED: &str = "ingressd/lacks";
 const VERSION: &str = "ingressd/version";
 const PHASE: &str = "ingressd/phase";
+const WRITES: &str = "ingressd/writes";
 
 /// Most addresses of one node that are used, and longest texts: others write Leases.
 pub const MOST_ADDRESSES: usize = 16;
@@ -53,6 +55,8 @@ pub struct Member {
     pub version: Arc<str>,
     /// The phase of its daemon, in one word.
     pub phase: Arc<str>,
+    /// What it does about statuses; `None` for a version that takes no orders.
+    pub writes: Option<Writes>,
 }
 
 /// A resource version, of which the API says that a higher number is newer.
@@ -86,6 +90,7 @@ impl Member {
         annotations.extend(self.observed.map(|Revision(revision)| (OBSERVED, revision.to_string())));
         annotations.extend(self.pinned.map(|generation| (PINNED, generation.to_string())));
         annotations.extend(self.unserved.text().map(|text| (UNSERVED, text)));
+        annotations.extend(self.writes.map(|writes| (WRITES, writes.name().to_owned())));
         Lease {
             metadata: ObjectMeta {
                 name: Some(lease_name(group, &self.identity)),
@@ -129,6 +134,7 @@ impl Member {
             ),
             version: text(VERSION).and_then(short).unwrap_or_default(),
             phase: text(PHASE).and_then(short).unwrap_or_default(),
+            writes: text(WRITES).and_then(|word| Writes::ALL.into_iter().find(|writes| writes.name() == word)),
         };
         let seconds = u64::try_from(spec.lease_duration_seconds?).ok().filter(|seconds| *seconds > 0)?;
         Some((member, Duration::from_secs(seconds).min(LONGEST_DURATION)))
@@ -161,13 +167,15 @@ mod tests {
             unserved: Unserved::Nothing,
             version: "0.1.0".into(),
             phase: "serving".into(),
+            writes: Some(Writes::Held),
         }
     }
 
     #[test]
     fn what_is_written_is_read() {
         let now = Timestamp::UNIX_EPOCH;
-        let bare = Member { generation: None, observed: None, addresses: Vec::new(), drained: true, ..member() };
+        let bare =
+            Member { generation: None, observed: None, addresses: Vec::new(), drained: true, writes: None, ..member() };
         let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
         let pinned = Member { pinned: Some(5), unserved: Unserved::of(&[object], true), ..member() };
         for member in [member(), bare, pinned] {

@@ -22,6 +22,7 @@ use super::election::Leadership;
 use super::ledger::{Ledger, Plan, UnderWay, Write};
 use super::member::Member;
 use super::options::Options;
+use super::order::{Order, Writes};
 use super::roster::Roster;
 use super::served::Served;
 use super::status::{Content as _, IngressAddresses, StatusStrategy};
@@ -65,6 +66,8 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
     options: Arc<Options>,
     counts: Counts,
     contended: watch::Sender<Vec<Arc<ObjectId>>>,
+    /// Tells whether this node writes.
+    told: watch::Sender<Writes>,
     ledger: Ledger<S>,
     /// The addresses that this node had since its start.
     former: BTreeSet<Address>,
@@ -85,7 +88,7 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
 
 impl<S: StatusStrategy> Writer<S> {
     /// Writes as a node of the group. Objects that another controller keeps changing are sent to
-    /// `contended`.
+    /// `contended`, and to `told` whether it writes.
     pub fn new(
         strategy: S,
         client: Client,
@@ -93,6 +96,7 @@ impl<S: StatusStrategy> Writer<S> {
         options: Arc<Options>,
         counts: Counts,
         contended: watch::Sender<Vec<Arc<ObjectId>>>,
+        told: watch::Sender<Writes>,
         trouble: Trouble,
     ) -> Self {
         Writer {
@@ -100,6 +104,7 @@ impl<S: StatusStrategy> Writer<S> {
             identity,
             counts,
             contended,
+            told,
             ledger: Ledger::new(strategy, options.manager().into()),
             former: BTreeSet::new(),
             plan: Plan::default(),
@@ -124,7 +129,8 @@ impl<S: StatusStrategy> Writer<S> {
         loop {
             let now = Instant::now();
             let leadership = inputs.leadership.borrow_and_update().clone();
-            if std::mem::replace(&mut held, leadership.holds(now)) && !held {
+            let may_write = self.may_write(&inputs.roster.borrow());
+            if std::mem::replace(&mut held, leadership.holds(now) && may_write) && !held {
                 self.ledger.forget();
             }
             if !held {
@@ -136,6 +142,7 @@ impl<S: StatusStrategy> Writer<S> {
                 self.plan(&mut inputs, held, now);
                 due = None;
             }
+            self.tell(may_write, inputs.roster.borrow().is_complete());
             self.look_back();
             let ready = self.send(&leadership, now);
             let expiry = inputs.roster.borrow().next_expiry(now);
@@ -164,6 +171,18 @@ impl<S: StatusStrategy> Writer<S> {
                 return;
             }
         }
+    }
+
+    /// Whether the administrator lets the nodes of the group write.
+    fn may_write(&self, roster: &Roster) -> bool {
+        roster.order().map_or(!self.options.hold, |order| order == Order::Publish)
+    }
+
+    /// Whoever puts back what stood there before relies on it that nothing is written after it was said to be held.
+    fn tell(&self, may_write: bool, is_known: bool) {
+        let is_held = !may_write && is_known && self.under_way.is_empty();
+        let writes = if is_held { Writes::Held } else { Writes::Now };
+        self.told.send_if_modified(|told| std::mem::replace(told, writes) != writes);
     }
 
     fn plan(&mut self, inputs: &mut Inputs, leads: bool, now: Instant) {

@@ -71,6 +71,7 @@ fn member() -> Member {
         unserved: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
+        writes: None,
     }
 }
 

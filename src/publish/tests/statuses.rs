@@ -10,6 +10,7 @@ use super::api::FakeApi;
 use super::{Counts, World};
 use crate::publish::address::Address;
 use crate::publish::desired::{Nodes, Subject, desired};
+use crate::publish::order::Writes;
 use crate::publish::served::Served;
 use crate::publish::status::{Content, Object, StatusStrategy, entries};
 use crate::publish::trouble::Board;
@@ -87,7 +88,8 @@ async fn another_kind_is_written_as_its_strategy_says_and_withdrawn_with_the_nod
     let strategy = OfServices(world.api.clone());
     let (options, contended) = (Arc::new(world.options.clone()), watch::Sender::default());
     let trouble = Board::default().trouble("the status of Services cannot be written");
-    let writer = Writer::new(strategy, client, "one_0".into(), options, Counts::default(), contended, trouble);
+    let (counts, told) = (Counts::default(), watch::Sender::new(Writes::Now));
+    let writer = Writer::new(strategy, client, "one_0".into(), options, counts, contended, told, trouble);
     let writing = tokio::spawn(writer.run(inputs));
     let shown = |api: &FakeApi| {
         let status = serde_json::to_value(api.service("web").status).unwrap();

@@ -136,6 +136,7 @@ pub fn member() -> Member {
         unserved: Unserved::Nothing,
         version: "1".into(),
         phase: "serving".into(),
+        writes: None,
     }
 }
 
