@@ -89,9 +89,13 @@ async fn sync(objects: &Objects, address: &str, mut stopped: watch::Receiver<boo
     loop {
         tokio::select! {
             _ = ticks.tick() => write(objects, &json!([{ "ip": address }])).await,
-            _ = stopped.wait_for(|stopped| *stopped) => return,
+            () = asked(&mut stopped) => return,
         }
     }
+}
+
+async fn asked(stopped: &mut watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
 /// Writes where something else stands, over the version that it reads then.

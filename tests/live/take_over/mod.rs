@@ -16,20 +16,21 @@ use tokio::process::Command;
 use self::clients::Clients;
 use self::controller::{Controller, MANAGER, NAME};
 use crate::cluster::control_plane::binary;
-use crate::cluster::history::History;
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster};
 use crate::rig::ECHO;
 use crate::rig::client::get;
 use crate::rig::manifests::{ingress, secret, tls_secret};
-use crate::rig::wait;
 
 /// The address that the controller publishes.
 const OLD: &str = "203.0.113.9";
 
-/// Who answers challenges, and what for.
+/// Who answers challenges.
 const SOLVER: &str = "10.244.2.1";
-const TOKEN: &str = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAj-_X0";
+
+/// What the authority asks for, before and after.
+const TOKENS: [&str; 2] =
+    ["LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAj-_X0", "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA"];
 
 /// What a command said.
 struct Said {
@@ -137,8 +138,8 @@ fn with_notes_of_others(object: Value) -> Value {
     object
 }
 
-/// What cert-manager writes for one challenge of this host: newer versions by the field, issuers with `class` by the annotation.
-async fn write_solver(cluster: &Cluster, name: &str, host: &str, by_field: bool) {
+/// What cert-manager writes for one challenge of the host of `shop`: newer versions by the field, issuers with `class` by the annotation.
+async fn write_solver(cluster: &Cluster, name: &str, token: &str, by_field: bool) {
     cluster
         .objects
         .apply(json!({
@@ -149,8 +150,8 @@ async fn write_solver(cluster: &Cluster, name: &str, host: &str, by_field: bool)
         .await;
     cluster.objects.set_pods(name, &[SOLVER]).await;
     let backend = json!({ "service": { "name": name, "port": { "number": 8089 } } });
-    let path = format!("/.well-known/acme-challenge/{TOKEN}");
-    let solver = ingress(name).class("nginx").path_to(host, "ImplementationSpecific", &path, backend);
+    let path = format!("/.well-known/acme-challenge/{token}");
+    let solver = ingress(name).class("nginx").path_to("shop.example", "ImplementationSpecific", &path, backend);
     let mut solver = solver.annotation("whitelist-source-range", "0.0.0.0/0,::/0").build();
     solver["metadata"]["labels"] = json!({
         "acme.cert-manager.io/http-domain": "1191128216", "acme.cert-manager.io/http-token": "1004582917",
@@ -164,13 +165,13 @@ async fn write_solver(cluster: &Cluster, name: &str, host: &str, by_field: bool)
 }
 
 /// The challenge is answered by its solver and the rest of the host redirected, wherever the status leads.
-async fn expect_challenge(host: &str) {
-    let challenge = get(&format!("http://{host}/.well-known/acme-challenge/{TOKEN}"));
+async fn expect_challenge(token: &str) {
+    let challenge = get(&format!("http://shop.example/.well-known/acme-challenge/{token}"));
     let is_solver = |reply: &crate::rig::client::Reply| {
         reply.status == 200 && reply.try_echo().is_some_and(|answer| answer.address.ip().to_string() == SOLVER)
     };
     challenge.send_until("the solver", is_solver).await;
-    assert_eq!(get(&format!("http://{host}/")).send().await.status, 308);
+    assert_eq!(get("http://shop.example/").send().await.status, 308);
 }
 
 /// Writes what the controller serves, and starts it.
@@ -194,6 +195,8 @@ async fn prepare(cluster: &mut Cluster) -> Controller {
     let drop_ins = cluster.daemon.folder().join("conf.d");
     fs::create_dir(&drop_ins).unwrap();
     fs::write(drop_ins.join("50-ingress-nginx.toml"), settings).unwrap();
+    // Whoever looks waits until the node has told of itself.
+    cluster.daemon.set("publish.lease-duration", "6s");
     cluster.daemon.set("publish.addresses", &format!("[{ADDRESS:?}]"));
     cluster.start().await;
     cluster.daemon.status_when("it to hold back", |status| status["publishes"]["writes"] == "held").await;
@@ -227,9 +230,9 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         let shop = Arc::new(cluster.objects.follow_addresses("shop").await);
         let cart = Arc::new(cluster.objects.follow_addresses("cart").await);
         let clients = Clients::start("cart.example", Arc::clone(&cart), OLD);
-        write_solver(cluster, "cm-acme-http-solver-before", "shop.example", true).await;
+        write_solver(cluster, "cm-acme-http-solver-before", TOKENS[0], true).await;
         cluster.objects.until_published("cm-acme-http-solver-before", &[OLD]).await;
-        expect_challenge("shop.example").await;
+        expect_challenge(TOKENS[0]).await;
 
         // What is not so stops it, and nothing is changed.
         let now = Timestamp::now();
@@ -268,9 +271,9 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         assert_eq!(cluster.objects.addresses("foreign").await, [""; 0]);
         assert_eq!(fs::metadata(record(cluster)).unwrap().permissions().mode() & 0o777, 0o600);
         migrate(cluster, &able, "take-over", &clean).await.is(0, &["have the addresses of the nodes"]);
-        write_solver(cluster, "cm-acme-http-solver-after", "shop.example", false).await;
+        write_solver(cluster, "cm-acme-http-solver-after", TOKENS[1], false).await;
         cluster.objects.until_published("cm-acme-http-solver-after", &[ADDRESS]).await;
-        expect_challenge("shop.example").await;
+        expect_challenge(TOKENS[1]).await;
 
         // Back, broken off before anything was put back, and run again.
         let unable = administrators::without(cluster, Some(("patch", "ingresses/status"))).await;
