@@ -124,6 +124,9 @@ _ingressd() {
             ingressd__subcmd__help__subcmd__migrate,settings)
                 cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__settings"
                 ;;
+            ingressd__subcmd__help__subcmd__migrate,take-over)
+                cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__take__subcmd__over"
+                ;;
             ingressd__subcmd__migrate,help)
                 cmd="ingressd__subcmd__migrate__subcmd__help"
                 ;;
@@ -133,6 +136,9 @@ _ingressd() {
             ingressd__subcmd__migrate,settings)
                 cmd="ingressd__subcmd__migrate__subcmd__settings"
                 ;;
+            ingressd__subcmd__migrate,take-over)
+                cmd="ingressd__subcmd__migrate__subcmd__take__subcmd__over"
+                ;;
             ingressd__subcmd__migrate__subcmd__help,help)
                 cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__help"
                 ;;
@@ -141,6 +147,9 @@ _ingressd() {
                 ;;
             ingressd__subcmd__migrate__subcmd__help,settings)
                 cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__settings"
+                ;;
+            ingressd__subcmd__migrate__subcmd__help,take-over)
+                cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__take__subcmd__over"
                 ;;
             *)
                 ;;
@@ -521,7 +530,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help__subcmd__migrate)
-            opts="report settings"
+            opts="report settings take-over"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -549,6 +558,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help__subcmd__migrate__subcmd__settings)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__migrate__subcmd__take__subcmd__over)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -711,7 +734,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate)
-            opts="-h --help report settings help"
+            opts="-h --help report settings take-over help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -725,7 +748,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate__subcmd__help)
-            opts="report settings help"
+            opts="report settings take-over help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -767,6 +790,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate__subcmd__help__subcmd__settings)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__help__subcmd__take__subcmd__over)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -842,6 +879,60 @@ _ingressd() {
                     return 0
                     ;;
                 --controller)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__take__subcmd__over)
+            opts="-h --compare --compare-age --record --undo --force --dry-run --timeout --admin-kubeconfig --context --controller --instance --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --compare)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compare-age)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --admin-kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --controller)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -117,9 +117,17 @@ async fn kubectl(cluster: &Cluster, line: &str) -> String {
     run(command).await.is(0, &[])
 }
 
-/// The lines of the tool that are commands.
+/// The commands of the page about this Deployment, for the one of the test.
+fn documented(cluster: &Cluster) -> Vec<String> {
+    let page = include_str!("../../../docs/migrate.md");
+    let lines = commands(page).into_iter().filter(|line| line.contains("deployment/"));
+    let of_test = format!("--namespace {}", cluster.objects.namespace());
+    lines.map(|line| line.replace("--namespace ingress-nginx", &of_test)).collect()
+}
+
+/// The lines of a text that are commands.
 fn commands(text: &str) -> Vec<&str> {
-    text.lines().filter(|line| line.trim_start().starts_with("kubectl ")).collect()
+    text.lines().map(str::trim).filter(|line| line.starts_with("kubectl ")).collect()
 }
 
 /// What external-dns and cert-manager leave on an object, which means nothing to whoever serves it.
@@ -246,7 +254,8 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         let text = migrate(cluster, &all, "take-over", &clean).await.is(1, &["writes addresses into statuses"]);
         let said = migrate(cluster, &all, "take-over", &["--force", "--compare", &report(cluster, 3, now)]).await;
         said.is(1, &["writes addresses into statuses"]);
-        let [patch, status] = commands(&text)[..] else { panic!("{text}") };
+        let [patch, status, end] = &documented(cluster)[..] else { panic!("what the page says") };
+        assert_eq!(commands(&text), [patch, status]);
         kubectl(cluster, patch).await;
         migrate(cluster, &all, "take-over", &clean).await.is(1, &["may still run"]);
         let (_, new) = tokio::join!(kubectl(cluster, status), async {
@@ -297,7 +306,7 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         // For good: the controller goes, and takes nothing with it.
         migrate(cluster, &able, "take-over", &clean).await.is(0, &["have the addresses of the nodes"]);
         new.stop().await;
-        cluster.objects.merge("Deployment", NAME, json!({ "spec": { "replicas": 0 } })).await;
+        kubectl(cluster, end).await;
         tell_rollout(cluster, 0, 0).await;
         migrate(cluster, &able, "take-over", &clean).await.is(0, &["has no pod"]);
         migrate(cluster, &able, "take-over", &["--undo"]).await.is(1, &["no pod of the controller is ready"]);
