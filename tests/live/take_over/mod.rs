@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::{Timestamp, ToSpan};
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -347,7 +348,18 @@ fn an_ingress_that_the_nodes_refuse_keeps_the_address_of_the_controller_and_is_n
         said.is(1, &[&format!("{namespace}/closed still has {OLD}"), &format!("ingressd status {namespace}/closed")]);
         expect_published(cluster, &["shop", "cart"], ADDRESS).await;
         assert_eq!(closed.states(), [[OLD]]);
+        // A node that does not say that it writes no more may still write over what is put back.
+        tell_rollout(cluster, 1, 1).await;
+        cluster.daemon.signal(Signal::SIGSTOP);
+        let said = migrate(cluster, &all, "take-over", &["--undo", "--timeout=1s"]).await;
+        said.is(69, &["does not say that it writes nothing any more", "no status was put back"]);
+        expect_published(cluster, &["shop", "cart"], ADDRESS).await;
+        cluster.daemon.signal(Signal::SIGCONT);
+        migrate(cluster, &all, "take-over", &["--undo"]).await.is(0, &["as they were"]);
+        expect_published(cluster, &["shop", "cart", "closed"], OLD).await;
         // Without a word of what was there before, nothing is put back.
+        tell_rollout(cluster, 0, 0).await;
+        migrate(cluster, &all, "take-over", &["--force", "--timeout=3s"]).await.is(1, &["closed still has"]);
         fs::remove_file(record(cluster)).unwrap();
         tell_rollout(cluster, 1, 1).await;
         migrate(cluster, &all, "take-over", &["--undo"]).await.is(66, &["nobody knows"]);
