@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::member::Member;
 use super::order::Order;
+use crate::model::ClaimOrder;
 
 /// How sure it is that a node lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +41,7 @@ struct Seen {
     member: Arc<Member>,
     duration: Duration,
     renewed: Option<Timestamp>,
+    created: Option<Timestamp>,
     /// When the record was last seen to change, or first seen.
     changed: Instant,
     proven: bool,
@@ -125,7 +127,8 @@ impl Roster {
             Some(_) => (now, true),
             None => (now, is_news),
         };
-        self.seen.insert(name, Seen { member: Arc::new(member), duration, renewed, changed, proven });
+        let created = lease.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        self.seen.insert(name, Seen { member: Arc::new(member), duration, renewed, created, changed, proven });
     }
 
     /// How long ago each record was seen to change, in the order of [`Roster::members`].
@@ -144,6 +147,20 @@ impl Roster {
             };
             (&seen.member, life)
         })
+    }
+
+    /// The orders of claims that this node and the others left, whether or not they still live: its own first, then those of nodes
+    /// that have had a record for longest.
+    pub fn claim_orders(&self, identity: &str) -> Arc<[Arc<ClaimOrder>]> {
+        let mut seen: Vec<_> = self.seen.values().filter(|seen| !seen.member.claim_order.is_empty()).collect();
+        seen.sort_by_key(|seen| (*seen.member.identity != *identity, seen.created.is_none(), seen.created));
+        seen.into_iter().map(|seen| Arc::clone(&seen.member.claim_order)).collect()
+    }
+
+    /// The order of claims in the record of one node.
+    pub fn claim_order(&self, identity: &str) -> Arc<ClaimOrder> {
+        let own = self.seen.values().find(|seen| *seen.member.identity == *identity);
+        own.map(|own| Arc::clone(&own.member.claim_order)).unwrap_or_default()
     }
 
     /// When the next record expires, if nothing is seen before.
@@ -168,6 +185,7 @@ mod tests {
             observed: None,
             pinned: None,
             unserved: Default::default(),
+            claim_order: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
             writes: None,

@@ -139,6 +139,7 @@ mod tests {
             observed: None,
             pinned: None,
             unserved: Unserved::Nothing,
+            claim_order: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
             writes: Some(Writes::Held),
