@@ -58,9 +58,10 @@ impl Order {
 }
 
 /// What a node does about statuses when it leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Writes {
     /// It writes.
+    #[default]
     Now,
     /// It waits for an order, and no write is under way any more.
     Held,

@@ -23,7 +23,7 @@ use super::status::IngressAddresses;
 use super::trouble::Board;
 use super::view::Outlook;
 use super::whereabouts::Whereabouts;
-use super::writer::{Inputs, Writer};
+use super::writer::{Inputs, Outputs, Writer};
 use crate::model::ObjectId;
 use crate::source::cluster::Clients;
 
@@ -95,9 +95,8 @@ impl Publisher {
         let silence = if options.status {
             let (identity, options) = (Arc::clone(&identity), Arc::clone(&options));
             let trouble = board.trouble("the status of Ingresses cannot be written");
-            let (strategy, counts) = (IngressAddresses, counts.clone());
-            let writer =
-                Writer::new(strategy, client(), identity, options, counts, tell_contended, tell_writes, trouble);
+            let outputs = Outputs { contended: tell_contended, writes: tell_writes };
+            let writer = Writer::new(IngressAddresses, client(), identity, options, counts.clone(), outputs, trouble);
             others.push(tokio::spawn(writer.run(inputs.clone())));
             None
         } else {

@@ -56,6 +56,15 @@ pub struct Inputs {
     pub place: watch::Receiver<Option<Arc<Whereabouts>>>,
 }
 
+/// What the writer tells.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    /// Objects that another controller keeps changing.
+    pub contended: watch::Sender<Vec<Arc<ObjectId>>>,
+    /// Whether it writes.
+    pub writes: watch::Sender<Writes>,
+}
+
 /// A write, and the version that it made or why it made none.
 type Ended<C> = (Write<C>, Result<Option<String>, Failure>);
 
@@ -65,9 +74,7 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
     identity: Arc<str>,
     options: Arc<Options>,
     counts: Counts,
-    contended: watch::Sender<Vec<Arc<ObjectId>>>,
-    /// Tells whether this node writes.
-    told: watch::Sender<Writes>,
+    outputs: Outputs,
     ledger: Ledger<S>,
     /// The addresses that this node had since its start.
     former: BTreeSet<Address>,
@@ -87,24 +94,21 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
 }
 
 impl<S: StatusStrategy> Writer<S> {
-    /// Writes as a node of the group. Objects that another controller keeps changing are sent to
-    /// `contended`, and to `told` whether it writes.
+    /// Writes as a node of the group.
     pub fn new(
         strategy: S,
         client: Client,
         identity: Arc<str>,
         options: Arc<Options>,
         counts: Counts,
-        contended: watch::Sender<Vec<Arc<ObjectId>>>,
-        told: watch::Sender<Writes>,
+        outputs: Outputs,
         trouble: Trouble,
     ) -> Self {
         Writer {
             client,
             identity,
             counts,
-            contended,
-            told,
+            outputs,
             ledger: Ledger::new(strategy, options.manager().into()),
             former: BTreeSet::new(),
             plan: Plan::default(),
@@ -182,7 +186,7 @@ impl<S: StatusStrategy> Writer<S> {
     fn tell(&self, may_write: bool, is_known: bool) {
         let is_held = !may_write && is_known && self.under_way.is_empty();
         let writes = if is_held { Writes::Held } else { Writes::Now };
-        self.told.send_if_modified(|told| std::mem::replace(told, writes) != writes);
+        self.outputs.writes.send_if_modified(|told| std::mem::replace(told, writes) != writes);
     }
 
     fn plan(&mut self, inputs: &mut Inputs, leads: bool, now: Instant) {
@@ -200,7 +204,7 @@ impl<S: StatusStrategy> Writer<S> {
             _ => Plan::default(),
         };
         let contended = std::mem::take(&mut self.plan.contended);
-        self.contended.send_if_modified(|told| {
+        self.outputs.contended.send_if_modified(|told| {
             let changed = *told != contended;
             *told = contended;
             changed

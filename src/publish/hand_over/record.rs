@@ -181,7 +181,7 @@ mod tests {
         let old = entry("cart", "203.0.113.9", "nginx-ingress-controller", "Update");
         let ours = |name| entry(name, "192.0.2.1", NODES, "Apply");
         assert_eq!(record.update(&[old.clone(), ours("new")]), ["shop/new"]);
-        assert_eq!(record.ingresses, [old.clone()]);
+        assert_eq!(record.ingresses, std::slice::from_ref(&old));
         let read = Record::read(&record.text()).unwrap();
         assert_eq!(read, record);
         // It was broken off half way: some are the nodes' by now, and another one came.
