@@ -28,8 +28,9 @@ pub fn comparison(text: &str, now: Timestamp, oldest: Duration) -> Result<String
         );
     };
     let age = now.duration_since(finished);
-    if asked == 0 {
-        return Err("nothing was asked".to_owned());
+    // What neither side answers says nothing.
+    if asked <= number("unanswered").unwrap_or(0) {
+        return Err("nothing was answered".to_owned());
     }
     if different > 0 {
         return Err(format!("{different} of {asked} answers differ"));
@@ -58,7 +59,8 @@ mod tests {
         assert!(said.contains("none of 120"), "{said}");
         for (key, value, expected) in [
             ("version", json!(2), "can read"),
-            ("asked", json!(0), "nothing was asked"),
+            ("asked", json!(0), "nothing was answered"),
+            ("unanswered", json!(120), "nothing was answered"),
             ("different", json!(3), "3 of 120 answers differ"),
             ("different", json!(null), "can read"),
             ("finished", json!("2026-03-01T11:59:59Z"), "at most 24 h old"),
