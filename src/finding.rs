@@ -5,7 +5,7 @@ mod nearest;
 mod printable;
 
 pub use limit::{Shown, in_turn, limit};
-pub use nearest::nearest;
+pub use nearest::{hint, nearest, unknown_key};
 pub use printable::{on_one_line, printable};
 
 use std::fmt;

@@ -19,8 +19,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use ingressd::finding::Finding;
-use ingressd::model::HostName;
 use ingressd::model::catalogue::Version;
+use ingressd::model::{HostListeners, HostName};
 use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites, syntax};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::source::Snapshot;
@@ -189,10 +189,10 @@ fn real_nginx_accepts_every_case() {
 fn real_nginx_accepts_the_proxy_protocol() {
     let trusted = vec!["192.0.2.0/24".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
     let snapshot = snapshot(&documents("tls"));
-    let options = Options { trusted_proxies: trusted, ..inputs::options(DEFAULT_CERTIFICATE, &snapshot) };
-    let gate = GateOptions { proxy_protocol: true, ..GateOptions::default() };
+    let listeners = HostListeners { proxy_protocol: true, ..HostListeners::default() };
+    let options = Options { listeners, trusted_proxies: trusted, ..inputs::options(DEFAULT_CERTIFICATE, &snapshot) };
     for judge in judge::judges() {
-        let files = produce_under(options.clone(), &gate, &snapshot, judge.version).files;
+        let files = produce_under(options.clone(), &GateOptions::default(), &snapshot, judge.version).files;
         let shown = show(&files);
         let is_old = judge.version < Version(1, 25, 1);
         let listen = if is_old { "ssl http2 proxy_protocol" } else { "ssl proxy_protocol" };

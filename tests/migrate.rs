@@ -193,6 +193,53 @@ fn settings_are_a_drop_in() {
     assert_eq!(read.translate.classes.len(), 2);
 }
 
+#[test]
+fn settings_for_the_time_side_by_side_are_a_drop_in_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let dump = folder.path().join("dump.yaml");
+    std::fs::write(&dump, DUMP).unwrap();
+    let written = migrate("settings", &[dump.to_str().unwrap(), "--side-by-side", "--ports", "81,444"]);
+    assert_eq!(written.code, 0, "{}", written.complaints);
+    let read = Sources::load_text(&written.text).unwrap();
+    assert_eq!((read.gate.http_port, read.gate.https_port, read.publish.status), (81, 444, false));
+    for wrong in
+        [&["--ports", "81,444"][..], &["--side-by-side", "--ports", "81"], &["--side-by-side", "--ports", "0,1"]]
+    {
+        assert_eq!(migrate("settings", &[&[dump.to_str().unwrap()], wrong].concat()).code, 64, "{wrong:?}");
+    }
+}
+
+/// Nothing is sent in any of these.
+#[test]
+fn a_comparison_says_why_it_cannot_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (dump, empty) = (file("dump.yaml", DUMP), file("empty.yaml", ""));
+    let log = file("access.log", "nonsense\n{\"request\": \"POST / HTTP/1.1\", \"host\": \"shop.example\"}\n");
+    let usual = ["--config", "/dev/null", "--nginx-version", "1.22.1", "--controller-address", "192.0.2.1"];
+    for (arguments, code, words) in [
+        (vec![&*empty], 66, "there is nothing to ask\n"),
+        (vec![&*dump, "--log", &*log], 66, "format (1), lines with a method that may change something (1)\n"),
+        (vec![&*dump, "--log", "/nonexistent"], 66, "/nonexistent: "),
+        (vec!["/nonexistent"], 66, "/nonexistent"),
+        (vec![&*dump, "--rate", "0"], 64, "--rate"),
+        (vec![&*dump, "--controller-ports", "80"], 64, "HTTP,HTTPS"),
+    ] {
+        let ended = migrate("compare", &[&usual[..], &arguments].concat());
+        assert!(
+            ended.code == code && ended.complaints.contains(words),
+            "{arguments:?}: {} {}",
+            ended.code,
+            ended.complaints
+        );
+    }
+    assert_eq!(migrate("compare", &[&*dump]).code, 64, "where the controller is has to be said");
+}
+
 /// What is on the node's own nginx already.
 #[test]
 fn other_sites_of_the_host_are_told() {

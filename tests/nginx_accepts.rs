@@ -12,12 +12,12 @@ use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, AnswerDuration, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
     BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
-    Directive, Endpoint, ExternalAuthentication, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect,
-    Kind, LimitRate, Listener, LogLine, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough, Passthroughs,
-    PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern,
-    RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Session, SessionCookie, Stream,
-    StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination,
-    Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
+    Directive, Endpoint, ExternalAuthentication, Field, Forwarded, Handover, HeaderName, HostListeners, HostName, Hsts,
+    HttpsRedirect, Kind, LimitRate, Listener, LogLine, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough,
+    Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
+    RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session,
+    SessionCookie, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text,
+    TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
 };
 use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -266,7 +266,14 @@ fn model() -> Model {
     ];
     let address = |text: &str| Endpoint { address: text.parse::<SocketAddr>().expect("an address"), weight: 1 };
     let two = vec![address("10.244.0.1:8080"), address("[fd00::1]:8080")];
+    let listeners = HostListeners {
+        addresses: vec!["127.0.0.1".parse().expect("an address")],
+        http_port: 18080,
+        https_port: 18443,
+        proxy_protocol: false,
+    };
     Model {
+        listeners: listeners.all(),
         server_directives: Vec::new(),
         authorities: Vec::new(),
         zones: [(origin().object.namespace.clone(), ByteSize(80 << 10))].into(),
@@ -291,6 +298,12 @@ fn model() -> Model {
     }
 }
 
+/// The model whose hosts are told of clients by the PROXY protocol, or not.
+fn told(model: Model, proxy_protocol: bool) -> Model {
+    let listeners = model.listeners.iter().map(|listener| Listener { proxy_protocol, ..listener.clone() }).collect();
+    Model { listeners, ..model }
+}
+
 /// A service with everything for TCP, and one without endpoints for UDP.
 fn streams() -> impl Iterator<Item = (Stream, StreamUpstream)> {
     [(Transport::Tcp, true), (Transport::Udp, false)].into_iter().map(|(transport, is_rich)| {
@@ -299,7 +312,8 @@ fn streams() -> impl Iterator<Item = (Stream, StreamUpstream)> {
         let endpoint = |text: &str| Endpoint { address: text.parse().expect("an address"), weight: 2 };
         let endpoints = ["10.244.0.1:53", "[fd00::1]:53"].into_iter().filter(|_| is_rich).map(endpoint).collect();
         let policy = StreamPolicy { next_upstream: is_rich, responses: 0, ..StreamPolicy::default() };
-        let listener = Listener { port, proxy_protocol: is_rich };
+        let addresses = ["127.0.0.1".parse().expect("an address")].into();
+        let listener = Listener { addresses, port, serves: Serves::Stream, proxy_protocol: is_rich };
         let group = StreamUpstream { id: upstream.clone(), origin: origin(), endpoints };
         (Stream { listener, origin: origin(), upstream, sends_proxy_protocol: is_rich, policy }, group)
     })
@@ -314,9 +328,6 @@ fn stream_module() -> String {
 
 fn options(current: &Path) -> GateOptions {
     GateOptions {
-        addresses: vec!["127.0.0.1".parse().expect("an address")],
-        http_port: 18080,
-        https_port: 18443,
         status: "127.0.0.1:18246".parse().expect("an address"),
         current: current.to_owned(),
         access_log: AccessLogOptions {
@@ -378,8 +389,7 @@ fn nginx_accepts_a_model_that_uses_everything() {
 #[test]
 fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
     let root = tempfile::tempdir().expect("a folder");
-    let options = GateOptions { proxy_protocol: true, ..options(root.path()) };
-    let (plan, findings) = gate(model(), &installed(), &OtherSites::default(), &options);
+    let (plan, findings) = gate(told(model(), true), &installed(), &OtherSites::default(), &options(root.path()));
     assert_eq!(findings, []);
     let files = Renderer::default().render(&plan);
     for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/server-")) {
@@ -417,8 +427,8 @@ fn nginx_accepts_hosts_whose_tls_is_not_opened() {
             origin: origin(),
         };
         model.passthroughs.hosts = names.map(passed).collect();
-        let options = GateOptions { proxy_protocol, ..options(root.path()) };
-        let (plan, findings) = gate(model, &installed(), &other_sites, &options);
+        let model = told(model, proxy_protocol);
+        let (plan, findings) = gate(model, &installed(), &other_sites, &options(root.path()));
         assert_eq!(findings, []);
         let files = Renderer::default().render(&plan);
         let stream = files.files["stream/passthrough-10247.conf"].content.text();

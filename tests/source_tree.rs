@@ -74,6 +74,18 @@ const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
 /// Where the tables of annotations are given to the engine, and its product to the semantics.
 const WIRING: &str = "tables";
 
+/// Who has hosts, paths and ports is decided without a look at the kind of object that asks for them.
+const NEUTRAL: &[&str] = &[
+    "translate/claims",
+    "translate/site/alone",
+    "translate/site/arbiter",
+    "translate/site/contest",
+    "translate/site/host_options",
+    "translate/site/precedence",
+    "translate/site/reach",
+    "translate/streams",
+];
+
 /// Who may ask there.
 const MAY_WIRE: &[&str] = &["memory", "mod", "names", "options"];
 
@@ -367,6 +379,19 @@ fn the_engine_knows_no_dialect_and_semantics_know_no_annotation() {
     }
     assert!(seen > 50, "imports within src/translate were not found: {seen}");
     complain(&complaints);
+}
+
+#[test]
+fn claims_are_settled_without_knowing_their_kinds() {
+    let files = source_files();
+    let neutral: Vec<_> =
+        files.iter().filter(|file| NEUTRAL.iter().any(|place| file.path == format!("{place}.rs"))).collect();
+    assert_eq!(neutral.len(), NEUTRAL.len());
+    let complaints = neutral.iter().flat_map(|file| {
+        let kinds = Names::of(file).into_iter().filter(|name| name.starts_with("k8s_openapi::api::"));
+        kinds.map(|name| format!("src/{} names {name}: whoever asks, it is an origin", file.path))
+    });
+    complain(&complaints.collect::<Vec<_>>());
 }
 
 #[test]

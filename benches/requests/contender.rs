@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
+use ingressd::model::HostListeners;
 use ingressd::model::catalogue::Version;
 use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd::render::Renderer;
@@ -94,10 +95,13 @@ impl Contender {
         let address = address(number);
         let nginx = prepare(folder, name);
         let current = nginx.prefix().join("current");
-        let options = GateOptions {
+        let listeners = HostListeners {
             addresses: vec![IpAddr::from(Ipv4Addr::LOCALHOST)],
             http_port: address.port(),
             https_port: 0,
+            proxy_protocol: false,
+        };
+        let options = GateOptions {
             status: SocketAddr::from((Ipv4Addr::LOCALHOST, FIRST_STATUS + number)),
             current: current.clone(),
             // With fewer, half of what is measured would be connections to backends.
@@ -108,7 +112,7 @@ impl Contender {
         let manifests = Manifests::new(&nginx.prefix().join("manifests"));
         let class = if dialect == Dialect::Specification { "ingressd" } else { "nginx" };
         hosts::write(&manifests, size, class);
-        let files = render(manifests.folder(), dialect, &options);
+        let files = render(manifests.folder(), dialect, listeners, &options);
         for (path, content) in &files {
             let path = current.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -142,14 +146,14 @@ impl Contender {
 }
 
 /// What ingressd writes for a folder of manifests, by path.
-fn render(folder: &Path, dialect: Dialect, options: &GateOptions) -> Vec<(String, Vec<u8>)> {
+fn render(folder: &Path, dialect: Dialect, listeners: HostListeners, options: &GateOptions) -> Vec<(String, Vec<u8>)> {
     let mut directory = Directory::new(vec![folder.to_owned()]);
     let snapshot = directory.refresh(&Changes::All, &Default::default(), &mut |_| {}).unwrap();
     let class = match dialect {
         Dialect::Specification => ClassRule::new("ingressd/nginx", dialect),
         Dialect::IngressNginx => ClassRule::new("k8s.io/ingress-nginx", dialect),
     };
-    let mut translator = Translator::new(Options { classes: vec![class], ..Options::default() });
+    let mut translator = Translator::new(Options { listeners, classes: vec![class], ..Options::default() });
     let translation = translator.translate(&snapshot, &Names::default(), &Default::default());
     assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
     // What Debian 12 has.

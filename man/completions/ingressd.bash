@@ -118,6 +118,9 @@ _ingressd() {
             ingressd__subcmd__help,undrain)
                 cmd="ingressd__subcmd__help__subcmd__undrain"
                 ;;
+            ingressd__subcmd__help__subcmd__migrate,compare)
+                cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__compare"
+                ;;
             ingressd__subcmd__help__subcmd__migrate,report)
                 cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__report"
                 ;;
@@ -126,6 +129,8 @@ _ingressd() {
                 ;;
             ingressd__subcmd__help__subcmd__migrate,take-over)
                 cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__take__subcmd__over"
+            ingressd__subcmd__migrate,compare)
+                cmd="ingressd__subcmd__migrate__subcmd__compare"
                 ;;
             ingressd__subcmd__migrate,help)
                 cmd="ingressd__subcmd__migrate__subcmd__help"
@@ -138,6 +143,8 @@ _ingressd() {
                 ;;
             ingressd__subcmd__migrate,take-over)
                 cmd="ingressd__subcmd__migrate__subcmd__take__subcmd__over"
+            ingressd__subcmd__migrate__subcmd__help,compare)
+                cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__compare"
                 ;;
             ingressd__subcmd__migrate__subcmd__help,help)
                 cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__help"
@@ -531,7 +538,22 @@ _ingressd() {
             ;;
         ingressd__subcmd__help__subcmd__migrate)
             opts="report settings take-over"
+            opts="report settings compare"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__migrate__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -735,6 +757,7 @@ _ingressd() {
             ;;
         ingressd__subcmd__migrate)
             opts="-h --help report settings take-over help"
+            opts="-h --help report settings compare help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -749,7 +772,109 @@ _ingressd() {
             ;;
         ingressd__subcmd__migrate__subcmd__help)
             opts="report settings take-over help"
+        ingressd__subcmd__migrate__subcmd__compare)
+            opts="-h --admin-kubeconfig --context --controller --controller-address --controller-ports --ingressd-address --ingressd-ports --log --rate --most --timeout --most-body --output --report --nginx-version --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --admin-kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --controller)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --controller-address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --controller-ports)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ingressd-address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ingressd-ports)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --most)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --most-body)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nginx-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__help)
+            opts="report settings compare help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__help__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -864,7 +989,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate__subcmd__settings)
-            opts="-h --admin-kubeconfig --context --controller --help"
+            opts="-h --admin-kubeconfig --context --controller --side-by-side --ports --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -879,6 +1004,10 @@ _ingressd() {
                     return 0
                     ;;
                 --controller)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ports)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -150,6 +150,11 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fis
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings take-over help" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings take-over help" -f -a "take-over" -d 'Let the addresses in statuses become those of the nodes, or what they were before'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings take-over help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare help" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare help" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare help" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare help" -f -a "compare" -d 'Ask the controller and ingressd the same requests, and show what differs and which annotation explains it'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
@@ -165,6 +170,8 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_se
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l ports -d 'The ports for http and https meanwhile' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l side-by-side -d 'For the time in which both programs serve the same objects: on other ports, and without writing statuses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare -d 'What `ingressd migrate compare` reported, as JSON' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare-age -d 'How old that report may be, such as 24h' -r
@@ -183,6 +190,29 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_se
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "take-over" -d 'Let the addresses in statuses become those of the nodes, or what they were before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l controller-address -d 'Address or name where the controller is reached' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l controller-ports -d 'Ports of the controller for http and https' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l ingressd-address -d 'Address or name where ingressd is reached: its nginx, on this node or another' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l ingressd-ports -d 'Its ports for http and https' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l log -d 'Access log of the controller whose requests are asked; may be repeated, `-` is standard input. Without one the Ingresses say what is' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l rate -d 'How many requests each side is sent in a second' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l most -d 'How many different requests are sent at most' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l timeout -d 'How many seconds an answer may take' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l most-body -d 'How many bytes of a body are compared' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l output -d 'How the result is shown' -r -f -a "text\t'What differs, with what explains it, and a summary'
+json\t'One object'"
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l report -d 'File that gets the result as JSON, for whoever decides by it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Ask the controller and ingressd the same requests, and show what differs and which annotation explains it'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch, instead of examples/demo here, or where there is none /usr/share/ingressd/demo' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l check -d 'Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened'
@@ -208,3 +238,4 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_s
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "take-over" -d 'Let the addresses in statuses become those of the nodes, or what they were before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "compare" -d 'Ask the controller and ingressd the same requests, and show what differs and which annotation explains it'

@@ -100,7 +100,6 @@ impl Generations {
         !self.regrouped
     }
 
-    /// The folder of a generation.
     pub fn folder(&self, generation: u64) -> PathBuf {
         self.root.join("generations").join(generation.to_string())
     }

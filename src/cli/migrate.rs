@@ -1,5 +1,6 @@
 //! The command `migrate`: from an ingress-nginx to ingressd, step by step; it must not know what is judged equal.
 
+mod compare;
 mod take_over;
 mod text;
 
@@ -14,6 +15,7 @@ use super::settings::{SettingsArguments, complain};
 use super::{output, page};
 use crate::config::Settings;
 use crate::daemon::to_look_with;
+use crate::migrate::compare::{BESIDE, Ports, side_by_side};
 use crate::migrate::{
     Controller, DropIn, Judged, Report, Verdict, controllers, drop_in, judge, page as html, stand_in_for_secrets,
 };
@@ -36,9 +38,24 @@ enum Step {
     /// Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do.
     Report(ReportArguments),
     /// Print settings that do what the controller's flags and its ConfigMap do.
-    Settings(Origin),
+    Settings(SettingsOf),
+    /// Ask the controller and ingressd the same requests, and show what differs and which annotation explains it.
+    Compare(compare::Arguments),
     /// Let the addresses in statuses become those of the nodes, or what they were before.
     TakeOver(take_over::Arguments),
+}
+
+/// Arguments of `ingressd migrate settings`.
+#[derive(Debug, clap::Args)]
+struct SettingsOf {
+    #[command(flatten)]
+    origin: Origin,
+    /// For the time in which both programs serve the same objects: on other ports, and without writing statuses.
+    #[arg(long)]
+    side_by_side: bool,
+    /// The ports for http and https meanwhile.
+    #[arg(long, value_name = "HTTP,HTTPS", default_value_t = BESIDE, requires = "side_by_side")]
+    ports: Ports,
 }
 
 /// Where the objects are.
@@ -79,6 +96,13 @@ struct ReportArguments {
     /// Show also what is equal and needs nothing.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    judging: Judging,
+}
+
+/// By what objects are judged.
+#[derive(Debug, clap::Args)]
+struct Judging {
     /// Judge for this version of nginx instead of the installed one.
     #[arg(long, value_name = "X.Y.Z", value_parser = offline::version)]
     nginx_version: Option<Version>,
@@ -102,23 +126,27 @@ enum Form {
 pub fn run(arguments: &Arguments) -> Ended {
     match &arguments.step {
         Step::Report(arguments) => report(arguments),
+        Step::Settings(arguments) => settings(arguments),
+        Step::Compare(arguments) => compare::run(arguments),
         Step::TakeOver(arguments) => take_over::run(arguments),
-        Step::Settings(origin) => {
-            let inventory = origin.read()?;
-            let controller = origin.controller(&inventory)?;
-            if controller.is_none() {
-                complain!("ingressd: no Deployment or DaemonSet of an ingress-nginx was found: its defaults are taken");
-            }
-            output::show(drop_in(&controller.unwrap_or_default()).text, Exit::Success)
-        }
     }
 }
 
+fn settings(SettingsOf { origin, side_by_side: is_beside, ports }: &SettingsOf) -> Ended {
+    let inventory = origin.read()?;
+    let controller = origin.controller(&inventory)?;
+    if controller.is_none() {
+        complain!("ingressd: no Deployment or DaemonSet of an ingress-nginx was found: its defaults are taken");
+    }
+    let DropIn { text, .. } = drop_in(&controller.unwrap_or_default());
+    let text = if *is_beside { side_by_side(&text, *ports) } else { text };
+    output::show(text, Exit::Success)
+}
+
 fn report(arguments: &ReportArguments) -> Ended {
-    let inventory = arguments.origin.read()?;
+    let mut inventory = arguments.origin.read()?;
     let controller = arguments.origin.controller(&inventory)?;
-    let drop_in = drop_in(&controller.clone().unwrap_or_default());
-    let report = judged(arguments, inventory, controller.as_ref(), &drop_in)?;
+    let report = arguments.judging.report(&mut inventory, controller.as_ref())?;
     let end = if report.verdict() == Verdict::Refused { Exit::Findings } else { Exit::Success };
     match arguments.output {
         Form::Text => output::show_styled(&text::text(&report, arguments.all, page::width()), end),
@@ -127,33 +155,31 @@ fn report(arguments: &ReportArguments) -> Ended {
     }
 }
 
-/// Lets the pipeline judge what was read, as a daemon with these settings would.
-fn judged(
-    arguments: &ReportArguments,
-    mut inventory: Inventory,
-    controller: Option<&Controller>,
-    drop_in: &DropIn,
-) -> Result<Report, Exit> {
-    let mut sources = arguments.settings.sources([]);
-    sources.further = Some(drop_in.text.clone());
-    let settings = sources.load_without_templates().map_err(|error| complain(&error))?;
-    keep_served(&mut inventory, &settings);
-    let prefix = controller.and_then(|controller| controller.value("annotations-prefix"));
-    let prefix = prefix.unwrap_or(ANNOTATIONS.prefix).trim_end_matches('/');
-    let certificate = settings.translate.default_certificate.as_ref();
-    let certificate = certificate.map(|(namespace, name)| (&**namespace, &**name));
-    stand_in_for_secrets(&mut inventory, &format!("{prefix}/"), certificate).map_err(|error| {
-        complain!("ingressd: nothing can stand in for Secrets: {error}");
-        Exit::Unavailable
-    })?;
-    let options = to_look_with(&settings).map_err(|error| {
-        complain!("ingressd: {error}");
-        Exit::Unavailable
-    })?;
-    let host = Host::of(&settings, arguments.nginx_version);
-    let processed = offline::process(Arc::new(inventory.snapshot.clone()), settings, options, &host)?;
-    let findings = &processed.findings;
-    Ok(judge(&Judged { inventory: &inventory, findings, controller, drop_in, is_this_host: host.is_this }))
+impl Judging {
+    /// Lets the pipeline judge what was read, as a daemon would with what the controller's flags become.
+    fn report(&self, inventory: &mut Inventory, controller: Option<&Controller>) -> Result<Report, Exit> {
+        let drop_in = drop_in(&controller.cloned().unwrap_or_default());
+        let mut sources = self.settings.sources([]);
+        sources.further = Some(drop_in.text.clone());
+        let settings = sources.load_without_templates().map_err(|error| complain(&error))?;
+        keep_served(inventory, &settings);
+        let prefix = controller.and_then(|controller| controller.value("annotations-prefix"));
+        let prefix = prefix.unwrap_or(ANNOTATIONS.prefix).trim_end_matches('/');
+        let certificate = settings.translate.default_certificate.as_ref();
+        let certificate = certificate.map(|(namespace, name)| (&**namespace, &**name));
+        stand_in_for_secrets(inventory, &format!("{prefix}/"), certificate).map_err(|error| {
+            complain!("ingressd: nothing can stand in for Secrets: {error}");
+            Exit::Unavailable
+        })?;
+        let options = to_look_with(&settings).map_err(|error| {
+            complain!("ingressd: {error}");
+            Exit::Unavailable
+        })?;
+        let host = Host::of(&settings, self.nginx_version);
+        let processed = offline::process(Arc::new(inventory.snapshot.clone()), settings, options, &host)?;
+        let findings = &processed.findings;
+        Ok(judge(&Judged { inventory, findings, controller, drop_in: &drop_in, is_this_host: host.is_this }))
+    }
 }
 
 /// Leaves out Ingresses of namespaces that are not served, as the daemon does not see them.

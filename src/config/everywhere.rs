@@ -288,7 +288,7 @@ mod tests {
             ("headers.hidden", "X-Powered-By", ""),
             ("headers.hidden", "X;", "letters, digits"),
             ("access.blocked-networks", "10.0.0.0/8, 192.0.2.1", ""),
-            ("access.blocked-networks", "x", "not a range"),
+            ("access.blocked-networks", "x", "not an address or network"),
             ("access.blocked-agents", "~*bot, curl/1", ""),
             ("access.blocked-agents", "~(a*)*(", "refused"),
             ("access.client-header", "CF-Connecting-IP", ""),

@@ -8,8 +8,8 @@ use toml_edit::{Document, TableLike};
 use super::layers::Mistake;
 use super::settings::defaults_of;
 use super::table::{Row, rows};
-use super::value::{hint, untyped};
-use crate::finding::nearest;
+use super::value::untyped;
+use crate::finding::{hint, nearest};
 use crate::model::Instance;
 
 /// Environment variables with our prefix that are not keys: they name the file, or what a shell may set.
@@ -78,7 +78,7 @@ impl Layer {
                 None if OTHER_VARIABLES.contains(&name.as_str()) => {}
                 None => {
                     let variables: Vec<_> = rows().map(Row::variable).collect();
-                    let hint = hint(name, variables.iter().map(String::as_str));
+                    let hint = hint("", name, variables.iter().map(String::as_str));
                     layer.mistake(&origin, "", format!("it names no setting{hint}"));
                 }
             }
@@ -147,7 +147,7 @@ impl Layer {
         };
         let hint = match elsewhere {
             Some(known) => format!("; did you mean {known}?"),
-            None => match hint(key, rows().map(|row| row.key)) {
+            None => match hint("", key, rows().map(|row| row.key)) {
                 none if none.is_empty() => alike().map(|known| format!("; did you mean {known}?")).unwrap_or_default(),
                 hint => hint,
             },

@@ -208,8 +208,9 @@ mod tests {
 
     #[test]
     fn later_layers_win() {
-        let port =
-            |files: &[_], environment: &[_], flags: &[_]| load(files, environment, flags).unwrap().gate.http_port;
+        let port = |files: &[_], environment: &[_], flags: &[_]| {
+            load(files, environment, flags).unwrap().translate.listeners.http_port
+        };
         let file = ("ingressd.toml", "[listen]\nhttp-port = 81\n");
         let (first, second) =
             (("conf.d/1.toml", "listen.http-port = 82"), ("conf.d/2.toml", "listen = { http-port = 83 }"));
@@ -364,7 +365,7 @@ mod tests {
     #[test]
     fn lists_may_be_split_by_commas_outside_of_files() {
         let settings = load(&[], &[], &[("listen.addresses", "127.0.0.1, ::1")]).unwrap();
-        assert_eq!(settings.gate.addresses.len(), 2);
+        assert_eq!(settings.translate.listeners.addresses.len(), 2);
     }
 
     #[test]
@@ -377,7 +378,7 @@ mod tests {
             let sources = Sources { file: Some(file.clone()), ..Sources::default() };
             let (settings, error) = sources.load_what_can_be();
             assert_eq!(
-                (settings.control_socket.to_str(), settings.gate.https_port),
+                (settings.control_socket.to_str(), settings.translate.listeners.https_port),
                 (Some("/x/y.sock"), 444),
                 "{wrong}"
             );

@@ -105,7 +105,7 @@ pub const ROWS: &[Row] = &[
         default: "10",
         doc: "What it may cost to verify one password, as the cost of bcrypt, 4 to 14. nginx computes the hash at each request with a password, and serves nobody else in that worker meanwhile: 2 ms with cost 5, 62 with 10, 250 with 12. SHA-crypt may have 5000 rounds where 8 is allowed, and twice as many for each one more; yescrypt up to its default of Debian takes 8. 10 is what Helm and Go make; 8 is wiser where tenants or clients are hostile. Users whose hash costs more are left out, with a finding.",
         set: |settings, value| {
-            let cost = &mut settings.translate.limits.password_cost;
+            let cost = &mut settings.translate.limits.password.cost;
             put(cost, value)?;
             match cost {
                 4..=14 => Ok(()),
@@ -118,7 +118,7 @@ pub const ROWS: &[Row] = &[
         form: Form::Number,
         default: "5000",
         doc: "How many users one Secret with passwords may have: nginx reads the file from its start at each request. Those beyond are left out, with a finding.",
-        set: |settings, value| put(&mut settings.translate.limits.passwords, value),
+        set: |settings, value| put(&mut settings.translate.limits.password.users, value),
     },
     Row {
         key: "limits.object-paths",

@@ -245,14 +245,14 @@ impl Settings {
         let mut options = self.translate.clone();
         options.places = self.written.places();
         options.own_addresses.extend([self.gate.status, self.http.address]);
-        options.own_ports.extend([self.gate.http_port, self.gate.https_port].into_iter().filter(|port| *port != 0));
+        options.own_ports.extend(self.translate.listeners.ports());
         let inside = self.translate.passthrough.then_some(self.gate.passthrough_port);
         options.own_ports.extend(inside);
         let IngressNginx { tcp_services, udp_services, .. } = self.ingress_nginx.clone();
         (options.streams.tcp_services, options.streams.udp_services) = (tcp_services, udp_services);
         let taken = [
-            (self.gate.http_port, "listen.http-port"),
-            (self.gate.https_port, "listen.https-port"),
+            (self.translate.listeners.http_port, "listen.http-port"),
+            (self.translate.listeners.https_port, "listen.https-port"),
             (self.gate.status.port(), "listen.status"),
             (self.http.address.port(), "http.address"),
             (inside.unwrap_or_default(), "listen.passthrough-port"),
@@ -277,19 +277,26 @@ impl Settings {
         if !self.gate.status.ip().is_loopback() {
             found.push(("listen.status", format!("{} is not a loopback address", self.gate.status)));
         }
-        if self.gate.http_port == 0 && self.gate.https_port == 0 {
+        if self.translate.listeners.http_port == 0 && self.translate.listeners.https_port == 0 {
             found.push(("listen.http-port", "both ports are 0: nothing would be served".into()));
         }
-        if self.gate.http_port == self.gate.https_port && self.gate.http_port != 0 {
+        if self.translate.listeners.http_port == self.translate.listeners.https_port
+            && self.translate.listeners.http_port != 0
+        {
             found.push(("listen.https-port", "HTTP and HTTPS cannot share a port".into()));
         }
         let port = self.gate.passthrough_port;
-        let others = [self.gate.http_port, self.gate.https_port, self.gate.status.port(), self.http.address.port()];
+        let others = [
+            self.translate.listeners.http_port,
+            self.translate.listeners.https_port,
+            self.gate.status.port(),
+            self.http.address.port(),
+        ];
         if self.translate.passthrough && (port == 0 || others.contains(&port)) {
             let why = "nginx needs a port of its own there, because of tls.passthrough";
             found.push(("listen.passthrough-port", why.into()));
         }
-        if self.gate.proxy_protocol && self.translate.trusted_proxies.is_empty() {
+        if self.translate.listeners.proxy_protocol && self.translate.trusted_proxies.is_empty() {
             let why = "nobody is believed about clients, so every address would be the load balancer's: name it in \
                        access.trusted-proxies";
             found.push(("listen.proxy-protocol", why.into()));

@@ -155,21 +155,21 @@ const ROWS: &[Row] = &[
         form: Form::List,
         default: r#"["0.0.0.0", "::"]"#,
         doc: "Addresses on which nginx listens.",
-        set: |settings, value| put(&mut settings.gate.addresses, value),
+        set: |settings, value| put(&mut settings.translate.listeners.addresses, value),
     },
     Row {
         key: "listen.http-port",
         form: Form::Number,
         default: "80",
         doc: "Port for HTTP, 0 for none.",
-        set: |settings, value| put(&mut settings.gate.http_port, value),
+        set: |settings, value| put(&mut settings.translate.listeners.http_port, value),
     },
     Row {
         key: "listen.https-port",
         form: Form::Number,
         default: "443",
         doc: "Port for HTTPS, 0 for none.",
-        set: |settings, value| put(&mut settings.gate.https_port, value),
+        set: |settings, value| put(&mut settings.translate.listeners.https_port, value),
     },
     Row {
         key: "listen.public-https-port",
@@ -190,7 +190,7 @@ const ROWS: &[Row] = &[
         form: Form::Boolean,
         default: "false",
         doc: "Whether clients of both ports begin with a header of the PROXY protocol (version 1 or 2), as load balancers of TCP connections send it for them. Connections without it are closed. Of those in `access.trusted-proxies`, which has to name somebody, the client's address and the port that it connected to are taken from it; headers of requests are believed of nobody then.",
-        set: |settings, value| put(&mut settings.gate.proxy_protocol, value),
+        set: |settings, value| put(&mut settings.translate.listeners.proxy_protocol, value),
     },
     Row {
         key: "listen.status",

@@ -8,11 +8,11 @@ use std::time::Duration;
 use config::{Map, Value, ValueKind};
 
 use super::settings::LogFormat;
-use crate::finding::nearest;
+use crate::finding::hint;
 use crate::model::{ByteSize, Cidr, Protocols, UrlPath, is_subdomain};
 use crate::publish::{self, Announced};
 use crate::translate::annotation::{Table, Trust};
-use crate::translate::value::byte_size;
+use crate::translate::value::{boolean, byte_size, network, seconds};
 use crate::translate::{ANNOTATIONS, ClassRule, Dialect, EndpointMode, HostOwnership};
 
 /// How a value is written.
@@ -72,6 +72,18 @@ impl Form {
                 let value = text.trim().parse().ok().as_ref().and_then(untyped);
                 value.ok_or_else(|| format!("{text:?} is not of the form: {}", self.name()))
             }
+        }
+    }
+
+    /// Reads what a ConfigMap of ingress-nginx says: booleans are those of Go there, and times without a unit are seconds.
+    pub(super) fn read_of_config_map(self, text: &str) -> Result<ValueKind, String> {
+        match self {
+            Form::Boolean => boolean(text).map(ValueKind::from).map_err(|refused| refused.to_string()),
+            Form::Duration => match seconds(text) {
+                Ok(time) => Ok(format!("{}s", time.as_secs()).into()),
+                Err(_) => self.read_text(text.trim()),
+            },
+            Form::Text | Form::Number | Form::Size | Form::List | Form::Tables(_) => self.read_text(text.trim()),
         }
     }
 }
@@ -291,9 +303,7 @@ impl Setting for publish::Mode {
 
 impl Setting for Cidr {
     fn read(value: &Value) -> Result<Self, String> {
-        let text = text(value)?;
-        let address = || text.parse().ok().map(|address: IpAddr| Cidr::from(address));
-        text.parse().ok().or_else(address).ok_or_else(|| format!("{text:?} is not a range such as \"10.0.0.0/8\""))
+        network(text(value)?).map_err(|refused| refused.to_string())
     }
 }
 
@@ -362,7 +372,7 @@ pub(super) fn read_table<T>(
     let known = || columns.iter().map(|column| column.key);
     // The entries are in no order, and a mistake is told the same each time.
     if let Some(key) = entries.keys().filter(|key| !known().any(|known| known == *key)).min() {
-        return Err(format!("unknown key {key:?}{}", hint(key, known())));
+        return Err(format!("unknown key {key:?}{}", hint("", key, known())));
     }
     for (key, value) in known().filter_map(|key| Some((key, entries.get(key)?))) {
         set(&mut table, key, value).map_err(|why| format!("{key}: {why}"))?;
@@ -463,9 +473,4 @@ impl Setting for &'static Table {
             false => Err(format!("{prefix:?} is no prefix of annotations, such as nginx.ingress.kubernetes.io")),
         }
     }
-}
-
-/// The end of a message that names the known word most like this one, when one is like it.
-pub(super) fn hint<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
-    nearest(word, known).map(|known| format!("; did you mean {known}?")).unwrap_or_default()
 }

@@ -41,7 +41,7 @@ pub fn own_addresses(settings: &Settings, peers: &BTreeSet<IpAddr>) -> Vec<Socke
         _ => None,
     });
     let all = addresses().chain(published).chain(peers.iter().copied());
-    let ours = all.map(|address| SocketAddr::new(address, settings.gate.http_port));
+    let ours = all.map(|address| SocketAddr::new(address, settings.translate.listeners.http_port));
     let own: BTreeSet<_> = settings.translate_options().own_addresses.into_iter().chain(ours).collect();
     own.into_iter().collect()
 }

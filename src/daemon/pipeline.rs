@@ -272,13 +272,12 @@ impl Pipeline {
 
     /// How many clients are connected to the ports of Ingresses and TCP services.
     pub fn connections(&mut self) -> Option<usize> {
-        let ports = [self.settings.gate.http_port, self.settings.gate.https_port];
         let streams = self.applier.stream_ports().into_iter();
         // By that one nginx connects to itself, for clients that are counted already.
         let inside = self.gate_options.passthrough_port;
         let streams = streams.filter(|port| port.transport == Transport::Tcp && port.number != inside);
         let streams = streams.map(|port| port.number);
-        let ports: Vec<_> = ports.into_iter().filter(|port| *port != 0).chain(streams).collect();
+        let ports: Vec<_> = self.settings.translate.listeners.ports().chain(streams).collect();
         connections::established(&ports)
     }
 

@@ -26,7 +26,6 @@ pub struct Judgement {
     pub id: Arc<ObjectId>,
     /// The version that is to be served.
     pub version: Option<Version>,
-    /// What it is.
     pub judged: Judged,
 }
 

@@ -19,7 +19,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const EDITED: (&str, &str, &str) = ("30-hello.yaml", "path: /api", "path: /edited");
 /// The manifest that is broken.
 const BROKEN: (&str, &str, &str) = ("32-rewrite.yaml", "path: /v1(/|$)(.*)", "path: /v1(?<=a+)(/|$)(.*)");
-/// The Ingress in it.
 const BROKEN_INGRESS: &str = "rewrite";
 
 /// Runs the check; see [`super::check()`].

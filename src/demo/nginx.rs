@@ -101,7 +101,6 @@ impl PrivateNginx {
         Ok(PrivateNginx { process })
     }
 
-    /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.process.try_wait(), Ok(None))
     }

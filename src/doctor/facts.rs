@@ -29,7 +29,7 @@ pub struct Facts {
     /// The host's nginx; the text says why there is none.
     pub nginx: Result<Nginx, String>,
     /// Who listens on this host.
-    pub listeners: Vec<Listener>,
+    pub listeners: Vec<OpenSocket>,
     /// SELinux and AppArmor.
     pub confinement: Confinement,
     /// What the daemon says of itself; `None` when none answers.
@@ -65,8 +65,7 @@ pub struct Nginx {
 
 /// A socket that takes connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listener {
-    /// Where.
+pub struct OpenSocket {
     pub address: SocketAddr,
     /// Who has it open; empty when that cannot be seen.
     pub holders: Vec<Holder>,

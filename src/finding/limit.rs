@@ -1,4 +1,4 @@
-//! How many findings about one object, and of one namespace, are told; it must not know who reads them.
+//! How many findings about one object, and of one namespace, are told.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

@@ -1,4 +1,4 @@
-//! Which known word somebody may have meant; it must not know what words are for.
+//! Which known word somebody may have meant.
 
 /// No word that is known is longer; for longer ones no likeness is sought.
 const LONGEST: usize = 63;
@@ -25,6 +25,16 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .filter(|(likeness, known)| *likeness >= LIKENESS && strsim::osa_distance(word, known) <= most_wrong(word));
     // Equal likeness is decided by name, because what is known may have no order.
     alike.max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(left.1))).map(|(_, known)| known)
+}
+
+/// The end of a note about a word that is not known: the known one most like it, when one is, behind what all of them begin with.
+pub fn hint<'a>(prefix: &str, word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, known).map(|known| format!("; did you mean {prefix}{known}?")).unwrap_or_default()
+}
+
+/// A note about a key that is not known, wherever it was written.
+pub fn unknown_key<'a>(prefix: &str, key: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    format!("there is no such key{}", hint(prefix, key, known))
 }
 
 #[cfg(test)]

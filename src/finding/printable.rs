@@ -1,4 +1,4 @@
-//! Texts that others wrote, made fit for logs and terminals; it must not know who shows them.
+//! Texts that others wrote, made fit for logs and terminals.
 
 /// The text with everything escaped that does not stand for itself: what ends a line, steers a terminal, hides or turns round
 /// what stands beside it.

@@ -1,9 +1,8 @@
-//! Finds the ingress-nginx among workloads and reads its flags as it reads them itself; it must not know what a flag does.
+//! Finds the ingress-nginx among workloads and reads its flags as it reads them itself.
 
 use super::flags::{Flag, Takes};
 use crate::source::{Container, Workload};
 
-/// The program.
 const PROGRAM: &str = "nginx-ingress-controller";
 
 /// What its images are called.
@@ -19,8 +18,7 @@ pub struct Argument {
 }
 
 impl Argument {
-    /// As it is written.
-    pub fn written(&self) -> String {
+    pub(crate) fn written(&self) -> String {
         let dashes = if self.name.chars().count() > 1 { "--" } else { "-" };
         match self.value.as_str() {
             "true" if self.row().is_some_and(|row| row.takes == Takes::Switch) => format!("{dashes}{}", self.name),
@@ -41,8 +39,7 @@ pub struct Controller {
     pub workload: String,
     /// Its namespace and name alone.
     pub name: String,
-    /// Its image.
-    pub image: String,
+    pub(crate) image: String,
     /// Its flags, each once: of a flag that is given again the last counts.
     pub arguments: Vec<Argument>,
 }

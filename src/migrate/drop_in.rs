@@ -1,4 +1,4 @@
-//! Writes settings that do what the flags of an ingress-nginx did, each line with the flag that it comes from; it must not know objects.
+//! Writes settings that do what the flags of an ingress-nginx did, each line with the flag that it comes from.
 
 use std::fmt::Write as _;
 

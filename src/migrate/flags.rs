@@ -1,4 +1,4 @@
-//! Every flag of the ingress-nginx controller, one row each: what takes its place here; it must not know who gave it.
+//! Every flag of the ingress-nginx controller, one row each: what takes its place here.
 
 use toml_edit::{Array, Value};
 

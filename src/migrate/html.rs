@@ -1,4 +1,4 @@
-//! A report as one page that needs nothing beside itself: no script, no other file; it must not know how it was found out.
+//! A report as one page that needs nothing beside itself: no script, no other file.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

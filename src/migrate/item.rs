@@ -1,4 +1,4 @@
-//! What is said of one flag, key or field: whether it is as before, and what to do; it must not know where it is written.
+//! What is said of one flag, key or field: whether it is as before, and what to do.
 
 use crate::finding::{Finding, Reason, Severity};
 use crate::translate::annotation::Compared;

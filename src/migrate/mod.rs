@@ -1,5 +1,6 @@
 //! What becomes of an ingress-nginx: its flags as settings, and what of its objects is equal, stricter, different or refused here; it must not know who reads it.
 
+pub mod compare;
 mod controller;
 mod document;
 mod drop_in;

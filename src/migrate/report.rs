@@ -1,4 +1,4 @@
-//! A report as a value, and as JSON; it must not know how it was found out.
+//! A report as a value, and as JSON.
 
 use serde_json::{Value, json};
 
@@ -10,8 +10,7 @@ use super::judge::worst_of;
 pub struct Report {
     /// What runs it, and its image.
     pub controller: Option<(String, String)>,
-    /// Its flags.
-    pub flags: Vec<Item>,
+    pub(crate) flags: Vec<Item>,
     /// Its ConfigMap, where it has one, and the keys of it.
     pub config_map: Option<(String, Vec<Item>)>,
     /// Its TCP and UDP services.
@@ -29,10 +28,8 @@ pub struct Report {
 /// What is said of an Ingress.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ingress {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
     /// Its hosts; `*` for none.
     pub hosts: Vec<String>,
     /// The addresses in its status.

@@ -1,4 +1,4 @@
-//! What stands in for Secrets of which only the names are known, so that nothing is found wrong with what nobody has read; it must not know who asked for them.
+//! What stands in for Secrets of which only the names are known, so that nothing is found wrong with what nobody has read.
 
 use std::collections::{BTreeMap, BTreeSet};
 

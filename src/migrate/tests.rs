@@ -1,4 +1,4 @@
-//! Flags, drop-ins and verdicts as lines of text in tables; they must not know files or clusters.
+//! Flags, drop-ins and verdicts as lines of text in tables.
 
 use std::collections::BTreeSet;
 
@@ -133,7 +133,10 @@ fn settings_do_what_the_flags_did() {
     let translate = &read.translate;
     assert_eq!([&translate.default_backend, &translate.default_certificate].map(named), ["edge/errors", "edge/pair"]);
     assert!(translate.no_catch_all && !translate.external_names);
-    assert_eq!((read.gate.http_port, read.gate.https_port, read.gate.status.port()), (8080, 8443, 10300));
+    assert_eq!(
+        (read.translate.listeners.http_port, read.translate.listeners.https_port, read.gate.status.port()),
+        (8080, 8443, 10300)
+    );
     assert_eq!(read.publish.mode, crate::publish::Mode::Service);
     assert_eq!((named(&read.publish.service), read.publish.status), ("edge/controller".to_owned(), false));
     assert_eq!(read.cluster.namespace_selector.as_deref(), Some("team=a"));
@@ -188,10 +191,13 @@ fn values_stay_where_they_are() {
             let dashes = format!("--{}={value}", flag.name);
             let text = drop_in(&controller(&[&dashes])).text;
             let read = Sources::load_text(&text).unwrap_or_else(|error| panic!("{dashes:?}: {error}\n{text}"));
-            assert_eq!(read.gate.http_port, 80, "{dashes:?}: {text}");
+            assert_eq!(read.translate.listeners.http_port, 80, "{dashes:?}: {text}");
         }
         let unknown = format!("--{value}");
-        assert_eq!(Sources::load_text(&drop_in(&controller(&[&unknown])).text).unwrap().gate.http_port, 80);
+        assert_eq!(
+            Sources::load_text(&drop_in(&controller(&[&unknown])).text).unwrap().translate.listeners.http_port,
+            80
+        );
     }
 }
 

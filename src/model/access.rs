@@ -1,4 +1,4 @@
-//! Who may ask, and how much; it must not know where the lists come from.
+//! Who may ask, and how much.
 
 use super::{Cidr, Digest, Origin, PasswordFileId, Text};
 

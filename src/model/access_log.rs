@@ -1,4 +1,4 @@
-//! A line of the access log: text and variables; it must not know where lines go, or how names of upstreams are made.
+//! A line of the access log: text and variables.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the backends of a route are told otherwise than all others; it must not know the names of variables of nginx's own.
+//! What the backends of a route are told otherwise than all others.
 
 use super::RewriteTarget;
 

@@ -1,4 +1,4 @@
-//! How TLS is spoken to backends that are verified or ask for a certificate; it must not know which backends there are.
+//! How TLS is spoken to backends that are verified or ask for a certificate.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which endpoint of a group takes a request, and the cookie that tells a client's next ones; it must not know the endpoints.
+//! Which endpoint of a group takes a request, and the cookie that tells a client's next ones.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a route does besides choosing a backend; it must not know which annotation asked for it.
+//! What a route does besides choosing a backend.
 
 use std::sync::Arc;
 

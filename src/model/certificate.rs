@@ -1,4 +1,4 @@
-//! Certificates, keys and password files as bytes with names; it must not know how they are stored.
+//! Certificates, keys and password files as bytes with names.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a host asks of the certificates of its clients, and the authorities that sign certificates; it must not know who asked for it.
+//! What a host asks of the certificates of its clients, and the authorities that sign certificates.
 
 use std::sync::Arc;
 

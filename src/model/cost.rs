@@ -1,4 +1,4 @@
-//! What parts of a model cost nginx and the disk, as estimated before anything is written; it must not know how they are written.
+//! What parts of a model cost nginx and the disk, as estimated before anything is written.
 //!
 //! The numbers were measured with nginx 1.22 (tests/golden/cost.rs measures them again): they are about what a part costs in the
 //! worst case that objects can ask for, and better too high than too low.

@@ -1,4 +1,4 @@
-//! A value that counts, where it was written and what it took the place of; it must not know what it means.
+//! A value that counts, where it was written and what it took the place of.
 
 use std::fmt;
 use std::sync::Arc;

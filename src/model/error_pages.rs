@@ -1,4 +1,4 @@
-//! Which answers another backend gives in the place of a route's own; it must not know how requests get there.
+//! Which answers another backend gives in the place of a route's own.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Authentication by another service: where it is asked, and what follows from its answer; it must not know who asked for that.
+//! Authentication by another service: where it is asked, and what follows from its answer.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Which of several ingressd on one host this is: its name goes into every name that it gives in nginx; it must not know those names.
+//! Which of several ingressd on one host this is: its name goes into every name that it gives in nginx.
 
 use std::fmt;
 use std::sync::Arc;

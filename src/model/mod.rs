@@ -17,6 +17,7 @@ mod error_pages;
 pub mod expression;
 mod external_authentication;
 mod instance;
+mod listener;
 mod name;
 mod origin;
 mod passthrough;
@@ -46,13 +47,14 @@ pub use external_authentication::{
     AnswerDuration, AnswerMemory, AuthenticationPolicy, ExternalAuthentication, LONGEST_MEMORY, Satisfy,
 };
 pub use instance::Instance;
+pub use listener::{HostListeners, Listener, Port, Serves, Transport};
 pub use name::{is_label, is_subdomain};
 pub use origin::{Field, Kind, ObjectId, Origin};
 pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use split::{Branch, Share, Split, Test};
-pub use stream::{Listener, Port, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
+pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 pub use template::{Template, TemplatePart};
 pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
@@ -70,6 +72,8 @@ use std::sync::Arc;
 /// often (endpoints) and sometimes (certificates) are kept apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Model {
+    /// Where clients come to for hosts.
+    pub listeners: Vec<Listener>,
     /// One entry for each host, sorted by name; the catch-all server, when present, comes first.
     pub servers: Vec<Arc<Server>>,
     /// Groups of endpoints, sorted by identity.
@@ -98,6 +102,16 @@ pub struct Model {
 }
 
 impl Model {
+    /// Whether anything is to be served over TLS.
+    pub fn asks_for_tls(&self) -> bool {
+        self.listeners.iter().any(|listener| listener.serves == Serves::Https)
+    }
+
+    /// Whether clients of hosts are told by the PROXY protocol.
+    pub fn has_proxy_protocol(&self) -> bool {
+        self.listeners.iter().any(|listener| listener.proxy_protocol)
+    }
+
     /// How large the zones of objects of this namespace are.
     pub fn zone_size(&self, namespace: &str) -> ByteSize {
         self.zones.get(namespace).copied().unwrap_or(cost::LARGEST_ZONE)

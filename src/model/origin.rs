@@ -1,4 +1,4 @@
-//! Where a part of the model comes from: the object and the field; it must not know how objects are read.
+//! Where a part of the model comes from: the object and the field.
 
 use std::borrow::Cow;
 use std::fmt;

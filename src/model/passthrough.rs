@@ -1,4 +1,4 @@
-//! Hosts whose TLS goes unopened to their endpoints; it must not know objects of the cluster, nor nginx.
+//! Hosts whose TLS goes unopened to their endpoints.
 
 use super::{Origin, ServerName, StreamPolicy, StreamUpstreamId};
 

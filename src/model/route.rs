@@ -1,4 +1,4 @@
-//! A path and what happens to its requests; it must not know how locations are written.
+//! A path and what happens to its requests.
 
 use std::sync::Arc;
 

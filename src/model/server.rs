@@ -1,4 +1,4 @@
-//! A host name and what is served under it; it must not know how nginx selects servers.
+//! A host name and what is served under it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

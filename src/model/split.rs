@@ -1,4 +1,4 @@
-//! Requests of one route that go to other backends than the rest; it must not know who asked for that.
+//! Requests of one route that go to other backends than the rest.
 
 use super::{HeaderName, HeaderValue, Origin, Pattern, UpstreamId};
 

@@ -1,53 +1,9 @@
-//! TCP and UDP services: a listener and where its connections go; it must not know objects of the cluster, nor nginx.
+//! TCP and UDP services: a listener and where its connections go.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Endpoint, Origin};
-
-/// The protocol of a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Transport {
-    /// Connections.
-    Tcp,
-    /// Datagrams, of which those of one client are a session.
-    Udp,
-}
-
-impl Transport {
-    /// As Kubernetes writes it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Transport::Tcp => "TCP",
-            Transport::Udp => "UDP",
-        }
-    }
-}
-
-/// A port, of the host or of a Service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Port {
-    /// What is spoken on it.
-    pub transport: Transport,
-    /// Its number.
-    pub number: u16,
-}
-
-impl fmt::Display for Port {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} port {}", self.transport.name(), self.number)
-    }
-}
-
-/// Where clients come to: a port of the host, on all addresses on which HTTP is served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Listener {
-    /// The port.
-    pub port: Port,
-    /// Whether clients begin with a header of the PROXY protocol; never with UDP.
-    pub proxy_protocol: bool,
-}
+use super::{Endpoint, Listener, Origin, Port};
 
 /// Names the endpoints of a Service's port; parts hold no dots, as Kubernetes guarantees.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,4 +1,4 @@
-//! Text in which variables of a request stand: a URL, a header or a key; it must not know how variables are written.
+//! Text in which variables of a request stand: a URL, a header or a key.
 
 use std::fmt;
 use std::sync::Arc;

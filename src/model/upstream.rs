@@ -1,4 +1,4 @@
-//! Groups of endpoints; it must not know how they were found.
+//! Groups of endpoints.
 
 use std::fmt;
 use std::net::SocketAddr;

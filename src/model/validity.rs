@@ -1,4 +1,4 @@
-//! When a certificate is valid, and how urgent it is to renew it; it must not know where certificates come from, nor what time it is.
+//! When a certificate is valid, and how urgent it is to renew it.
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

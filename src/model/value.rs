@@ -1,4 +1,4 @@
-//! Values that are proven once, when they are made, and never checked again; they must not know nginx's quoting.
+//! Values that are proven once, when they are made, and never checked again.
 //!
 //! Nothing here holds a control character, and nothing is longer than [`LONGEST`] bytes: what reaches a
 //! configuration file can neither end a line nor overflow nginx's token of 4096 bytes.

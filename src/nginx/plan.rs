@@ -9,23 +9,15 @@ use super::everywhere::Everywhere;
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Cidr, Model, Protocols};
 
-/// What the administrator decides about listeners and paths.
+/// What the administrator decides about nginx.
 #[derive(Debug, Clone)]
 pub struct GateOptions {
-    /// Addresses for HTTP and HTTPS; unspecified IPv4 and IPv6 by default.
-    pub addresses: Vec<IpAddr>,
-    /// Port for HTTP, 0 for none.
-    pub http_port: u16,
-    /// Port for HTTPS, 0 for none.
-    pub https_port: u16,
     /// Port that clients use for https, for redirects; 443 is left out of URLs.
     pub public_https_port: u16,
     /// Whether HTTP/2 is offered.
     pub http2: bool,
     /// Versions of TLS.
     pub tls_protocols: Protocols,
-    /// Whether clients begin with a header of the PROXY protocol, on both ports.
-    pub proxy_protocol: bool,
     /// Loopback address that serves the generation number and stub_status.
     pub status: SocketAddr,
     /// The port of [`Inside`].
@@ -47,13 +39,9 @@ pub struct GateOptions {
 impl Default for GateOptions {
     fn default() -> Self {
         GateOptions {
-            addresses: vec![IpAddr::from([0, 0, 0, 0]), IpAddr::from([0u16; 8])],
-            http_port: 80,
-            https_port: 443,
             public_https_port: 443,
             http2: true,
             tls_protocols: Protocols::Both,
-            proxy_protocol: false,
             status: SocketAddr::from(([127, 0, 0, 1], 10246)),
             passthrough_port: 10247,
             has_passthrough: false,
@@ -200,9 +188,7 @@ pub struct Decisions {
     pub real_ip: bool,
     /// Load balancers that are believed about clients when they tell them by the PROXY protocol.
     pub proxies: Vec<Cidr>,
-    /// Addresses on which TCP and UDP services listen.
-    pub stream_addresses: Vec<IpAddr>,
-    /// Whether their clients' addresses may come from the PROXY protocol.
+    /// Whether the addresses of clients of TCP services may come from the PROXY protocol.
     pub stream_real_ip: bool,
     /// Where TLS of some host is not opened here.
     pub preread: Option<Preread>,

@@ -1,5 +1,4 @@
-//! An address at which clients reach a node, as in the status of an Ingress; it must not know how
-//! addresses are found or written.
+//! An address at which clients reach a node, as in the status of an Ingress.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};

@@ -1,4 +1,4 @@
-//! Writes Events while this node leads, at a steady pace; it must not know which Events are due.
+//! Writes Events while this node leads, at a steady pace.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A token bucket: so many at once, so many a second; it must not know what is counted.
+//! A token bucket: so many at once, so many a second.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! One request with a deadline, and what its failure means for the next one; it must not know what is asked.
+//! One request with a deadline, and what its failure means for the next one.
 
 use std::error::Error;
 use std::time::Duration;

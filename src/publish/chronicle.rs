@@ -1,5 +1,4 @@
-//! Decides which Events are due: one for each finding that appears, and for each version of an
-//! object that begins to be served; it must not know how Events are written.
+//! Decides which Events are due: one for each finding that appears, and for each version of an object that begins to be served.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

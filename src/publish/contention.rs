@@ -1,5 +1,4 @@
-//! The back-off from writing what another controller keeps overwriting; it must not know what is
-//! written.
+//! The back-off from writing what another controller keeps overwriting.
 
 use std::sync::Arc;
 use std::time::Duration;

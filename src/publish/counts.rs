@@ -1,4 +1,4 @@
-//! What was published, for the metrics; it must not know who reads it.
+//! What was published, for the metrics.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -55,8 +55,7 @@ impl Counts {
         self.status_writes.get_or_create(&ResultLabel { result }).inc();
     }
 
-    /// Counts Events.
-    pub fn events(&self, result: EventResult, count: usize) {
+    pub(crate) fn events(&self, result: EventResult, count: usize) {
         let result = match result {
             EventResult::Sent => "sent",
             EventResult::Known => "known",

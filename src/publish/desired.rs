@@ -1,4 +1,4 @@
-//! Which addresses an object should have, from what is known of it and of the nodes; it must not know how they are written.
+//! Which addresses an object should have, from what is known of it and of the nodes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

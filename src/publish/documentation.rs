@@ -1,4 +1,4 @@
-//! Where Events say that a reason is explained; it must not know what findings say.
+//! Where Events say that a reason is explained.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,4 @@
-//! Leader election: what to do next with the leader's Lease, from what was seen of it and when; it
-//! must not know how requests are made.
+//! Leader election: what to do next with the leader's Lease, from what was seen of it and when.
 
 use std::sync::Arc;
 use std::time::Duration;

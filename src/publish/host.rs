@@ -1,4 +1,4 @@
-//! The addresses of this host, and which of them it uses; it must not know what they are for.
+//! The addresses of this host, and which of them it uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, UdpSocket};
@@ -17,7 +17,6 @@ pub struct Host {
     pub interfaces: BTreeMap<String, Interface>,
 }
 
-/// An interface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Interface {
     /// Whether it is up and connected.

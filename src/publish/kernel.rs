@@ -1,5 +1,4 @@
-//! The interfaces of this host and their addresses, from the kernel by netlink; it must not know
-//! what they are for.
+//! The interfaces of this host and their addresses, from the kernel by netlink.
 
 use std::collections::BTreeMap;
 use std::io;

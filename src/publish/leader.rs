@@ -1,4 +1,4 @@
-//! Keeps the leader's Lease, or waits for it; it must not know what the leader does.
+//! Keeps the leader's Lease, or waits for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

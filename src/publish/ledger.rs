@@ -1,5 +1,5 @@
-//! Plans the writes of status, from what is desired, the cache, and what was written since: which
-//! objects, in which order, and which have to wait; it must not know how writing is done.
+//! Plans the writes of status, from what is desired, the cache, and what was written since: which objects, in which order, and
+//! which have to wait.
 
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;

@@ -1,4 +1,4 @@
-//! Keeps track of the addresses of this node while they change; it must not know which of them count, nor what is done with them.
+//! Keeps track of the addresses of this node while they change.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! The record of a node in its Lease; it must not know who reads it.
+//! The record of a node in its Lease.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

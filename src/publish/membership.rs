@@ -1,4 +1,4 @@
-//! Keeps this node's own Lease up to date; it must not know what other nodes make of it.
+//! Keeps this node's own Lease up to date.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! An Event about an object, as the API takes it; it must not know when one is due.
+//! An Event about an object, as the API takes it.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -39,7 +39,6 @@ pub struct Notice {
     /// What is wrong and where in the object, what follows, and the remedy. `kubectl describe` shows the note without the
     /// action, and object and reason beside it.
     pub note: String,
-    /// What explains it.
     explained: Option<Reason>,
     /// The object.
     pub regarding: ObjectReference,

@@ -1,4 +1,4 @@
-//! What the administrator decides about publishing, and the times that follow from it; it must not know how settings are written.
+//! What the administrator decides about publishing, and the times that follow from it.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,4 @@
-//! One look at the Leases of a group of nodes, without a publisher; it must not know what is made
-//! of it.
+//! One look at the Leases of a group of nodes, without a publisher.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Starts and ends everything that publishes; it must not know what is published.
+//! Starts and ends everything that publishes.
 
 use std::sync::Arc;
 use std::time::Duration;

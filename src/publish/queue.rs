@@ -1,5 +1,4 @@
-//! The queue of notices that become Events, each namespace in its turn, and how many may wait; it
-//! must not know which notices are due.
+//! The queue of notices that become Events, each namespace in its turn, and how many may wait.
 
 use std::collections::{HashMap, VecDeque};
 

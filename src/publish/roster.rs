@@ -1,5 +1,4 @@
-//! Which nodes live, judged by when this node saw their records change; it must not know any clock
-//! but the one it is given.
+//! Which nodes live, judged by when this node saw their records change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

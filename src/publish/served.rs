@@ -1,5 +1,4 @@
-//! What the daemon hands over for publishing: the objects, the findings, and what nginx was seen
-//! to serve; it must not know how that came about.
+//! What the daemon hands over for publishing: the objects, the findings, and what nginx was seen to serve.
 
 use std::sync::Arc;
 use std::time::Instant;

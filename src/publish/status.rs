@@ -55,7 +55,6 @@ pub struct Object<'a, C> {
 
 /// How a kind says where it is served.
 pub trait StatusStrategy: Send + Sync + 'static {
-    /// The kind.
     type Kind: kube::Resource<DynamicType = ()>;
     /// What is published.
     type Content: Content;

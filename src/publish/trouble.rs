@@ -1,5 +1,4 @@
-//! Reports a failure once, and once when it is over, and shows what fails now; it must not know
-//! what failed.
+//! Reports a failure once, and once when it is over, and shows what fails now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -68,7 +67,6 @@ impl Trouble {
         self.board.set(self.what, None);
     }
 
-    /// It worked.
     pub fn worked(&mut self) {
         if self.is_told() {
             self.ceased();

@@ -1,4 +1,4 @@
-//! The accepted Ingresses that a node does not serve, short enough for a Lease; it must not know why it does not.
+//! The accepted Ingresses that a node does not serve, short enough for a Lease.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

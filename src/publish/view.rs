@@ -1,5 +1,4 @@
-//! A view of publishing for status and commands: members, leader and addresses; it must not know
-//! who asks.
+//! A view of publishing for status and commands: members, leader and addresses.
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,8 +40,7 @@ pub struct View {
     pub identity: Arc<str>,
     /// The name under which all nodes of the group apply what they publish.
     pub manager: Arc<str>,
-    /// Whether it leads.
-    pub leads: bool,
+    pub(crate) leads: bool,
     /// Who leads, as the Lease said last.
     pub leader: Option<Arc<str>>,
     /// Where the addresses come from that are published.

@@ -1,4 +1,4 @@
-//! Which addresses are this node's, from what the settings ask for and what is known of host and cluster; it must not know how that is found out.
+//! Which addresses are this node's, from what the settings ask for and what is known of host and cluster.
 
 use super::address::Address;
 use super::followed::Followed;

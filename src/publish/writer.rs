@@ -1,4 +1,4 @@
-//! Writes the statuses of a kind while this node leads, at a steady pace; it must not know how it came to lead.
+//! Writes the statuses of a kind while this node leads, at a steady pace.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which hosts share a `server` block, and the blocks of before; it must not know what is in a block.
+//! Which hosts share a `server` block, and the blocks of before.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Bytes of files, kept as templates and the words that fill them; it must not know paths, owners or where files are stored.
+//! Bytes of files, kept as templates and the words that fill them.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How many upstreams each namespace has, by and large, for the order in which nginx reads them; it must not know what is in them.
+//! How many upstreams each namespace has, by and large, for the order in which nginx reads them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Fills templates with views, strictly: only those that were proven; it must not know what views mean.
+//! Fills templates with views, strictly: only those that were proven.
 
 use handlebars::{
     BlockContext, Context, Handlebars, Helper, HelperDef, HelperResult, Output, RenderContext, RenderError,
@@ -14,9 +14,7 @@ use crate::nginx::syntax;
 
 /// A template with a name, its text and a full example of what fills it.
 pub struct Source {
-    /// The name.
     pub name: &'static str,
-    /// The text.
     pub text: String,
     /// What takes its place.
     pub instead: Option<String>,

@@ -1,4 +1,4 @@
-//! Files with digests and the owner of every line; it must not know where they are stored.
+//! Files with digests and the owner of every line.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Which headers of a client reach a backend, and what is said in their place: one table, of which templates and documentation are made; it must not know servers.
+//! Which headers of a client reach a backend, and what is said in their place: one table, of which templates and documentation
+//! are made.
 
 use std::fmt::Write as _;
 

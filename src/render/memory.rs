@@ -1,4 +1,4 @@
-//! Remembers what was rendered from what, so that cost follows the size of a change; it must not know what is rendered.
+//! Remembers what was rendered from what, so that cost follows the size of a change.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -186,7 +186,6 @@ impl Renderer {
     }
 }
 
-/// The files of an authority.
 fn authority_files(authority: &Authority) -> impl Iterator<Item = (FilePath, Arc<File>)> {
     let file = |bytes: &Arc<[u8]>| Arc::new(File::secret([Part::Bytes(Arc::clone(bytes))], authority.origin.clone()));
     let revoked = authority.revoked.as_ref().map(|lists| (names::revoked_file(&authority.id), file(lists)));

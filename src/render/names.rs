@@ -1,4 +1,4 @@
-//! Names of files, upstreams, zones and variables, such that two things never share one; it must not know what is in the files.
+//! Names of files, upstreams, zones and variables, such that two things never share one.
 //!
 //! Parts are joined by characters that cannot occur in them, or hashed when they may hold anything.
 
@@ -113,7 +113,6 @@ pub fn stream_upstream(id: &StreamUpstreamId) -> String {
     composed([namespace, service, &port.number.to_string()], &[mode, transport_name(port.transport)])
 }
 
-/// The file of those.
 pub fn stream_upstream_file(id: &StreamUpstreamId) -> FilePath {
     format!("stream/20-upstream-{}.conf", stream_upstream(id)).into()
 }
@@ -245,7 +244,6 @@ pub fn authentication(external: &ExternalAuthentication) -> String {
 /// The variable that holds the target of a request encoded, and what those before it begin with.
 pub const ESCAPED_URI: &str = "escaped_uri";
 
-/// The file of those.
 pub fn escaped_uri_file() -> FilePath {
     "http/10-escaped-uri.conf".into()
 }
@@ -304,7 +302,6 @@ pub fn list(mark: ListMark) -> String {
     format!("denied_{}", hexadecimal(&mark.0))
 }
 
-/// The file of that list.
 pub fn list_file(mark: ListMark) -> FilePath {
     format!("http/10-{}.conf", list(mark).replace('_', "-")).into()
 }
@@ -320,7 +317,6 @@ pub fn limits_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()
 }
 
-/// The zone for a rate.
 pub fn rate_zone(limits: &str, rate: LimitRate) -> String {
     match rate {
         LimitRate::PerSecond(number) => format!("ingressd_{limits}_{number}_per_second"),
@@ -328,7 +324,6 @@ pub fn rate_zone(limits: &str, rate: LimitRate) -> String {
     }
 }
 
-/// The zone for connections.
 pub fn connection_zone(limits: &str) -> String {
     format!("ingressd_{limits}_connections")
 }

@@ -1,4 +1,4 @@
-//! Remembers how a template falls out for views of one form, so that filling it again is joining strings; it must not know templates.
+//! Remembers how a template falls out for views of one form, so that filling it again is joining strings.
 //!
 //! Templates hold no logic: what comes out depends on a view's booleans, numbers and lengths of lists, and its tokens
 //! only stand where they stand. So a view is written down with a mark in place of each token. That text is both the key

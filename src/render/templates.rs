@@ -1,4 +1,4 @@
-//! The templates of the program, each with a full example of its view, and those of others that take their place; it must not know the model.
+//! The templates of the program, each with a full example of its view, and those of others that take their place.
 
 use std::collections::BTreeMap;
 use std::fmt;

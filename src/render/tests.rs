@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::*;
 use crate::model::catalogue::{self, CLIENT_MAX_BODY_SIZE, Context, Inherited, PROXY_READ_TIMEOUT, Said, Version};
 use crate::model::{
-    Argument, Behaviour, ByteSize, Directive, Endpoint, HostName, Model, Pattern, Protocol, Upstream, UpstreamId,
+    Argument, Behaviour, ByteSize, Directive, Endpoint, HostListeners, HostName, Model, Pattern, Protocol, Upstream,
+    UpstreamId,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 
@@ -51,6 +52,7 @@ fn plan(servers: Vec<Arc<Server>>) -> Plan {
 }
 
 fn plan_of(model: Model) -> Plan {
+    let model = Model { listeners: HostListeners::default().all(), ..model };
     let capabilities = Capabilities::profile(crate::model::catalogue::Version(1, 22, 1));
     gate(model, &capabilities, &OtherSites::default(), &GateOptions::default()).0
 }

@@ -1,4 +1,4 @@
-//! Words of nginx's configuration language, proven and quoted when they are made; it must not know which directive they are for.
+//! Words of nginx's configuration language, proven and quoted when they are made.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -139,7 +139,6 @@ impl Word {
         Word(Cow::Owned(format!("syslog:server={address}")))
     }
 
-    /// A number.
     pub fn number(number: u64) -> Self {
         Word(Cow::Owned(number.to_string()))
     }
@@ -182,7 +181,6 @@ impl Word {
         Word(Cow::Owned(format!("{name}={}", value.0)))
     }
 
-    /// A network.
     pub fn network(network: &Cidr) -> Self {
         Word(Cow::Owned(network.to_string()))
     }
@@ -392,7 +390,6 @@ impl Path {
     }
 }
 
-/// A number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Number(pub u64);

@@ -1,4 +1,4 @@
-//! What fills the templates: proven words and nothing else, so that no text can reach a file unquoted; it must not know the model.
+//! What fills the templates: proven words and nothing else, so that no text can reach a file unquoted.
 
 mod variables;
 
@@ -19,7 +19,6 @@ pub struct Shared {
     pub names_hash: Vec<NamesHash>,
     /// Whether the table of variables is ours to size.
     pub variables_hash_max_size: bool,
-    /// Whether its buckets are.
     pub variables_hash_bucket_size: bool,
     /// Whether servers take back the host's limits of requests.
     pub unlimited_requests: bool,
@@ -60,7 +59,6 @@ pub struct Shared {
 pub struct Inside {
     /// The variable with the address that any other connection came from.
     pub peer: Word,
-    /// The addresses.
     pub addresses: Vec<Word>,
 }
 
@@ -103,7 +101,6 @@ pub struct Listens {
 /// A name of a server.
 #[derive(Debug, Serialize)]
 pub struct Name {
-    /// The name.
     pub name: Literal,
 }
 
@@ -117,9 +114,7 @@ pub struct Backends {
 /// A line of such a table.
 #[derive(Debug, Serialize)]
 pub struct Backend {
-    /// The host.
     pub host: Literal,
-    /// Its upstream.
     pub upstream: Word,
 }
 
@@ -183,7 +178,6 @@ pub struct ClientCertificates {
 /// The variable that tells who is not let in.
 #[derive(Debug, Serialize)]
 pub struct Stranger {
-    /// The variable.
     pub variable: Word,
     /// The expression that matches whom is let in.
     pub pattern: Literal,
@@ -231,7 +225,6 @@ pub struct Conditional {
     pub condition: Word,
     /// The name of the directive.
     pub name: Word,
-    /// Its arguments.
     pub arguments: Words,
 }
 
@@ -249,7 +242,6 @@ pub struct Pass {
 /// Headers that a location sets for its backend, besides the list that every backend gets.
 #[derive(Debug, Serialize)]
 pub struct RequestHeaders {
-    /// The headers.
     pub headers: Vec<RequestHeader>,
 }
 
@@ -258,18 +250,13 @@ pub struct RequestHeaders {
 pub struct RequestHeader {
     /// `proxy_set_header` or `grpc_set_header`.
     pub directive: Word,
-    /// The name of the header.
     pub name: Word,
-    /// Its value.
     pub value: Words,
 }
 
-/// A directive.
 #[derive(Debug, Clone, Serialize)]
 pub struct Directive {
-    /// Its name.
     pub name: Word,
-    /// Its arguments.
     pub arguments: Words,
 }
 
@@ -280,14 +267,11 @@ pub struct List {
     pub variable: Word,
     /// Whether whoever is in none of the networks is.
     pub denied: bool,
-    /// The networks.
     pub networks: Vec<ListNetwork>,
 }
 
-/// A network of a list.
 #[derive(Debug, Serialize)]
 pub struct ListNetwork {
-    /// The network.
     pub network: Word,
     /// What the variable holds for its clients.
     pub denied: Word,
@@ -296,7 +280,6 @@ pub struct ListNetwork {
 /// A group of endpoints.
 #[derive(Debug, Serialize)]
 pub struct Upstream {
-    /// Its name.
     pub name: Word,
     /// The variable of the session by which an endpoint is chosen; none or one.
     pub session: Vec<Word>,
@@ -304,7 +287,6 @@ pub struct Upstream {
     pub key: Vec<Text>,
     /// Whether the one with the fewest connections is chosen.
     pub least_connections: bool,
-    /// The endpoints.
     pub endpoints: Vec<Endpoint>,
     /// Idle connections, none or one.
     pub keepalive: Vec<Number>,
@@ -371,7 +353,6 @@ pub struct Passthrough {
 /// Where connections go by who begins them.
 #[derive(Debug, Serialize)]
 pub struct Sorted {
-    /// Clients.
     pub clients: Word,
     /// Those whose headers are believed.
     pub proxies: Vec<SortedNetwork>,
@@ -380,7 +361,6 @@ pub struct Sorted {
 /// A network of proxies, and where their connections go.
 #[derive(Debug, Serialize)]
 pub struct SortedNetwork {
-    /// The network.
     pub network: Word,
     /// Where they go.
     pub inside: Word,
@@ -400,24 +380,19 @@ pub struct PassedHost {
 /// A host whose TLS is opened.
 #[derive(Debug, Serialize)]
 pub struct OpenedHost {
-    /// The host.
     pub name: Literal,
-    /// Where it is opened.
     pub passed: Word,
 }
 
 /// Endpoints of TCP or UDP services.
 #[derive(Debug, Serialize)]
 pub struct StreamUpstream {
-    /// Its name.
     pub name: Word,
-    /// The endpoints.
     pub endpoints: Vec<Endpoint>,
     /// Whether there are none: nginx takes no upstream without a server.
     pub empty: bool,
 }
 
-/// An endpoint.
 #[derive(Debug, Serialize)]
 pub struct Endpoint {
     /// Address and port.

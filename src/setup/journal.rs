@@ -21,7 +21,6 @@ const VERSION: u32 = 1;
 pub struct Change {
     /// The name of the step that it belongs to.
     pub step: String,
-    /// Where.
     pub path: PathBuf,
     /// What stood there.
     pub before: State,

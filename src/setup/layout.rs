@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::config::Settings;
+use crate::model::Listener;
 use crate::nginx::syntax::{self, Directive};
-use crate::nginx::{GateOptions, OtherSites, SiteListen};
+use crate::nginx::{OtherSites, SiteListen};
 
 /// How deep files may include each other.
 const DEEPEST: u8 = 16;
@@ -38,7 +39,6 @@ pub struct Site {
     pub line: u32,
     /// The lines of its `listen` directives; its own when it has none.
     pub listens: Vec<u32>,
-    /// The names that it has.
     pub names: Vec<String>,
 }
 
@@ -63,9 +63,9 @@ impl Layout {
     }
 
     /// The sites that have the requests for unknown hosts on sockets of ours.
-    pub fn default_sites(&self, other_sites: &OtherSites, options: &GateOptions) -> Vec<&Site> {
+    pub fn default_sites(&self, other_sites: &OtherSites, listeners: &[Listener]) -> Vec<&Site> {
         let places: BTreeSet<_> =
-            claims(other_sites, options).into_iter().map(|listen| listen.place.as_str()).collect();
+            claims(other_sites, listeners).into_iter().map(|listen| listen.place.as_str()).collect();
         let claims = |site: &&Site| {
             site.listens.iter().any(|line| places.contains(format!("{}:{line}", site.file.display()).as_str()))
         };
@@ -75,14 +75,12 @@ impl Layout {
 
 /// The `listen` lines of other sites that make them the default server of a socket of ours: those that say so, and where
 /// nobody does, the first that nginx reads, if it reads it before our files.
-pub fn claims<'n>(other_sites: &'n OtherSites, options: &GateOptions) -> Vec<&'n SiteListen> {
-    let ports = [options.http_port, options.https_port].into_iter().filter(|port| *port != 0);
-    let sockets = ports.flat_map(|port| options.addresses.iter().map(move |address| (*address, port)));
-    let claim = |socket: (std::net::IpAddr, u16)| {
-        let same = || other_sites.listens.iter().filter(move |listen| listen.address == socket.into());
+pub fn claims<'n>(other_sites: &'n OtherSites, listeners: &[Listener]) -> Vec<&'n SiteListen> {
+    let claim = |socket: std::net::SocketAddr| {
+        let same = || other_sites.listens.iter().filter(move |listen| listen.address == socket);
         same().find(|listen| listen.default_server).or_else(|| same().next().filter(|listen| listen.before_ours))
     };
-    sockets.filter_map(claim).collect()
+    listeners.iter().flat_map(Listener::sockets).filter_map(claim).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -150,6 +148,7 @@ fn site(file: &Path, server: &Directive) -> Site {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::HostListeners;
 
     #[test]
     fn the_tree_is_read_with_its_includes_and_blocks() {
@@ -222,7 +221,7 @@ mod tests {
         for (listens, expected) in rows {
             let listens = listens.iter().map(|(place, port, default, before)| listen(place, *port, *default, *before));
             let other_sites = OtherSites { listens: listens.collect(), ..OtherSites::default() };
-            let found = claims(&other_sites, &GateOptions::default());
+            let found = claims(&other_sites, &HostListeners::default().all());
             assert_eq!(found.iter().map(|listen| listen.place.as_str()).collect::<Vec<_>>(), *expected);
         }
     }

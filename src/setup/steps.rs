@@ -259,14 +259,14 @@ fn edited(step: &str, path: &Path, edit: impl FnOnce(&str) -> Option<String>) ->
 }
 
 fn default_site(ground: &Ground<'_>) -> io::Result<Planned> {
-    let (layout, gate) = (&ground.layout, ground.settings.gate_options());
+    let (layout, listeners) = (&ground.layout, ground.settings.translate.listeners.all());
     let other_sites = &ground.survey.other_sites;
-    if !ground.survey.includes_ours && claims(other_sites, &gate).iter().any(|claim| !claim.default_server) {
+    if !ground.survey.includes_ours && claims(other_sites, &listeners).iter().any(|claim| !claim.default_server) {
         // Who is read first is known when our files are read at all.
         let words = "whether another site has the requests for unknown hosts is seen when nginx includes our files";
         return Ok(Planned::Left(words.to_owned()));
     }
-    let sites = layout.default_sites(other_sites, &gate);
+    let sites = layout.default_sites(other_sites, &listeners);
     if sites.is_empty() {
         return Ok(Planned::Nothing("no other site has the requests for unknown hosts on our ports".to_owned()));
     }

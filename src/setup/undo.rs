@@ -105,7 +105,6 @@ impl Setup<'_> {
 #[derive(Debug)]
 pub struct Group {
     step: String,
-    /// Where.
     pub path: PathBuf,
     /// What stood there before the first change.
     pub before: State,

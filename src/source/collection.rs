@@ -1,4 +1,4 @@
-//! Puts what files hold together to one snapshot; it must not know how files are read.
+//! Puts what files hold together to one snapshot.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

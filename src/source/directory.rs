@@ -1,4 +1,4 @@
-//! A folder of manifests as snapshots, reading only what changed and keeping what cannot be read; it must not know who tells it of changes.
+//! A folder of manifests as snapshots, reading only what changed and keeping what cannot be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};

@@ -1,4 +1,4 @@
-//! Cuts the text of a file into its documents, so that a broken one cannot hide the others; it must not know YAML beyond that.
+//! Cuts the text of a file into its documents, so that a broken one cannot hide the others.
 
 /// One document of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

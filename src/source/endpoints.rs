@@ -1,4 +1,4 @@
-//! What an EndpointSlice says, read once and kept small because clusters have many; it must not know which endpoints are chosen.
+//! What an EndpointSlice says, read once and kept small because clusters have many.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Which fields a type of Kubernetes has at each place of an object; it must not know what they mean.
+//! Which fields a type of Kubernetes has at each place of an object.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What one file holds, decoding only the documents that changed and keeping those that broke; it must not know the file system.
+//! What one file holds, decoding only the documents that changed and keeping those that broke.
 
 use std::sync::Arc;
 
@@ -32,9 +32,7 @@ pub struct ReadFile {
 pub struct Held {
     /// Its name.
     pub id: Arc<ObjectId>,
-    /// Its version.
     pub version: Version,
-    /// The object.
     pub object: Object,
     /// Where it stands; where it stood, for one that is broken now.
     pub place: SourceLocation,

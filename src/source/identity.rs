@@ -1,4 +1,4 @@
-//! Which object a document describes, told from values or, when it is broken, from its text; it must not know what objects hold.
+//! Which object a document describes, told from values or, when it is broken, from its text.
 
 use serde_json::Value;
 

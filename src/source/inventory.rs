@@ -1,4 +1,4 @@
-//! What there is in a cluster at one moment: a snapshot, and beside it workloads with their command lines and what is published; it must not know what any of it means.
+//! What there is in a cluster at one moment: a snapshot, and beside it workloads with their command lines and what is published.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -115,7 +115,6 @@ pub trait Watched: Known + Resource<Scope: Namespaced> + Serialize + Validate + 
     const READ_ANYWHERE: Option<Permission> = None;
     /// What has to be allowed to publish in their status, for kinds in which something is published.
     const STATUS: Option<Permission> = None;
-    /// Whether its objects have namespaces.
     const NAMESPACED: bool = <<Self as Resource>::Scope as Namespaced>::NAMESPACED;
     /// Whether it is read only in the namespaces of those objects that the settings name.
     const NAMED: bool = false;

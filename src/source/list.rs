@@ -1,4 +1,4 @@
-//! The objects of one kind, shared between snapshots until one of them differs; it must not know any kind.
+//! The objects of one kind, shared between snapshots until one of them differs.
 
 use std::fmt;
 use std::ops::Deref;

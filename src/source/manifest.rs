@@ -1,4 +1,4 @@
-//! From the text of one document to typed objects, checked as an API server checks them; it must not know files or folders.
+//! From the text of one document to typed objects, checked as an API server checks them.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a Namespace says, kept small because clusters have many; it must not know what its labels decide.
+//! What a Namespace says, kept small because clusters have many.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The line and column of a field in the text of a manifest, for messages; it must not know files, nor keep what it read.
+//! The line and column of a field in the text of a manifest, for messages; nothing of the text is kept.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Selectors of labels as kubectl takes them with `-l`; it must not know whose labels they are.
+//! Selectors of labels as kubectl takes them with `-l`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;

@@ -1,4 +1,4 @@
-//! What a Service says, read once and kept small because clusters have many; it must not know how its endpoints are reached.
+//! What a Service says, read once and kept small because clusters have many.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! One moment of everything that was read, shared and never changed; it must not know where it came from.
+//! One moment of everything that was read, shared and never changed.
 
 use std::fmt;
 use std::sync::Arc;

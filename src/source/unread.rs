@@ -1,4 +1,4 @@
-//! Leaves out of checked objects what nobody reads, because all of them stay in memory; it must not know who reads the rest.
+//! Leaves out of checked objects what nobody reads, because all of them stay in memory.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, NodeStatus, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;

@@ -1,4 +1,4 @@
-//! What an API server checks and fills in before it stores an object, for objects that never met one; it must not know what objects are used for.
+//! What an API server checks and fills in before it stores an object, for objects that never met one.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -22,7 +22,6 @@ const LEGACY_CLASS: &str = "kubernetes.io/ingress.class";
 pub struct Problem {
     /// What sort of thing it is.
     pub reason: Reason,
-    /// Where.
     pub field: Field,
     /// What is wrong and the remedy.
     pub note: String,

@@ -1,4 +1,4 @@
-//! A folder of manifests that tells when something in it may have changed, by inotify; it must not know what manifests hold.
+//! A folder of manifests that tells when something in it may have changed, by inotify.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,4 @@
-//! From YAML or JSON text to untyped values, within bounds of size and depth; it must not know Kubernetes beyond its lists.
+//! From YAML or JSON text to untyped values, within bounds of size and depth.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Further names of hosts: whoever has a rule for a host has it for the aliases of the host too; it must not know how they are written.
+//! Further names of hosts: whoever has a rule for a host has it for the aliases of the host too.
 //!
 //! An alias is a host like any other: it has an owner, counts in budgets, and a certificate is chosen for it. So the rules are
 //! written down once more, for the alias, and everything that comes after sees ordinary rules.

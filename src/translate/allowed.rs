@@ -1,4 +1,4 @@
-//! Which hosts a namespace may claim at all, as the administrator decides; it must not know objects, nor who else claims a host.
+//! Which hosts a namespace may claim at all, as the administrator decides.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What one Ingress asks for, in plain words for whoever shows it; it must not know what of that is served.
+//! What one Ingress asks for, in plain words for whoever shows it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! From the URL of a service that says who may pass to its endpoints, for each route that asks it; a service that cannot be asked closes the route. It must not know how it is asked.
+//! From the URL of a service that says who may pass to its endpoints, for each route that asks it; a service that cannot be asked
+//! closes the route.
 
 use std::collections::HashMap;
 use std::sync::Arc;

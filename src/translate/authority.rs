@@ -1,4 +1,4 @@
-//! Authorities from Secrets, checked and re-written; it must not know whose certificates they are to judge.
+//! Authorities from Secrets, checked and re-written.
 
 use std::sync::Arc;
 

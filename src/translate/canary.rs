@@ -1,4 +1,4 @@
-//! Objects that take some of the requests for the paths of others; it must not know how such requests are told apart.
+//! Objects that take some of the requests for the paths of others.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! Certificates and keys from Secrets, checked and re-written; it must not know which hosts want them.
+//! Certificates and keys from Secrets, checked and re-written.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,7 +30,6 @@ const MOST_CERTIFICATES: usize = 10;
 /// A certificate that may be served.
 #[derive(Debug)]
 pub struct Checked {
-    /// The certificate.
     pub certificate: Arc<Certificate>,
     /// The names that it stands for.
     names: Vec<String>,

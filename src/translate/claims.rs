@@ -1,4 +1,4 @@
-//! Since when each namespace asks for its hosts and paths, over versions of objects and restarts; it must not know what else objects ask for.
+//! Since when each namespace asks for its hosts and paths, over versions of objects and restarts.
 
 mod order;
 
@@ -8,7 +8,8 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::api::networking::v1::Ingress;
+use k8s_openapi::Metadata;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
 
 use super::host;
@@ -74,9 +75,9 @@ pub struct Since<'a> {
 }
 
 impl<'a> Since<'a> {
-    /// That of an object.
-    pub fn of(stored: &'a Stored<Ingress>) -> Self {
-        let metadata = &stored.object.metadata;
+    /// That of an object, of whatever kind.
+    pub fn of<K: Metadata<Ty = ObjectMeta>>(stored: &'a Stored<K>) -> Self {
+        let metadata = stored.object.metadata();
         let created = metadata.creation_timestamp.as_ref().map(|time| time.0);
         Since { is_undated: created.is_none(), created, uid: metadata.uid.as_deref(), id: &stored.id }
     }

@@ -1,4 +1,4 @@
-//! Which Ingresses are ours, and whose semantics they have; it must not know what their annotations or rules mean.
+//! Which Ingresses are ours, and whose semantics they have.
 
 use k8s_openapi::api::networking::v1::Ingress;
 

@@ -1,4 +1,4 @@
-//! Which object decides what a host asks of the certificates of its clients; it must not know annotations or how nginx asks.
+//! Which object decides what a host asks of the certificates of its clients.
 //!
 //! The oldest object with such a rule decides, among those of the namespace whose host it is. Where its rule cannot be applied, that
 //! namespace's routes of the host are closed. An object of another namespace with a rule closes its own routes: they would be open to

@@ -1,4 +1,4 @@
-//! Endpoints of a Service port from its slices; it must not know who refers to the Service.
+//! Endpoints of a Service port from its slices.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;

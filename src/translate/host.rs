@@ -1,4 +1,4 @@
-//! Host names of rules and of certificates; it must not know servers or Secrets.
+//! Host names of rules and of certificates.
 
 use std::net::IpAddr;
 

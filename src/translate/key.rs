@@ -1,4 +1,4 @@
-//! Which private keys may be served: what a handshake costs depends on them; it must not know Secrets or hosts.
+//! Which private keys may be served: what a handshake costs depends on them.
 
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign::CertifiedKey;

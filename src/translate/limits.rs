@@ -1,4 +1,4 @@
-//! How much one object and one namespace may ask for, as the administrator decides; it must not know how settings are written.
+//! How much one object and one namespace may ask for, as the administrator decides.
 
 use std::time::Duration;
 
@@ -32,16 +32,23 @@ pub struct Limits {
     pub timeout: Duration,
     /// Endpoints that are tried for one request.
     pub tries: u32,
-    /// What it may cost to verify a password, as the cost of bcrypt.
-    pub password_cost: u8,
-    /// Users of one password file.
-    pub passwords: usize,
+    /// What passwords may cost.
+    pub password: PasswordLimits,
     /// What one object and one upstream may ask for.
     pub object: ObjectLimits,
     /// What the objects of one namespace may ask for together.
     pub namespace: NamespaceLimits,
     /// What the objects of all namespaces may ask for together.
     pub node: NodeLimits,
+}
+
+/// What passwords may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PasswordLimits {
+    /// What it may cost to verify one, as the cost of bcrypt.
+    pub cost: u8,
+    /// Users of one password file.
+    pub users: usize,
 }
 
 /// What one object and one upstream may ask for.
@@ -116,8 +123,7 @@ impl Default for Limits {
             answer_file: ByteSize(1 << 30),
             timeout: Duration::from_secs(24 * 60 * 60),
             tries: 20,
-            password_cost: 10,
-            passwords: 5000,
+            password: PasswordLimits { cost: 10, users: 5000 },
         }
     }
 }

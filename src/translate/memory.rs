@@ -9,7 +9,7 @@ use rayon::prelude::{
 };
 
 use super::certificate::Certificates;
-use super::tables::{self, Table};
+use super::tables::{self, Basis, Change, Table};
 use super::{ClassRule, Dialect, Options, Reading, SMALLEST_PART};
 use crate::model::{Behaviour, Model, ObjectId};
 use crate::source::cluster::may_refer;
@@ -32,6 +32,7 @@ struct Remembered {
     version: Version,
     dialect: Dialect,
     table: &'static Table,
+    basis: Basis,
     reading: Arc<Reading>,
     behaviour: Arc<Behaviour>,
     /// Whether an annotation may name a Secret, which the reading depends on then.
@@ -40,7 +41,7 @@ struct Remembered {
 
 impl Remembered {
     fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
-        let mut reading = tables::read(ingress, rule, snapshot, options);
+        let (mut reading, basis) = tables::read(ingress, rule, snapshot, options);
         let mut behaviour = std::mem::take(&mut reading.behaviour);
         // They stay in memory as long as the object.
         behaviour.directives.shrink_to_fit();
@@ -48,7 +49,7 @@ impl Remembered {
         let (behaviour, reading) = (Arc::new(behaviour), Arc::new(reading));
         let refers = ingress.object.metadata.annotations.iter().flatten().any(|(key, _)| may_refer(key));
         let (dialect, table) = (rule.dialect, rule.annotations);
-        Remembered { version: ingress.version.clone(), dialect, table, reading, behaviour, refers }
+        Remembered { version: ingress.version.clone(), dialect, table, basis, reading, behaviour, refers }
     }
 
     fn is_of(&self, ingress: &Stored<Ingress>, rule: &ClassRule) -> bool {
@@ -72,9 +73,10 @@ impl Memory {
         }
     }
 
-    /// Forgets what annotations meant.
-    pub fn forget_readings(&mut self) {
-        self.readings.clear();
+    /// Forgets what means something else under other settings.
+    pub fn follow(&mut self, before: &Options, after: &Options) {
+        let change = Change::between(before, after);
+        self.readings.retain(|_, known| known.basis.outlasts(known.table, &change));
     }
 
     /// The annotations of an object, and what they ask for on every path.

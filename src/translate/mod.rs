@@ -46,7 +46,7 @@ pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
 pub use canary::Canary;
 pub use claims::Claims;
-pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
+pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use places::Places;
@@ -151,9 +151,7 @@ impl Translator {
 
     /// Goes on with other settings. What does not depend on them is still known.
     pub fn set_options(&mut self, options: Options) {
-        if !self.options.reads_annotations_like(&options) {
-            self.memory.forget_readings();
-        }
+        self.memory.follow(&self.options, &options);
         self.options = options;
     }
 
@@ -239,7 +237,7 @@ impl Translator {
             streams::build(&claims_on_ports, of_hosts, &mut backends, options, &mut findings);
         translation.names = std::mem::take(&mut backends.names);
         translation.refused.extend(refused);
-        let mut upstreams: Vec<_> = backends.into_upstreams().collect();
+        let mut upstreams = backends.into_upstreams();
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
         let of_backends =
             subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
@@ -260,6 +258,7 @@ impl Translator {
         translation.refused.sort();
         translation.refused.dedup();
         translation.model = Model {
+            listeners: options.listeners.all(),
             servers: built.into_iter().map(Arc::new).collect(),
             upstreams: upstreams.into_iter().map(Arc::new).collect(),
             certificates: tls.used(),

@@ -1,4 +1,4 @@
-//! The ways to reach a Service: by pods, nodes, cluster address or load balancer; it must not know who refers to it.
+//! The ways to reach a Service: by pods, nodes, cluster address or load balancer.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -36,9 +36,7 @@ pub struct Reach<'a> {
     pub options: &'a Options,
     /// The name of the Service.
     pub id: &'a ObjectId,
-    /// The Service.
     pub service: &'a Service,
-    /// The port.
     pub port: &'a ServicePort,
 }
 

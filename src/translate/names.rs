@@ -1,4 +1,4 @@
-//! What DNS says about the names behind Services: an input of the translation, like the snapshot; it must not know who asks DNS.
+//! What DNS says about the names behind Services: an input of the translation, like the snapshot.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;

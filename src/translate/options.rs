@@ -1,4 +1,4 @@
-//! What the administrator decides about the meaning of objects; it must not know how settings are written.
+//! What the administrator decides about the meaning of objects.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::tables::{ANNOTATIONS, Table, Trust};
 use super::{AllowedHosts, Limits, Places, StreamOptions};
-use crate::model::{Certificate, Cidr, ClaimOrder, Directive, Origin, UrlPath};
+use crate::model::{Certificate, Cidr, ClaimOrder, Directive, HostListeners, Origin, UrlPath};
 
 /// Whose semantics an object has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +15,13 @@ pub enum Dialect {
     Specification,
     /// ingress-nginx with its quirks.
     IngressNginx,
+}
+
+impl Dialect {
+    /// Whether its objects ask for strict paths, by what the administrator says of all, if anything.
+    pub fn has_strict_paths(self, everywhere: Option<bool>) -> bool {
+        everywhere.unwrap_or(self == Dialect::Specification)
+    }
 }
 
 /// How endpoints are reached.
@@ -119,6 +126,8 @@ pub struct DefaultValue {
 pub struct Options {
     /// Classes that are ours, the first match counts.
     pub classes: Vec<ClassRule>,
+    /// Where clients come to.
+    pub listeners: HostListeners,
     /// Whose a host is when several namespaces ask for it.
     pub ownership: HostOwnership,
     /// For how many seconds a host or path stays reserved for a namespace of which no object asks for it any more.
@@ -195,17 +204,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether annotations mean the same under both: they depend neither on the time nor on what listens where.
-    pub fn reads_annotations_like(&self, other: &Options) -> bool {
-        let Options { own_addresses, now, self_signed, server_directives, claim_orders, .. } = self.clone();
-        *self == Options { own_addresses, now, self_signed, server_directives, claim_orders, ..other.clone() }
-    }
-
-    /// Whether objects of this dialect ask for strict paths.
-    pub fn has_strict_paths(&self, dialect: Dialect) -> bool {
-        self.strict_paths.unwrap_or(dialect == Dialect::Specification)
-    }
-
     /// Whether objects of a namespace may say what happens to requests for hosts that nobody has.
     pub fn may_be_catch_all(&self, namespace: &str) -> bool {
         self.default_backend.is_none() || self.is_catch_all(namespace)
@@ -234,6 +232,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             classes: vec![ClassRule::new("ingressd/nginx", Dialect::Specification)],
+            listeners: HostListeners::default(),
             ownership: HostOwnership::default(),
             host_grace: 300,
             claim_orders: Arc::default(),

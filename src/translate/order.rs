@@ -1,4 +1,4 @@
-//! Which of two Ingresses counts first; it must not know what they contend for.
+//! Which of two Ingresses counts first.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Which object has TLS of a host passed on unopened, and what becomes of all others; it must not know how that is asked for, or nginx.
+//! Which object has TLS of a host passed on unopened, and what becomes of all others.
 //!
 //! The path `/` of a host decides, when its object asks for that and is of the namespace whose host it is: TLS of the host then goes
 //! where that path leads, whoever has others. An object of another namespace that asks closes its own routes, because to open TLS
@@ -16,7 +16,6 @@ use crate::model::{Origin, Passthrough, Server, ServerName, StreamUpstream, Stre
 /// The hosts that are passed through, and where to.
 #[derive(Debug, Default)]
 pub struct Passed {
-    /// The hosts.
     pub hosts: Vec<Passthrough>,
     /// Their endpoints.
     pub upstreams: BTreeMap<StreamUpstreamId, StreamUpstream>,

@@ -1,4 +1,4 @@
-//! Paths of rules: how they are read, matched, ordered and rewritten in each dialect; it must not know backends.
+//! Paths of rules: how they are read, matched, ordered and rewritten in each dialect.
 
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};

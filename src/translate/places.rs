@@ -1,4 +1,4 @@
-//! Where the administrator wrote what findings speak of; it must not know how settings are read.
+//! Where the administrator wrote what findings speak of.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Ports of Services and of their slices; it must not know addresses.
+//! Ports of Services and of their slices.
 
 use k8s_openapi::api::networking::v1::ServiceBackendPort;
 
@@ -9,9 +9,7 @@ use crate::source::{Endpoints, Service, ServicePort, TargetPort};
 /// How a backend names a port of its Service.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PortReference<'a> {
-    /// By number.
     Number(u16),
-    /// By name.
     Name(&'a str),
     /// The first, whichever it is: the daemon's default backend names none.
     First,

@@ -1,4 +1,4 @@
-//! From the paths of a host to a server with its routes; it must not know how paths were contended for.
+//! From the paths of a host to a server with its routes.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;

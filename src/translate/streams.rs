@@ -1,14 +1,15 @@
-//! TCP and UDP services: who has which port, and where its connections go; it must not know how claims are written down.
+//! TCP and UDP services: who has which port, and where its connections go.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::backend::{BackendReference, Backends};
 use super::port::PortReference;
 use super::{Dialect, Options, budget};
 use crate::finding::{Finding, Reason};
-use crate::model::{Listener, Origin, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
+use crate::model::{Listener, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
 
 /// What the administrator decides about TCP and UDP services.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,15 +27,14 @@ pub struct StreamOptions {
 /// Somebody wants connections to a port of the host to go to a Service.
 #[derive(Debug, Clone)]
 pub struct Claim<'a> {
-    /// Who.
     pub origin: Origin,
-    /// The port, and what clients begin with.
-    pub listener: Listener,
+    /// The port of the host.
+    pub wanted: Port,
+    /// Whether clients begin with a header of the PROXY protocol.
+    pub accepts_proxy_protocol: bool,
     /// The namespace of the Service.
     pub namespace: &'a str,
-    /// The Service.
     pub service: &'a str,
-    /// Its port.
     pub port: PortReference<'a>,
     /// Whether endpoints get a header of the PROXY protocol.
     pub sends_proxy_protocol: bool,
@@ -42,15 +42,15 @@ pub struct Claim<'a> {
 
 /// The claims that have their port, sorted by it: of several the first in the order of objects, and none has one of ours.
 pub fn settle<'a>(mut claims: Vec<Claim<'a>>, options: &StreamOptions, findings: &mut Vec<Finding>) -> Vec<Claim<'a>> {
-    claims.sort_by(|one, other| (one.listener.port, &one.origin).cmp(&(other.listener.port, &other.origin)));
+    claims.sort_by(|one, other| (one.wanted, &one.origin).cmp(&(other.wanted, &other.origin)));
     let mut settled = Vec::<Claim<'_>>::with_capacity(claims.len());
     for claim in claims {
-        let port = claim.listener.port;
+        let port = claim.wanted;
         let is_reserved = |(number, _): &&(u16, _)| port.transport == Transport::Tcp && *number == port.number;
         let holder = match options.reserved.iter().find(is_reserved) {
             Some((_, setting)) => Some(format!("the setting {setting} takes it")),
             None => {
-                let holder = settled.last().filter(|last| last.listener.port == port);
+                let holder = settled.last().filter(|last| last.wanted == port);
                 holder.map(|holder| format!("{} has it", holder.origin))
             }
         };
@@ -69,7 +69,7 @@ pub fn settle<'a>(mut claims: Vec<Claim<'a>>, options: &StreamOptions, findings:
 pub fn with_ports<'o>(options: &'o Options, claims: &[Claim<'_>]) -> Cow<'o, Options> {
     let mut options = Cow::Borrowed(options);
     if !claims.is_empty() {
-        options.to_mut().own_ports.extend(claims.iter().map(|claim| claim.listener.port.number));
+        options.to_mut().own_ports.extend(claims.iter().map(|claim| claim.wanted.number));
     }
     options
 }
@@ -84,6 +84,7 @@ pub fn build<'a>(
     findings: &mut Vec<Finding>,
 ) -> (Vec<Stream>, Vec<StreamUpstream>) {
     let mut streams = Vec::with_capacity(claims.len());
+    let addresses: Arc<[IpAddr]> = options.listeners.addresses.clone().into();
     for claim in claims {
         let reference = BackendReference {
             namespace: claim.namespace,
@@ -97,12 +98,17 @@ pub fn build<'a>(
             tls: None,
         };
         let mut notes = Vec::new();
-        let upstream = backends.stream(&reference, claim.listener.port.transport, &mut notes);
+        let upstream = backends.stream(&reference, claim.wanted.transport, &mut notes);
         let tell = |(reason, note)| Finding::new(reason, claim.origin.clone(), Arc::clone(note));
         findings.extend(notes.iter().map(|(reason, note)| (*reason, note)).map(tell));
         let Some(upstream) = upstream else { continue };
         streams.push(Stream {
-            listener: claim.listener,
+            listener: Listener {
+                addresses: Arc::clone(&addresses),
+                port: claim.wanted,
+                serves: Serves::Stream,
+                proxy_protocol: claim.accepts_proxy_protocol,
+            },
             origin: claim.origin.clone(),
             upstream: upstream.id.clone(),
             sends_proxy_protocol: claim.sends_proxy_protocol,
@@ -121,13 +127,14 @@ pub fn build<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Kind, ObjectId, Port};
+    use crate::model::{Kind, ObjectId};
 
     #[test]
     fn of_two_the_first_in_the_order_of_objects_has_a_port() {
         let claim = |transport, number, name: &str| Claim {
             origin: Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", name))),
-            listener: Listener { port: Port { transport, number }, proxy_protocol: false },
+            wanted: Port { transport, number },
+            accepts_proxy_protocol: false,
             namespace: "a",
             service: "b",
             port: PortReference::First,
@@ -138,7 +145,7 @@ mod tests {
         let mut findings = Vec::new();
         let settled = settle(claims, &StreamOptions::default(), &mut findings);
         let settled: Vec<_> =
-            settled.iter().map(|claim| format!("{} {}", claim.listener.port, claim.origin.object.name)).collect();
+            settled.iter().map(|claim| format!("{} {}", claim.wanted, claim.origin.object.name)).collect();
         assert_eq!(settled, ["TCP port 6 two", "TCP port 7 one", "UDP port 7 two"]);
         let [finding] = &findings[..] else { panic!("{findings:?}") };
         assert_eq!((finding.reason, &*finding.origin.object.name), (Reason::PortConflict, "two"));

@@ -1,13 +1,13 @@
-//! An Ingress that is ours, with its dialect and what its annotations ask for; it must not know other Ingresses.
+//! An Ingress that is ours, with its dialect and what its annotations ask for.
 
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressRule, IngressSpec};
 
 use super::path::{self, PathType};
-use super::{ClassRule, Dialect, EndpointMode, Options, Reading};
+use super::{ClassRule, Dialect, EndpointMode, Options, Reading, host};
 use crate::finding::{Finding, Reason};
-use crate::model::{Behaviour, Field, ObjectId, Origin, RewriteTarget};
+use crate::model::{Behaviour, Field, ObjectId, Origin, RewriteTarget, ServerName};
 use crate::source::Stored;
 
 /// An Ingress that is ours.
@@ -53,6 +53,26 @@ impl<'a> Subject<'a> {
     /// Whether it is for the requests of all hosts that nobody has.
     pub fn is_for_all_hosts(&self) -> bool {
         self.default_backend().is_some() && self.rules().next().is_none()
+    }
+
+    /// The fields by which it asks for a host.
+    pub fn fields_of(&self, name: &ServerName) -> impl Iterator<Item = Origin> {
+        let asks = move |rule: &IngressRule| {
+            host::server_name(rule.host.as_deref().unwrap_or_default()).is_ok_and(|host| host == *name)
+        };
+        let rules = self.rules().filter(move |(_, rule)| asks(rule));
+        let rules = rules.map(move |(number, _)| Origin::field(self.id(), Field::Rule(super::position(number))));
+        rules.chain(self.field_of_all_hosts().filter(|_| *name == ServerName::CatchAll))
+    }
+
+    /// The field by which it asks for the requests of all hosts that nobody has, where it does.
+    pub fn field_of_all_hosts(&self) -> Option<Origin> {
+        self.is_for_all_hosts().then(|| Origin::field(self.id(), Field::DefaultBackend))
+    }
+
+    /// Whether it says what happens to requests that none of its paths takes.
+    pub fn takes_the_rest(&self) -> bool {
+        self.default_backend().is_some()
     }
 
     /// How its backends are reached.

@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 
-use super::annotation::{self, Context};
+use super::annotation::{self, Context, NotedOptions};
 use super::ingress_nginx::external_authentication;
 use super::{ClassRule, DefaultValue, Dialect, Everywhere, Options, Reading, class};
 use crate::model::{HostName, Kind, ObjectId};
 use crate::source::{Snapshot, Stored};
 
-pub use super::annotation::{Table, Trust};
+pub use super::annotation::{Basis, Change, Table, Trust};
 pub use super::ingress_nginx::services::claims as claims_on_ports;
 pub use super::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
-/// What the annotations of an object ask for.
-pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> Reading {
+/// What the annotations of an object ask for, and which settings that depends on.
+pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> (Reading, Basis) {
     let none = BTreeMap::new();
     let annotations = ingress.object.metadata.annotations.as_ref().unwrap_or(&none);
     let (object, namespace) = (&ingress.id, &*ingress.id.namespace);
-    let (dialect, table) = (rule.dialect, rule.annotations);
-    annotation::read(&Context { object, namespace, dialect, table, snapshot, options }, annotations)
+    let (dialect, table, options) = (rule.dialect, rule.annotations, &NotedOptions::new(options));
+    annotation::read_with_basis(&Context { object, namespace, dialect, table, snapshot, options }, annotations)
 }
 
 /// What the administrator asks for where no object has a say.
@@ -30,7 +30,8 @@ pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
         Some(rule) => (rule.dialect, rule.annotations),
         None => (Dialect::Specification, &ANNOTATIONS),
     };
-    let object = &Arc::new(ObjectId::new(Kind::Settings, "", "default-backend"));
+    let (object, options) =
+        (&Arc::new(ObjectId::new(Kind::Settings, "", "default-backend")), &NotedOptions::new(options));
     let context = Context { object, namespace: "", dialect, table, snapshot, options };
     let Reading { behaviour, closed, authentication, .. } = annotation::read(&context, &BTreeMap::new());
     Everywhere { dialect, behaviour: Arc::new(behaviour), closed, authentication }

@@ -1,4 +1,4 @@
-//! Which addresses may take requests; it must not know where an address comes from.
+//! Which addresses may take requests.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

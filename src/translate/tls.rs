@@ -1,4 +1,4 @@
-//! Which certificate a host is served with; it must not know paths or backends.
+//! Which certificate a host is served with.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

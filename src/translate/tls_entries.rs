@@ -1,4 +1,4 @@
-//! Which entry of an object's `spec.tls` counts for a host; it must not know what is served with it.
+//! Which entry of an object's `spec.tls` counts for a host.
 
 use std::collections::{HashMap, HashSet};
 

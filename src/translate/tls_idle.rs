@@ -1,4 +1,4 @@
-//! Entries of `spec.tls` for hosts of which the object has nothing; it must not know which certificates are served.
+//! Entries of `spec.tls` for hosts of which the object has nothing.
 
 use std::collections::{BTreeMap, HashSet};
 

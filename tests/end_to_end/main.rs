@@ -13,6 +13,7 @@ mod canaries;
 mod challenges;
 mod client_certificates;
 mod clock;
+mod comparison;
 mod config_map;
 mod cors;
 mod costs;

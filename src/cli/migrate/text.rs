@@ -83,7 +83,7 @@ fn shown(item: &Item, indent: usize, width: Option<usize>) -> String {
 }
 
 /// Values may be as long as anybody likes.
-fn shortened(value: &str) -> String {
+pub(super) fn shortened(value: &str) -> String {
     const LONGEST: usize = 80;
     match value.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", &value[..end]),
@@ -117,7 +117,7 @@ fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
     lines.join("\n")
 }
 
-fn word(verdict: Verdict) -> String {
+pub(super) fn word(verdict: Verdict) -> String {
     styled(style_of(verdict), &format!("{:9}", verdict.name()))
 }
 

@@ -6,7 +6,7 @@ use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::Compared;
 use crate::translate::value::{address_list, boolean, byte_size, integer, seconds};
 
-/// From a value as the ConfigMap has it to the text of a setting; nothing leaves the setting as it is.
+/// From a value to another one for the setting, which its form reads; nothing leaves the setting as it is.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
 
 #[derive(Debug)]
@@ -64,7 +64,6 @@ impl Key {
 /// Whose headers a ConfigMap has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Headers {
-    /// Those of answers.
     Answers,
     /// Those of requests to backends.
     Requests,
@@ -200,7 +199,7 @@ pub(super) const KEYS: &[Key] = &[
         name: "allow-backend-server-header",
         effect: Effect::Directives("`proxy_pass_header Server` in every server when it is true", backend_server_header),
     },
-    setting("allow-cross-namespace-resources", "cross-namespace", switch),
+    setting("allow-cross-namespace-resources", "cross-namespace", same),
     unserved("allow-snippet-annotations", "false", "snippets are not served"),
     unserved(
         "annotation-value-word-blocklist",
@@ -219,7 +218,7 @@ pub(super) const KEYS: &[Key] = &[
     server("client-body-timeout", &catalogue::CLIENT_BODY_TIMEOUT, time),
     server("client-header-buffer-size", &catalogue::CLIENT_HEADER_BUFFER_SIZE, header_buffer),
     server("client-header-timeout", &catalogue::CLIENT_HEADER_TIMEOUT, time),
-    setting("compute-full-forwarded-for", "access.append-forwarded-for", switch),
+    setting("compute-full-forwarded-for", "access.append-forwarded-for", same),
     annotation("custom-http-errors"),
     unserved("debug-connections", "", "set debug_connection in nginx.conf"),
     unserved("default-type", "text/html", "answers of nginx itself say their type; others have that of their backend"),
@@ -249,7 +248,7 @@ pub(super) const KEYS: &[Key] = &[
         "false",
         "reloads follow their cost and the connections of old workers: see section pacing",
     ),
-    setting("enable-syslog", "access-log.syslog", switch),
+    setting("enable-syslog", "access-log.syslog", same),
     server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, on_off),
     host("error-log-level", "error_log"),
     host("error-log-path", "error_log"),
@@ -277,9 +276,9 @@ pub(super) const KEYS: &[Key] = &[
     Key { name: "gzip-types", effect: Effect::Gzip(|value| media_types(value).map(drop)) },
     setting("hide-headers", "headers.hidden", same),
     setting("hsts", "tls.hsts", on_or_off),
-    setting("hsts-include-subdomains", "tls.hsts-include-subdomains", switch),
+    setting("hsts-include-subdomains", "tls.hsts-include-subdomains", same),
     setting("hsts-max-age", "tls.hsts-max-age", same),
-    setting("hsts-preload", "tls.hsts-preload", switch),
+    setting("hsts-preload", "tls.hsts-preload", same),
     setting("http-access-log-path", "listen.access-log", log_file),
     setting("http-redirect-code", "tls.redirect-status", same),
     unserved("http-snippet", "", SNIPPETS),
@@ -300,7 +299,7 @@ pub(super) const KEYS: &[Key] = &[
     setting("limit-req-status-code", "access.rate-status", same),
     annotation("load-balance"),
     unserved("location-snippet", "", SNIPPETS),
-    setting("log-format-escape-json", "access-log.escape-json", switch),
+    setting("log-format-escape-json", "access-log.escape-json", same),
     unserved(
         "log-format-escape-none",
         "false",
@@ -332,7 +331,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("otlp-collector-host", "", TRACING),
     unserved("otlp-collector-port", "", TRACING),
     annotation("preserve-trailing-slash"),
-    setting("proxy-add-original-uri-header", "headers.original-uri", switch),
+    setting("proxy-add-original-uri-header", "headers.original-uri", same),
     annotation("proxy-body-size"),
     annotation("proxy-buffer-size"),
     annotation("proxy-buffering"),
@@ -361,7 +360,7 @@ pub(super) const KEYS: &[Key] = &[
         "false",
         "what is said about TLS towards backends holds for the routes of its object alone",
     ),
-    setting("proxy-stream-next-upstream", "ingress-nginx.proxy-stream-next-upstream", switch),
+    setting("proxy-stream-next-upstream", "ingress-nginx.proxy-stream-next-upstream", same),
     setting("proxy-stream-next-upstream-timeout", "ingress-nginx.proxy-stream-next-upstream-timeout", same),
     setting("proxy-stream-next-upstream-tries", "ingress-nginx.proxy-stream-next-upstream-tries", same),
     setting("proxy-stream-responses", "ingress-nginx.proxy-stream-responses", same),
@@ -400,8 +399,8 @@ pub(super) const KEYS: &[Key] = &[
         "",
         "a key in a ConfigMap is read by whoever may read ConfigMaps: nginx makes one of its own for ssl-session-tickets",
     ),
-    setting("ssl-session-tickets", "tls.session-tickets", switch),
-    setting("ssl-session-timeout", "tls.session-timeout", nginx_time),
+    setting("ssl-session-tickets", "tls.session-tickets", same),
+    setting("ssl-session-timeout", "tls.session-timeout", same),
     unserved("stream-access-log-path", "", "set access_log in the stream block of nginx.conf"),
     unserved("stream-snippet", "", SNIPPETS),
     unserved("strict-validate-path-type", "true", "paths are judged by the rules of the API server"),
@@ -409,15 +408,15 @@ pub(super) const KEYS: &[Key] = &[
     setting("syslog-port", "access-log.syslog-port", same),
     setting("upstream-keepalive-connections", "upstreams.keepalive", same),
     setting("upstream-keepalive-requests", "upstreams.keepalive-requests", same),
-    setting("upstream-keepalive-time", "upstreams.keepalive-time", nginx_time),
-    setting("upstream-keepalive-timeout", "upstreams.keepalive-timeout", nginx_time),
+    setting("upstream-keepalive-time", "upstreams.keepalive-time", same),
+    setting("upstream-keepalive-timeout", "upstreams.keepalive-timeout", same),
     Key { name: "use-forwarded-headers", effect: Effect::Forwarded(is_boolean) },
     unserved("use-geoip", "false", REMOVED),
     unserved("use-geoip2", "false", "set up geoip2 in nginx.conf of each node"),
     Key { name: "use-gzip", effect: Effect::Gzip(is_boolean) },
-    setting("use-http2", "listen.http2", switch),
+    setting("use-http2", "listen.http2", same),
     annotation("use-port-in-redirects"),
-    setting("use-proxy-protocol", "listen.proxy-protocol", switch),
+    setting("use-proxy-protocol", "listen.proxy-protocol", same),
     host("variables-hash-bucket-size", "variables_hash_bucket_size"),
     host("variables-hash-max-size", "variables_hash_max_size"),
     annotation("whitelist-source-range"),
@@ -431,22 +430,14 @@ pub(super) fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }
 
+/// As the form of the setting is written in a ConfigMap.
 fn same(value: &str) -> Result<String, Refused> {
     Ok(value.trim().to_owned())
-}
-
-fn switch(value: &str) -> Result<String, Refused> {
-    boolean(value).map(|is_on| is_on.to_string())
 }
 
 /// Either of two keys switches logs off, and neither switches them on.
 fn only_off(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_off| if is_off { "false" } else { "" }.to_owned())
-}
-
-/// Seconds without a unit, or as nginx writes a time.
-fn nginx_time(value: &str) -> Result<String, Refused> {
-    seconds(value).map(|time| format!("{}s", time.as_secs())).or_else(|_| same(value))
 }
 
 fn backend_server_header(value: &str) -> Result<Vec<Said>, Refused> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use self::keys::{Effect, KEYS, Key};
 use super::settings::Settings;
 use super::table::rows;
-use crate::finding::{Finding, Reason, Severity, nearest};
+use crate::finding::{Finding, Reason, Severity, unknown_key};
 use crate::model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, WrittenAt, catalogue};
 use crate::source::{Snapshot, Version};
 use crate::translate::annotation::asks;
@@ -84,13 +84,11 @@ impl Layer<'_> {
     /// Reads all keys; whether everything that protects something can be used.
     fn read(&mut self, data: &BTreeMap<String, String>) -> bool {
         let mut is_safe = true;
-        let had_protocol = self.settings.gate.proxy_protocol;
+        let had_protocol = self.settings.translate.listeners.proxy_protocol;
         for (name, value) in data {
             let origin = Origin::field(self.id, Field::Data(name.clone().into()));
             let Some(key) = keys::find(name) else {
-                let meant = nearest(name, KEYS.iter().map(|key| key.name));
-                let meant = meant.map_or_else(String::new, |known| format!("; did you mean {known}?"));
-                self.find(Reason::UnknownKey, origin, format!("there is no such key{meant}"));
+                self.find(Reason::UnknownKey, origin, unknown_key("", name, KEYS.iter().map(|key| key.name)));
                 continue;
             };
             // An empty value is the default.
@@ -185,7 +183,7 @@ impl Layer<'_> {
         if written.is_empty() {
             return Ok(());
         }
-        let value = row.form.read_text(&written).map_err(|why| Refused(why.into()))?;
+        let value = row.form.read_of_config_map(&written).map_err(|why| Refused(why.into()))?;
         // A setter may have put a value in its place before it refuses it.
         let mut settings = self.settings.clone();
         let at = WrittenAt::Object(origin.clone());
@@ -201,7 +199,7 @@ impl Layer<'_> {
         let read = |key: &str| data.get(key).and_then(|value| boolean(value).ok());
         let origin = |key: &'static str| Origin::field(self.id, Field::Data(key.into()));
         let asked = [read("use-forwarded-headers"), read("enable-real-ip")];
-        let protocol = self.settings.gate.proxy_protocol;
+        let protocol = self.settings.translate.listeners.proxy_protocol;
         if protocol && asked[0] == Some(true) {
             let note = "clients are known by the PROXY protocol alone: whoever speaks it passes on headers that \
                         clients send, so nobody is believed about these; take the key out";

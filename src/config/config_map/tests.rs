@@ -83,7 +83,7 @@ fn keys_take_the_place_of_settings() {
     assert_eq!((translate.hsts.enabled, translate.hsts.max_age), (Some(false), 60));
     assert_eq!((translate.redirect_status, translate.max_trust), (301, Trust::Medium));
     assert!(translate.cross_namespace && translate.append_forwarded_for);
-    assert_eq!((gate.http2, gate.upstream_keepalive, gate.addresses.len()), (false, 7, 2));
+    assert_eq!((gate.http2, gate.upstream_keepalive, translate.listeners.addresses.len()), (false, 7, 2));
     assert_eq!(gate.tls_protocols, Protocols::Tls13);
     let said: Vec<_> = translate.server_directives.iter().map(|directive| directive.row.name).collect();
     assert_eq!(said, ["ssl_ciphers", "ssl_prefer_server_ciphers"]);
@@ -185,7 +185,7 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         assert!(told.len() == 1 && told[0].contains("InvalidValue") && told[0].contains(why), "{key}: {told:?}");
         let (before, after) = (settings(), layered.settings);
         assert_eq!(after.translate, before.translate, "{key}");
-        assert_eq!(after.gate.addresses, before.gate.addresses, "{key}");
+        assert_eq!(after.translate.listeners.addresses, before.translate.listeners.addresses, "{key}");
         let protects =
             ["annotations-risk-level", "hide-headers", "proxy-real-ip-cidr", "bind-address", "ssl-protocols"]
                 .contains(&key);
@@ -255,7 +255,11 @@ fn forwarded_headers_are_believed_of_the_proxies_that_are_listed() {
 fn the_proxy_protocol_is_believed_of_those_who_are_listed() {
     let of = |layered: Layered| {
         let told: Vec<_> = layered.findings.iter().map(|finding| finding.origin.field.to_string()).collect();
-        (layered.settings.gate.proxy_protocol, layered.settings.translate.trusted_proxies, told.join(" "))
+        (
+            layered.settings.translate.listeners.proxy_protocol,
+            layered.settings.translate.trusted_proxies,
+            told.join(" "),
+        )
     };
     let [listed, own] = ["10.0.0.0/8", "192.0.2.1"].map(|text| address_list(text).unwrap());
     let everybody = address_list("0.0.0.0/0,::/0").unwrap();
@@ -263,7 +267,7 @@ fn the_proxy_protocol_is_believed_of_those_who_are_listed() {
     let mut with_own = settings();
     with_own.translate.trusted_proxies.clone_from(&own);
     let mut with_protocol = with_own.clone();
-    with_protocol.gate.proxy_protocol = true;
+    with_protocol.translate.listeners.proxy_protocol = true;
     let (none, own_list) = (settings(), || own.clone());
     type Row<'r> = (&'r Settings, &'r [(&'r str, &'r str)], (bool, Vec<Cidr>, &'r str));
     let rows: &[Row<'_>] = &[

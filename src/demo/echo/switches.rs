@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, StatusCode};
 
-/// Longest delay.
 const LONGEST_DELAY: Duration = Duration::from_secs(120);
 /// Largest answer in bytes.
 const LARGEST: usize = 64 << 20;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::doctor::facts::{Facts, Holder, Listener};
+use crate::doctor::facts::{Facts, Holder, OpenSocket};
 use crate::doctor::report::Line;
 use crate::nginx::Inside;
 
@@ -11,8 +11,8 @@ const USUAL_CONNECTIONS: u64 = 512;
 
 pub fn ports(facts: &Facts) -> Vec<Line> {
     let gate = facts.settings.gate_options();
-    let ports = [gate.http_port, gate.https_port].into_iter().filter(|port| *port != 0);
-    let of_nginx = ports.flat_map(|port| gate.addresses.iter().map(move |address| SocketAddr::new(*address, port)));
+    let listeners = facts.settings.translate.listeners.all();
+    let of_nginx = listeners.iter().flat_map(crate::model::Listener::sockets);
     let inside = Inside::ALL.map(|address| SocketAddr::new(address, gate.passthrough_port));
     let inside = inside.into_iter().filter(|_| facts.settings.translate.passthrough);
     let of_nginx: Vec<_> = of_nginx.chain([gate.status]).chain(inside).collect();
@@ -46,7 +46,7 @@ pub fn ports(facts: &Facts) -> Vec<Line> {
 type Told = ((u16, Vec<Holder>), Line);
 
 /// Somebody who has what nginx needs.
-fn foreign(facts: &Facts, listener: &Listener, wanted: SocketAddr) -> Option<Told> {
+fn foreign(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<Told> {
     let table = facts.nginx.as_ref().ok().and_then(|nginx| nginx.master.as_ref().ok());
     let is_nginx = |holder: &Holder| {
         table.is_some_and(|table| {
@@ -75,7 +75,7 @@ fn foreign(facts: &Facts, listener: &Listener, wanted: SocketAddr) -> Option<Tol
 }
 
 /// Somebody who has what the daemon of these settings needs. Its name is not enough: there may be several ingressd.
-fn not_daemon(facts: &Facts, listener: &Listener, wanted: SocketAddr) -> Option<Told> {
+fn not_daemon(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<Told> {
     let is_daemon = |holder: &Holder| facts.daemon_process == Some(holder.pid);
     if listener.holders.is_empty() || listener.holders.iter().any(is_daemon) {
         return None;

@@ -33,7 +33,7 @@ const MODULES: &[Gives] = &[
     Gives {
         module: Module::Ssl,
         what: "https (ssl_certificate)",
-        without: |settings| if settings.gate.https_port == 0 { Level::Note } else { Level::Error },
+        without: |settings| if settings.translate.listeners.https_port == 0 { Level::Note } else { Level::Error },
     },
     Gives {
         module: Module::Http2,

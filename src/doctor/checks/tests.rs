@@ -37,7 +37,7 @@ const ROWS: &[Row] = &[
         "nginx-modules",
         |facts| {
             without(facts, Module::Ssl);
-            facts.settings.gate.https_port = 0;
+            facts.settings.translate.listeners.https_port = 0;
         },
         Note,
         "ssl",

@@ -9,10 +9,10 @@ use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use procfs::net::{TcpState, tcp, tcp6};
 use procfs::process::{FDTarget, Process, all_processes};
 
-use crate::doctor::facts::{Holder, Listener};
+use crate::doctor::facts::{Holder, OpenSocket};
 
 /// Every socket that takes TCP connections in our network, by address.
-pub fn listeners() -> Vec<Listener> {
+pub fn listeners() -> Vec<OpenSocket> {
     let sockets = [tcp(), tcp6()].into_iter().flatten().flatten();
     let listening: Vec<_> = sockets.filter(|socket| socket.state == TcpState::Listen).collect();
     let holders = holders(&listening.iter().map(|socket| socket.inode).collect());
@@ -22,7 +22,7 @@ pub fn listeners() -> Vec<Listener> {
         by_address.entry(socket.local_address).or_default().extend(its);
     }
     let listener =
-        |(address, holders): (SocketAddr, BTreeSet<Holder>)| Listener { address, holders: Vec::from_iter(holders) };
+        |(address, holders): (SocketAddr, BTreeSet<Holder>)| OpenSocket { address, holders: Vec::from_iter(holders) };
     by_address.into_iter().map(listener).collect()
 }
 

@@ -69,7 +69,6 @@ impl Contexts {
     /// None at all.
     pub const NONE: Contexts = Contexts(0);
 
-    /// These contexts.
     pub(super) const fn of(contexts: &[Context]) -> Self {
         let (mut bits, mut index) = (0, 0);
         while index < contexts.len() {

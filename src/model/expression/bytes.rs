@@ -1,4 +1,4 @@
-//! Sets of bytes, as an expression without UTF mode sees characters; they must not know how they are written.
+//! Sets of bytes, as an expression without UTF mode sees characters.
 
 /// A set of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

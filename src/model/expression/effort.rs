@@ -1,5 +1,4 @@
-//! How many steps a backtracking matcher takes at most, as a number for subjects of one length; it must not know how an
-//! expression is written.
+//! How many steps a backtracking matcher takes at most, as a number for subjects of one length.
 //!
 //! The number is never too low by more than a small factor and often too high: it counts every way in which parts can
 //! share the bytes between them, unless the next byte tells where a part ends.

@@ -1,4 +1,4 @@
-//! What a regular expression may cost: judged before nginx sees it; it must not know what it is matched against.
+//! What a regular expression may cost: judged before nginx sees it.
 //!
 //! Two things hold each other up. An expression is refused when ordinary requests could take too long, by a count of the
 //! ways in which its parts can share a subject. And whatever is accepted carries [`LIMITS`], by which PCRE itself gives up

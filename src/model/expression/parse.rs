@@ -1,5 +1,4 @@
-//! Reads an expression as PCRE does, and refuses what PCRE would, what differs between its versions, and what cannot be
-//! bounded; it must not know what anything costs.
+//! Reads an expression as PCRE does, and refuses what PCRE would, what differs between its versions, and what cannot be bounded.
 //!
 //! A parser of another grammar would not do: where the two differ (`[[a]`, `a++`, `{,3}`), a hostile expression is one
 //! thing to who judges it and another to who runs it.

@@ -1,4 +1,4 @@
-//! How large an expression becomes in PCRE; it must not know how long it takes.
+//! How large an expression becomes in PCRE.
 
 use super::tree::Node;
 

@@ -1,4 +1,4 @@
-//! What an expression is made of; it must not know how it is written or what it costs.
+//! What an expression is made of.
 
 use super::bytes::Bytes;
 
@@ -25,7 +25,6 @@ pub enum Node {
     Repeat {
         /// What is repeated.
         node: Box<Node>,
-        /// At least.
         least: u32,
         /// At most; `None` is without end.
         most: Option<u32>,

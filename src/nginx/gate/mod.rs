@@ -42,7 +42,7 @@ pub fn gate(
         let words = "nginx has no ngx_http_realip_module: the trusted proxies are not believed about their clients";
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
     }
-    if !has_tls && options.https_port != 0 {
+    if !has_tls && model.asks_for_tls() {
         let asks = |server: &&Arc<crate::model::Server>| server.tls != TlsTermination::Default;
         for server in model.servers.iter().filter(asks) {
             let words = "TLS cannot be had on this host: the host is served over plain HTTP only";
@@ -59,7 +59,7 @@ pub fn gate(
     findings.extend(forgetting(&model, answer_memory.is_some()));
     streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
     // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
-    let proxies = match options.proxy_protocol {
+    let proxies = match model.has_proxy_protocol() {
         true => std::mem::take(&mut model.forwarded.trusted),
         false => Vec::new(),
     };
@@ -113,7 +113,6 @@ pub fn gate(
         tls_protocols: options.tls_protocols,
         real_ip: capabilities.has(Module::RealIp),
         proxies,
-        stream_addresses: options.addresses.clone(),
         stream_real_ip: capabilities.has(Module::StreamRealIp),
         everywhere: options.everywhere.clone(),
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),

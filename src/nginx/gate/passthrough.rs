@@ -35,7 +35,7 @@ pub fn fit(
     }
     let outside: Vec<_> = sockets.listens.iter().filter(|listen| listen.ssl).map(|listen| listen.address).collect();
     let obstacle =
-        lacking(believes, capabilities, other_sites, options).or_else(|| occupied(&outside, other_sites, options));
+        lacking(model, capabilities, other_sites, options).or_else(|| occupied(&outside, other_sites, options));
     if let Some((reason, words)) = obstacle {
         close(model, reason, &words, findings);
         stay(inside, sockets, capabilities, options);
@@ -46,7 +46,7 @@ pub fn fit(
     let is_set = |name: &str| other_sites.stream_directives.contains(name);
     Some(Preread {
         listens: outside,
-        proxy_protocol: options.proxy_protocol,
+        proxy_protocol: model.has_proxy_protocol(),
         port: options.passthrough_port,
         sizes_tables: !is_set("map_hash_max_size") && !is_set("map_hash_bucket_size"),
     })
@@ -75,7 +75,7 @@ fn stay(inside: Vec<Listen>, sockets: &mut Sockets, capabilities: &Capabilities,
 
 /// What nginx lacks.
 fn lacking(
-    believes: bool,
+    model: &Model,
     capabilities: &Capabilities,
     other_sites: &OtherSites,
     options: &GateOptions,
@@ -87,9 +87,9 @@ fn lacking(
     let needed = [
         (true, Module::StreamSslPreread),
         (true, Module::StreamMap),
-        (believes, Module::StreamGeo),
+        (model.forwarded.trusts_proxies(), Module::StreamGeo),
         (true, Module::RealIp),
-        (options.proxy_protocol, Module::StreamRealIp),
+        (model.has_proxy_protocol(), Module::StreamRealIp),
     ];
     let missing = needed.into_iter().find(|(is_needed, module)| *is_needed && !capabilities.has(*module));
     let words = |module| {

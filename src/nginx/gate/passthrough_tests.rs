@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::tests::{listen, model};
+use super::tests::{listen, listeners, model};
 use super::*;
 use crate::model::catalogue::Version;
 use crate::model::{
@@ -69,11 +69,11 @@ fn a_stream_server_stands_in_front_where_a_host_needs_it() {
         (trusted, true, "127.0.0.1:10247<"),
     ];
     for (trusted, proxy_protocol, expected) in rows {
-        let options = GateOptions { proxy_protocol, ..GateOptions::default() };
         let with = |model: Model| {
             let mut model = model;
             model.forwarded.trusted.clone_from(&trusted);
-            gate(model, &all, &OtherSites::default(), &options)
+            model.listeners = listeners(proxy_protocol);
+            gate(model, &all, &OtherSites::default(), &GateOptions::default())
         };
         let (plan, findings) = with(both());
         assert_eq!((tls(&plan), findings), (expected.to_owned(), Vec::new()));
@@ -150,8 +150,8 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
         if let Some(module) = module {
             capabilities.modules.remove(&module);
         }
-        let options = GateOptions { proxy_protocol, ..GateOptions::default() };
-        let (plan, findings) = gate(both(), &capabilities, &other_sites, &options);
+        let model = Model { listeners: listeners(proxy_protocol), ..both() };
+        let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());
         let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("unopened")).collect();
         match words.is_empty() {
             true => {

@@ -3,8 +3,9 @@
 use super::*;
 use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, DirectiveRow, PROXY_READ_TIMEOUT, SSL_CIPHERS, Version};
 use crate::model::{
-    AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint, HostName,
-    LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, ServerName, Text, Upstream, UpstreamId, UrlPath,
+    AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint,
+    HostListeners, HostName, LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, ServerName, Text, Upstream,
+    UpstreamId, UrlPath,
 };
 use crate::nginx::SiteName;
 
@@ -46,7 +47,8 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
         let endpoints = vec![Endpoint { address: ([10, 244, 0, 1], 80).into(), weight: 1 }];
         Arc::new(Upstream { id: upstream("web", protocol), origin: origin.clone(), endpoints })
     });
-    Model { servers: vec![Arc::new(server)], upstreams: upstreams.into(), ..Model::default() }
+    let listeners = HostListeners { https_port: 0, ..HostListeners::default() }.all();
+    Model { listeners, servers: vec![Arc::new(server)], upstreams: upstreams.into(), ..Model::default() }
 }
 
 fn proxy(service: &str, protocol: Protocol) -> Action {
@@ -100,8 +102,8 @@ fn what_cannot_be_served_or_protected_is_closed() {
     for (number, (action, behaviour, lacking, open, reason)) in rows.into_iter().enumerate() {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         lacking.inspect(|module| _ = capabilities.modules.remove(module));
-        let options = GateOptions { https_port: 0, ..GateOptions::default() };
-        let (plan, findings) = gate(model(action, behaviour), &capabilities, &OtherSites::default(), &options);
+        let (plan, findings) =
+            gate(model(action, behaviour), &capabilities, &OtherSites::default(), &GateOptions::default());
         let fallback = &plan.model.servers[0].fallback;
         let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
         assert_eq!(found, Vec::from_iter(reason), "row {number}: {findings:?}");
@@ -128,10 +130,9 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
     let left = |split: Option<Arc<Split>>, lacking: Module| {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         capabilities.modules.remove(&lacking);
-        let options = GateOptions { https_port: 0, ..GateOptions::default() };
         let action = Action::Proxy { upstream: upstream("web", Protocol::Http), split };
         let (plan, findings) =
-            gate(model(action, Behaviour::default()), &capabilities, &OtherSites::default(), &options);
+            gate(model(action, Behaviour::default()), &capabilities, &OtherSites::default(), &GateOptions::default());
         let split =
             plan.model.servers[0].fallback.action.split().map(|split| (split.branches.len(), split.shares.len()));
         (split, findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), plan.decisions.upstream_hash)
@@ -148,8 +149,7 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
     model.upstreams.sort_by(|one, other| one.id.cmp(&other.id));
     let mut capabilities = Capabilities::profile(Version(1, 22, 1));
     capabilities.modules.remove(&Module::UpstreamHash);
-    let options = GateOptions { https_port: 0, ..GateOptions::default() };
-    let (plan, findings) = gate(model, &capabilities, &OtherSites::default(), &options);
+    let (plan, findings) = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default());
     assert_eq!(findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), missing);
     assert!(!plan.decisions.upstream_hash && plan.model.servers[0].fallback.action.upstream().is_some());
 }
@@ -160,9 +160,8 @@ fn directives_of_a_host_are_left_out_where_nginx_does_not_know_them() {
         let mut model = model(proxy("web", Protocol::Http), Behaviour::default());
         let directives = vec![Directive { row, arguments: Vec::new(), origin: host() }];
         model.servers = vec![Arc::new(Server { directives, ..Server::clone(&model.servers[0]) })];
-        let options = GateOptions { https_port: 0, ..GateOptions::default() };
         let capabilities = Capabilities::profile(Version(1, 22, 1));
-        let (plan, findings) = gate(model, &capabilities, &OtherSites::default(), &options);
+        let (plan, findings) = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default());
         let server = &plan.model.servers[0];
         (server.directives.len(), server.fallback.action == Action::Closed, findings.first().map(|found| found.reason))
     };
@@ -173,7 +172,6 @@ fn directives_of_a_host_are_left_out_where_nginx_does_not_know_them() {
 
 #[test]
 fn a_name_that_another_site_has_stays_with_it() {
-    let options = GateOptions { https_port: 0, ..GateOptions::default() };
     let capabilities = Capabilities::profile(Version(1, 22, 1));
     // On a port that is not ours it is another name.
     for (name, port, taken) in
@@ -182,7 +180,7 @@ fn a_name_that_another_site_has_stays_with_it() {
         let site = SiteName { place: "site:1".to_owned(), name: name.to_owned(), ports: [port].into() };
         let other_sites = OtherSites { server_names: vec![site], ..OtherSites::default() };
         let model = model(proxy("web", Protocol::Http), Behaviour::default());
-        let (plan, findings) = gate(model, &capabilities, &other_sites, &options);
+        let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());
         let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
         assert_eq!(found, Vec::from_iter(taken.then_some(Reason::HostConflict)), "{name} on port {port}");
         assert_eq!(plan.model.servers.is_empty(), taken, "{name} on port {port}");
@@ -205,8 +203,7 @@ fn a_certificate_that_is_not_there_is_replaced_by_the_default() {
     let mut server = (*lost.servers[0]).clone();
     server.tls = TlsTermination::Own(CertificateId::SelfSigned);
     lost.servers = vec![Arc::new(server)];
-    let options = GateOptions { https_port: 0, ..GateOptions::default() };
     let capabilities = Capabilities::profile(Version(1, 22, 1));
-    let (plan, _) = gate(lost, &capabilities, &OtherSites::default(), &options);
+    let (plan, _) = gate(lost, &capabilities, &OtherSites::default(), &GateOptions::default());
     assert_eq!(plan.model.servers[0].tls, TlsTermination::DefaultDeclared);
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{self, Module};
-use crate::model::{Model, Transport};
+use crate::model::{Listener, Model, Serves, Transport};
 use crate::nginx::{Capabilities, ConnectedBy, GateOptions, Http2, Listen, OtherSites, SiteListen, StreamListen};
 
 use super::{host, streams};
@@ -28,8 +28,8 @@ pub fn choose(
     findings: &mut Vec<Finding>,
 ) -> Sockets {
     let mut sockets = Sockets { listens: Vec::new(), http2: Http2::Off, default_server_taken: false };
-    let tls = match (options.https_port, capabilities.has(Module::Ssl), &model.default_certificate) {
-        (0, ..) => false,
+    let tls = match (model.asks_for_tls(), capabilities.has(Module::Ssl), &model.default_certificate) {
+        (false, ..) => false,
         (_, false, _) => {
             let words = "nginx has no ngx_http_ssl_module: nothing is served over https";
             findings.push(Finding::new(Reason::MissingCapability, host(), words));
@@ -38,14 +38,10 @@ pub fn choose(
         // Without a default certificate nginx refuses the socket.
         (_, true, certificate) => certificate.is_some(),
     };
-    for (port, ssl) in [(options.http_port, false), (options.https_port, true)] {
-        if port == 0 || (ssl && !tls) {
-            continue;
-        }
-        for address in &options.addresses {
-            let address = SocketAddr::new(*address, port);
-            if let Some(listen) = socket(address, ssl, other_sites, options, findings) {
-                sockets.default_server_taken |= ssl && !listen.default_server;
+    for listener in model.listeners.iter().filter(|listener| tls || listener.serves != Serves::Https) {
+        for address in listener.sockets() {
+            if let Some(listen) = socket(address, listener, other_sites, findings) {
+                sockets.default_server_taken |= listen.ssl && !listen.default_server;
                 sockets.listens.push(listen);
             }
         }
@@ -56,11 +52,11 @@ pub fn choose(
 
 fn socket(
     address: SocketAddr,
-    ssl: bool,
+    listener: &Listener,
     other_sites: &OtherSites,
-    options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) -> Option<Listen> {
+    let (ssl, proxy_protocol) = (listener.serves == Serves::Https, listener.proxy_protocol);
     let mut tell = |reason, words: String| findings.push(Finding::new(reason, host(), words));
     let others = || other_sites.listens.iter();
     let both = |other: &&SiteListen| {
@@ -92,7 +88,6 @@ fn socket(
         return None;
     }
     // nginx takes it of all clients of a socket as soon as one site asks for it.
-    let proxy_protocol = options.proxy_protocol;
     if let Some(other) = same.iter().find(|other| other.proxy_protocol != proxy_protocol) {
         let place = &other.place;
         let words = match proxy_protocol {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
-use crate::model::{Model, Port, Transport};
+use crate::model::{Listener, Model, Transport};
 use crate::nginx::{Capabilities, GateOptions, OtherSites};
 
 use super::host;
@@ -30,15 +30,15 @@ pub fn fit(
         model.streams.clear();
     }
     model.streams.retain(|stream| {
-        let port = stream.listener.port;
-        let holder = holder(port, other_sites, options);
+        let holder = holder(&stream.listener, other_sites);
         if let Some(holder) = &holder {
+            let port = stream.listener.port;
             let words = format!("nothing is served on {port}, because {holder}: take another port, or free this one");
             findings.push(Finding::new(Reason::PortConflict, stream.origin.clone(), words));
         }
         holder.is_none()
     });
-    findings.extend(too_many(model, other_sites, options));
+    findings.extend(too_many(model, other_sites));
     let accepts = model.streams.iter().any(|stream| stream.listener.proxy_protocol);
     if accepts && !model.forwarded.trusted.is_empty() && !capabilities.has(Module::StreamRealIp) {
         let words = "nginx has no ngx_stream_realip_module: what trusted proxies say of their clients by the PROXY protocol \
@@ -74,9 +74,10 @@ pub fn impossible(capabilities: &Capabilities, other_sites: &OtherSites, options
 
 /// Leaves out the services with the highest ports, where nginx has no room for the sockets of all of them: each takes one of the
 /// connections that a worker has, and nginx that has too few takes no configuration at all.
-fn too_many(model: &mut Model, other_sites: &OtherSites, options: &GateOptions) -> Option<Finding> {
+fn too_many(model: &mut Model, other_sites: &OtherSites) -> Option<Finding> {
     let connections = other_sites.worker_connections.unwrap_or(CONNECTIONS);
-    let (all, addresses) = (model.streams.len(), options.addresses.len().max(1));
+    let addresses = model.streams.iter().map(|stream| stream.listener.addresses.len());
+    let (all, addresses) = (model.streams.len(), addresses.max().unwrap_or(1).max(1));
     let room = usize::try_from(connections / 2).unwrap_or(usize::MAX) / addresses;
     model.streams.truncate(room);
     let words = || {
@@ -91,9 +92,10 @@ fn too_many(model: &mut Model, other_sites: &OtherSites, options: &GateOptions) 
 }
 
 /// Who has the port on one of our addresses.
-fn holder(port: Port, other_sites: &OtherSites, options: &GateOptions) -> Option<String> {
+fn holder(listener: &Listener, other_sites: &OtherSites) -> Option<String> {
+    let port = listener.port;
     let meets = |other: SocketAddr| {
-        other.port() == port.number && options.addresses.iter().any(|own| overlap(*own, other.ip()))
+        other.port() == port.number && listener.addresses.iter().any(|own| overlap(*own, other.ip()))
     };
     let mut sites = other_sites.listens.iter().filter(|_| port.transport == Transport::Tcp);
     if let Some(site) = sites.find(|site| meets(site.address)) {
@@ -131,19 +133,21 @@ mod tests {
     use super::*;
     use crate::model::catalogue::Version;
     use crate::model::{
-        Cidr, Kind, Listener, ObjectId, Origin, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId,
+        Cidr, Kind, ObjectId, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId,
     };
     use crate::nginx::{SiteListen, StreamListen};
 
     /// A model with TCP and UDP services on the port 53 and a TCP service on the port 5432.
-    fn model() -> Model {
+    fn model(addresses: &[&str]) -> Model {
+        let addresses: Arc<[IpAddr]> = addresses.iter().map(|address| address.parse().unwrap()).collect();
         let mut model = Model::default();
         for (transport, number) in [(Transport::Tcp, 53), (Transport::Tcp, 5432), (Transport::Udp, 53)] {
             let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", "services")));
             let port = Port { transport, number };
             let upstream = StreamUpstreamId { namespace: "a".into(), service: "b".into(), port, mode: "" };
             let group = StreamUpstream { id: upstream.clone(), origin: origin.clone(), endpoints: Vec::new() };
-            let (listener, policy) = (Listener { port, proxy_protocol: number == 5432 }, StreamPolicy::default());
+            let (addresses, policy) = (Arc::clone(&addresses), StreamPolicy::default());
+            let listener = Listener { addresses, port, serves: Serves::Stream, proxy_protocol: number == 5432 };
             model.streams.push(Arc::new(Stream { listener, origin, upstream, sends_proxy_protocol: false, policy }));
             model.stream_upstreams.push(Arc::new(group));
         }
@@ -151,10 +155,9 @@ mod tests {
     }
 
     fn fitted(capabilities: &Capabilities, other_sites: &OtherSites, addresses: &[&str]) -> (String, Vec<Finding>) {
-        let mut model = model();
+        let mut model = model(addresses);
         model.forwarded.trusted = vec!["10.0.0.0/8".parse::<Cidr>().unwrap()];
-        let addresses: Vec<_> = addresses.iter().map(|address| address.parse().unwrap()).collect();
-        let options = GateOptions { addresses, ..GateOptions::default() };
+        let options = GateOptions::default();
         let mut findings = Vec::new();
         fit(&mut model, capabilities, other_sites, &options, &mut findings);
         leave_out_unused(&mut model);

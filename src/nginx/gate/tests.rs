@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::catalogue::Version;
-use crate::model::{Certificate, CertificateId, Protocol, SecretBytes, Upstream, UpstreamId};
+use crate::model::{Certificate, CertificateId, HostListeners, Listener, Protocol, SecretBytes, Upstream, UpstreamId};
 use crate::nginx::SiteListen;
 
 pub fn model() -> Model {
@@ -15,7 +15,13 @@ pub fn model() -> Model {
         key,
         validity: crate::model::Validity::default(),
     };
-    Model { certificates: vec![Arc::new(certificate)], default_certificate: Some(id), ..Model::default() }
+    let certificates = vec![Arc::new(certificate)];
+    Model { listeners: listeners(false), certificates, default_certificate: Some(id), ..Model::default() }
+}
+
+/// The usual ones.
+pub fn listeners(proxy_protocol: bool) -> Vec<Listener> {
+    HostListeners { proxy_protocol, ..HostListeners::default() }.all()
 }
 
 pub fn listen(address: &str, flags: &[&str]) -> SiteListen {
@@ -142,7 +148,7 @@ fn without_a_default_certificate_or_the_module_there_is_no_tls() {
     };
     let mut lacking = capabilities.clone();
     lacking.modules.remove(&Module::Ssl);
-    assert_eq!(bare(Model::default(), &capabilities), "0.0.0.0:80* [::]:80*");
+    assert_eq!(bare(Model { listeners: listeners(false), ..Model::default() }, &capabilities), "0.0.0.0:80* [::]:80*");
     assert_eq!(bare(model(), &lacking), "0.0.0.0:80* [::]:80*");
 }
 
@@ -182,8 +188,9 @@ fn the_proxy_protocol_is_spoken_on_whole_sockets() {
     for (proxy_protocol, others, expected) in rows {
         let listens = others.iter().map(|(address, flags)| listen(address, flags)).collect();
         let other_sites = OtherSites { listens, ..OtherSites::default() };
-        let options = GateOptions { proxy_protocol: *proxy_protocol, ..GateOptions::default() };
-        let (plan, findings) = gate(model(), &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options);
+        let model = Model { listeners: listeners(*proxy_protocol), ..model() };
+        let capabilities = Capabilities::profile(Version(1, 22, 1));
+        let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());
         assert!(plan.decisions.listens.iter().all(|listen| listen.proxy_protocol == *proxy_protocol));
         assert_eq!(plan.decisions.listens.len(), 4, "{others:?}");
         let conflicts = findings.iter().filter(|finding| finding.reason == Reason::HostConflict);
@@ -200,9 +207,8 @@ fn who_is_believed_by_the_proxy_protocol_is_not_believed_by_headers() {
     let trusted: Vec<crate::model::Cidr> = vec!["10.0.0.0/8".parse().expect("a network")];
     let forwarded = crate::model::Forwarded { trusted: trusted.clone(), append: false };
     let gated = |capabilities: &Capabilities, proxy_protocol| {
-        let model = Model { forwarded: forwarded.clone(), ..model() };
-        let options = GateOptions { proxy_protocol, ..GateOptions::default() };
-        let (plan, findings) = gate(model, capabilities, &OtherSites::default(), &options);
+        let model = Model { listeners: listeners(proxy_protocol), forwarded: forwarded.clone(), ..model() };
+        let (plan, findings) = gate(model, capabilities, &OtherSites::default(), &GateOptions::default());
         (plan.model.forwarded.trusted, plan.decisions.proxies.clone(), findings.len())
     };
     let capabilities = Capabilities::profile(Version(1, 22, 1));

@@ -1,4 +1,4 @@
-//! What is written when, told step by step; it must not know how writing is done.
+//! What is written when, told step by step.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What is told in Events, by whoever leads; this must not know how any part works.
+//! What is told in Events, by whoever leads.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Several nodes on one double of the API server, in a time that passes by itself; it must not know how any part works.
+//! Several nodes on one double of the API server, in a time that passes by itself.
 
 mod api;
 mod events;

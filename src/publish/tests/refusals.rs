@@ -1,4 +1,4 @@
-//! An API that refuses to be written to, all of it or in part, and then relents; this must not know how any part works.
+//! An API that refuses to be written to, all of it or in part, and then relents.
 
 use super::api::Refusal;
 use super::*;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::*;
 use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, PROXY_BUFFER_SIZE, Version};
 use crate::model::{
-    Action, Argument, Behaviour, ByteSize, Directive, Field, HostName, Kind, Model, ObjectId, Origin, PathMatch,
-    Pattern, Protocol, Rewrite, RewritePattern, RewriteTarget, Route, ServerName, TlsTermination, UpstreamId, UrlPath,
+    Action, Argument, Behaviour, ByteSize, Directive, Field, HostListeners, HostName, Kind, Model, ObjectId, Origin,
+    PathMatch, Pattern, Protocol, Rewrite, RewritePattern, RewriteTarget, Route, ServerName, TlsTermination,
+    UpstreamId, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use crate::render::{FileSet, Renderer};
@@ -70,7 +71,7 @@ fn servers(count: usize) -> Vec<Arc<Server>> {
 fn render(renderer: &mut Renderer, servers: &[Arc<Server>], options: &GateOptions) -> FileSet {
     let mut servers = servers.to_vec();
     servers.sort_by(|one, other| one.name.cmp(&other.name));
-    let model = Model { servers, ..Model::default() };
+    let model = Model { listeners: HostListeners::default().all(), servers, ..Model::default() };
     let Plan { decisions, .. } =
         gate(model.clone(), &Capabilities::profile(Version(1, 22, 1)), &OtherSites::default(), options).0;
     // Not the gate's model: it answers 503 where it sees no endpoints.

@@ -1,4 +1,4 @@
-//! Proves that a template can only put whole words where nginx expects them, whatever fills it; it must not know what views mean.
+//! Proves that a template can only put whole words where nginx expects them, whatever fills it.
 //!
 //! handlebars reads an unknown name in `{{#if}}` as false even in strict mode, and three braces bypass escaping.
 //! So every template is walked once against a full example of its view: each name must resolve, conditions must be

@@ -1,4 +1,4 @@
-//! Where in nginx's language a text stands, character by character, with holes for values; it must not know templates.
+//! Where in nginx's language a text stands, character by character, with holes for values.
 //!
 //! It reads from any piece of text to any other: what stands between two values of a template is no configuration by itself.
 
@@ -21,7 +21,6 @@ pub enum ValueContext {
         /// The first word of what opened the block; empty outside of any.
         block: String,
     },
-    /// An argument.
     Argument {
         /// The first word of the statement.
         name: String,

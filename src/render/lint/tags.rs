@@ -1,4 +1,4 @@
-//! What may stand between braces, before a parser sees it; it must not know values or nginx's language.
+//! What may stand between braces, before a parser sees it.
 //!
 //! The parser of templates calls itself for whatever is nested: a text that nests without end would end the program.
 

@@ -1,4 +1,4 @@
-//! What templates are refused for, and that those that keep the rules are not; it must not know the program's own templates.
+//! What templates are refused for, and that those that keep the rules are not.
 
 use serde_json::{Value, json};
 

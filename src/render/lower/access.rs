@@ -1,4 +1,4 @@
-//! Clients by their addresses, and by their passwords, in a location; it must not know the other ways of choosing them.
+//! Clients by their addresses, and by their passwords, in a location.
 
 use crate::model::{Refused, Satisfy};
 use crate::render::names;

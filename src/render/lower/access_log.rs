@@ -1,4 +1,4 @@
-//! How requests are logged: the line and its variables, and what servers and locations say of it; it must not know who asked.
+//! How requests are logged: the line and its variables, and what servers and locations say of it.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,6 @@ use super::slots::{Slot, Slots, text};
 const LOGGED: &str = "logged";
 /// Variables that follow from the name of the upstream that was asked.
 const OF_BACKENDS: [LogVariable; 5] = [Namespace, ServiceName, ServicePort, Upstream, Alternative];
-/// The format.
 const FORMAT: &str = "ingressd_line";
 
 /// The file that servers require which log in a way of their own.

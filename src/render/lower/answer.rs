@@ -1,4 +1,4 @@
-//! Requests that nginx answers itself: redirects, statuses, another path for those that go on; it must not know backends.
+//! Requests that nginx answers itself: redirects, statuses, another path for those that go on.
 
 use crate::model::expression::LIMITS;
 use crate::model::{Action, PathMatch, Refused, RewritePattern, Route, UrlPath};
@@ -17,7 +17,6 @@ pub fn to_slash(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// From http to https.
 pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(redirect) = &scene.route.behaviour.https_redirect else { return Ok(()) };
     if scene.facts.decisions.everywhere.plain_paths.iter().any(|start| begins_with(scene.route, start)) {

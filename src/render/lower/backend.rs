@@ -1,4 +1,4 @@
-//! How a location names the upstream that takes its requests; it must not know what else is in the location.
+//! How a location names the upstream that takes its requests.
 
 use crate::model::{Action, Origin, Protocol, Refused, Route, Server, UpstreamId};
 use crate::render::names;
@@ -7,7 +7,6 @@ use crate::render::token::Word;
 /// How the locations of a server name upstreams.
 #[derive(Debug, Clone, Copy)]
 pub enum Backends<'a> {
-    /// By their names.
     Named,
     /// By variables, whose values depend on the host.
     Variables {
@@ -21,7 +20,6 @@ pub enum Backends<'a> {
 /// An upstream of a server, together with the object that asked for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Slot<'a> {
-    /// The upstream.
     pub upstream: &'a UpstreamId,
     /// The first field that asked for it.
     pub origin: &'a Origin,

@@ -1,4 +1,4 @@
-//! Headers of requests that a route sets for its backend in the place of those that every backend gets; it must not know which those are.
+//! Headers of requests that a route sets for its backend in the place of those that every backend gets.
 
 use crate::model::{Refused, RewriteTarget, Route, RouteVariable, TargetPart};
 use crate::render::token::{Text, Word, Words};

@@ -1,4 +1,4 @@
-//! What a location says about TLS to its backend; it must not know what else is in the location.
+//! What a location says about TLS to its backend.
 
 use crate::model::{BackendTls, Protocol, Refused};
 use crate::render::file_set::FilePath;

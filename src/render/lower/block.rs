@@ -1,4 +1,4 @@
-//! Hosts that are served alike, in one `server` block; it must not know which hosts are put together.
+//! Hosts that are served alike, in one `server` block.
 //!
 //! Each `server` and each `location` costs nginx memory and time in every reload, whatever stands in it. Hosts whose
 //! servers would differ in nothing but their names and their upstreams share one, with a table from host to upstream.

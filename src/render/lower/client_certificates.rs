@@ -1,4 +1,4 @@
-//! What a server says about certificates of clients, and the variables that tell whom it does not let in; it must not know who decides that.
+//! What a server says about certificates of clients, and the variables that tell whom it does not let in.
 
 use std::collections::BTreeMap;
 

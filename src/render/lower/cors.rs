@@ -1,4 +1,4 @@
-//! Cross-origin requests: the variables of a set of origins, and what a location says about them; it must not know who may ask.
+//! Cross-origin requests: the variables of a set of origins, and what a location says about them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Answers that another backend gives: what a location says about them, and the locations where requests for them go; it must not know who asks for them.
+//! Answers that another backend gives: what a location says about them, and the locations where requests for them go.
 
 use std::collections::BTreeMap;
 

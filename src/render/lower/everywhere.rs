@@ -1,4 +1,4 @@
-//! What every server says because the administrator wants it of all hosts; it must not know which hosts there are.
+//! What every server says because the administrator wants it of all hosts.
 
 use std::collections::BTreeMap;
 

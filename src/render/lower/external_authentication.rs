@@ -1,4 +1,4 @@
-//! What locations say about a service that lets clients in, and the location by which it is asked; it must not know where its address comes from.
+//! What locations say about a service that lets clients in, and the location by which it is asked.
 //!
 //! A question is a request of its own: nginx asks nobody whether it may, and nothing of the location that asks counts for it. So
 //! whatever would answer in the place of the service has to be taken back here, because any status from 200 to 299 lets the client in.

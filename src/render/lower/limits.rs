@@ -1,4 +1,4 @@
-//! Limits for each client: the zones of an object, and what a location says about them; it must not know who counts as a client.
+//! Limits for each client: the zones of an object, and what a location says about them.
 
 use std::collections::BTreeMap;
 

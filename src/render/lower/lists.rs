@@ -1,4 +1,4 @@
-//! From lists that many locations refer to, to a table of networks that is written once; it must not know which locations do.
+//! From lists that many locations refer to, to a table of networks that is written once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

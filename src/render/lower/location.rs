@@ -1,4 +1,4 @@
-//! From one route to the content of its locations; it must not know which paths lead there, or what any feature says.
+//! From one route to the content of its locations.
 
 use crate::model::catalogue::Module;
 use crate::model::{

@@ -1,4 +1,4 @@
-//! From a plan to views, part by part; it must not know templates, caching or where files are stored.
+//! From a plan to views, part by part.
 
 mod access;
 mod access_log;

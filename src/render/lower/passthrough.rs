@@ -1,4 +1,4 @@
-//! From hosts whose TLS is not opened to the file that tells them apart; it must not know who asked for that.
+//! From hosts whose TLS is not opened to the file that tells them apart.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

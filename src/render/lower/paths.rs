@@ -1,4 +1,4 @@
-//! Which locations of nginx take the paths of a server's routes; it must not know what happens in them.
+//! Which locations of nginx take the paths of a server's routes.
 //!
 //! nginx tries exact locations first, then the longest prefix, and regular expressions before prefixes of the plain
 //! kind. As long as a server has no expressions the first two give the order of the model. Otherwise all paths are

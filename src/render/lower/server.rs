@@ -1,4 +1,4 @@
-//! From one server to its file; it must not know the other servers.
+//! From one server to its file.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

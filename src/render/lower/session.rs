@@ -1,4 +1,4 @@
-//! Variables that tell the session of a client, and the cookie that makes one; it must not know endpoints or paths.
+//! Variables that tell the session of a client, and the cookie that makes one.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! From a plan to what servers share: variables, zones and the server for the daemon itself; it must not know routes' paths.
+//! From a plan to what servers share: variables, zones and the server for the daemon itself.
 
 use std::collections::BTreeMap;
 

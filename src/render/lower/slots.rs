@@ -1,4 +1,4 @@
-//! What the features of a route say in its location, each in its slot; it must not know what any of them is for.
+//! What the features of a route say in its location, each in its slot.
 
 use crate::model::Refused;
 use crate::render::token::{Text, Word, Words};
@@ -12,9 +12,7 @@ pub enum Slot {
     ToSlash,
     /// How ways of choosing clients go together.
     Satisfy,
-    /// To https.
     Https,
-    /// Clients by their certificates.
     ClientCertificates,
     /// Requests that are answered before anybody is asked: preflights of browsers.
     Preflight,
@@ -32,7 +30,6 @@ pub enum Slot {
     Authentication,
     /// How much each client may ask for.
     Limits,
-    /// Headers of answers.
     AnswerHeaders,
     /// How the backend is spoken to.
     Backend,
@@ -56,7 +53,6 @@ impl Header {
 /// of these as one list, which a location replaces as a whole.
 #[derive(Debug, Clone, Default)]
 pub struct Inherited {
-    /// Headers of answers.
     pub answer_headers: Vec<Header>,
     /// Headers of backends that do not reach clients.
     pub hidden_headers: Vec<Word>,

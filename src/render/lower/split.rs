@@ -1,4 +1,4 @@
-//! Variables that hold the upstream of a request where a route is split; it must not know the route's path.
+//! Variables that hold the upstream of a request where a route is split.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;

@@ -1,6 +1,4 @@
-//! From a TCP or UDP service to its files; it must not know who asked for it.
-
-use std::net::SocketAddr;
+//! From a TCP or UDP service to its files.
 
 use super::upstream::endpoints;
 use crate::model::{Cidr, Refused, Stream, StreamUpstream, Transport};
@@ -27,11 +25,11 @@ pub fn stream_upstream(upstream: &StreamUpstream, engine: &Engine) -> File {
 }
 
 fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &Engine) -> Result<Filled, Refused> {
-    let (listener, policy) = (stream.listener, &stream.policy);
+    let (listener, policy) = (&stream.listener, &stream.policy);
     let is_udp = listener.port.transport == Transport::Udp;
     let parameters = [(is_udp, "udp"), (listener.proxy_protocol && !is_udp, "proxy_protocol")];
-    let listen = |address: &std::net::IpAddr| {
-        let address = Word::address(SocketAddr::new(*address, listener.port.number));
+    let listen = |address| {
+        let address = Word::address(address);
         let parameters = parameters.into_iter().filter(|(is_set, _)| *is_set).map(|(_, word)| Word::fixed(word));
         Words::join([address].into_iter().chain(parameters))
     };
@@ -39,7 +37,7 @@ fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &En
     let filled = engine.fill(
         "stream",
         &view::Stream {
-            listens: decisions.stream_addresses.iter().map(listen).collect(),
+            listens: listener.sockets().map(listen).collect(),
             trusted: trusted.iter().filter(|_| is_believed).map(Word::network).collect(),
             timeout: Word::time(policy.timeout),
             next_upstream: policy.next_upstream,

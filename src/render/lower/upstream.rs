@@ -1,4 +1,4 @@
-//! From a group of endpoints to its file; it must not know who uses it.
+//! From a group of endpoints to its file.
 
 use crate::model::{Balance, Endpoint, Refused, Upstream, UpstreamId};
 use crate::nginx::{Decisions, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT};

@@ -1,4 +1,4 @@
-//! A file that grows part by part, with the owner of each line; it must not know what the lines say.
+//! A file that grows part by part, with the owner of each line.
 
 use crate::model::{Directive, Origin, Server};
 use crate::render::content::Part;

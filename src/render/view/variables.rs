@@ -1,4 +1,4 @@
-//! What fills the templates of variables and zones that servers share; it must not know the model.
+//! What fills the templates of variables and zones that servers share.
 
 use serde::Serialize;
 
@@ -24,9 +24,7 @@ pub struct Cors {
 pub struct CorsHeader {
     /// The variable with the allowed origin or nothing.
     pub origin: Word,
-    /// The variable.
     pub variable: Word,
-    /// Its value.
     pub value: Text,
 }
 
@@ -81,7 +79,6 @@ pub struct Shares {
     pub key: Word,
     /// The variable with the upstream.
     pub variable: Word,
-    /// The shares.
     pub parts: Vec<SplitPart>,
     /// The upstream of the rest.
     pub rest: Word,
@@ -110,7 +107,6 @@ pub struct Blocked {
 pub struct BlockedNetworks {
     /// The variable that tells them.
     pub variable: Word,
-    /// Their networks.
     pub networks: Vec<Word>,
 }
 
@@ -162,7 +158,6 @@ pub struct LogSkip {
 /// A line of the access log.
 #[derive(Debug, Serialize)]
 pub struct LogFormat {
-    /// Its name.
     pub name: Word,
     /// How values are escaped.
     pub escape: Word,
@@ -207,7 +202,6 @@ pub struct Limits {
     pub connections: Vec<ConnectionZone>,
 }
 
-/// The zone of connections.
 #[derive(Debug, Serialize)]
 pub struct ConnectionZone {
     /// The variable with the client that is counted.
@@ -218,7 +212,6 @@ pub struct ConnectionZone {
     pub size: Word,
 }
 
-/// The zone of a rate.
 #[derive(Debug, Serialize)]
 pub struct RateZone {
     /// The variable with the client that is counted.
@@ -258,7 +251,6 @@ pub struct EscapedStage {
 /// Where answers about clients are remembered.
 #[derive(Debug, Serialize)]
 pub struct AnswerMemory {
-    /// The folder.
     pub folder: Path,
     /// Its name.
     pub zone: Word,

@@ -1,4 +1,4 @@
-//! What an administrator does in a cluster before a daemon can serve it: objects are applied, a token is made; it must not know which objects those are.
+//! What an administrator does in a cluster before a daemon can serve it: objects are applied, a token is made.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

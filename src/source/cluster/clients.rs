@@ -1,4 +1,4 @@
-//! The clients of the API server, one for each purpose, that outlive credentials; it must not know where those come from.
+//! The clients of the API server, one for each purpose, that outlive credentials.
 
 use std::sync::Arc;
 use std::time::Duration;

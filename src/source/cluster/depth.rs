@@ -1,4 +1,4 @@
-//! JSON cut to a depth that can be read: API servers take objects that are nested deeper; it must not know what the JSON says.
+//! JSON cut to a depth that can be read: API servers take objects that are nested deeper.
 
 use serde::de::DeserializeOwned;
 

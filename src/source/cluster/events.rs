@@ -1,4 +1,4 @@
-//! The events of a watch, line by line, however deep their objects are nested; it must not know what they mean.
+//! The events of a watch, line by line, however deep their objects are nested.
 
 use std::error::Error;
 use std::io;

@@ -1,5 +1,4 @@
-//! Requests objects that were referred to only after their watch had reported them; it must not
-//! know why they are needed.
+//! Requests objects that were referred to only after their watch had reported them.
 
 use std::sync::Arc;
 use std::time::Duration;

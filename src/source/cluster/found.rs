@@ -1,4 +1,4 @@
-//! An object as the API server gave it, or what is wrong with it; it must not know how it came here.
+//! An object as the API server gave it, or what is wrong with it.
 
 use std::sync::Arc;
 
@@ -40,7 +40,6 @@ pub struct Found<K> {
 /// An object that cannot be decoded.
 #[derive(Debug)]
 pub struct Undecodable {
-    /// Why.
     pub why: String,
     /// What the API server calls it.
     pub uid: Option<Arc<str>>,

@@ -1,4 +1,4 @@
-//! The state of a watch; it must not know what is done about it.
+//! The state of a watch.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

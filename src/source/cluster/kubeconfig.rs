@@ -1,4 +1,4 @@
-//! The kubeconfig and the files that it names; it must not know what is done with the credentials.
+//! The kubeconfig and the files that it names.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! The live cluster by its API: credentials, clients and watches; it must not know what the objects mean.
+//! The live cluster by its API: credentials, clients and watches.
 
 mod administrator;
 mod clients;

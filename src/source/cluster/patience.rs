@@ -1,5 +1,4 @@
-//! Moves `Retry-After` of a refusal from the header to where the client library reads it; it must
-//! not know the request.
+//! Moves `Retry-After` of a refusal from the header to where the client library reads it.
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, Response};

@@ -1,5 +1,4 @@
-//! Runs the credential plugin of a kubeconfig, and puts its credentials into the user's entry; it
-//! must not know what they are used for.
+//! Runs the credential plugin of a kubeconfig, and puts its credentials into the user's entry.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};

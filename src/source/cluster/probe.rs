@@ -1,5 +1,4 @@
-//! Single requests to the API server for the doctor's checks; it must not know what is made of the
-//! answers.
+//! Single requests to the API server for the doctor's checks.
 
 use std::net::IpAddr;
 use std::time::SystemTime;

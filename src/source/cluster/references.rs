@@ -1,4 +1,4 @@
-//! Which Secrets and ConfigMaps objects may refer to, so that only those stay in memory; it must not know what any annotation means.
+//! Which Secrets and ConfigMaps objects may refer to, so that only those stay in memory.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Keeps the connection to the API server at the credentials that are on disk; it must not know what it is used for.
+//! Keeps the connection to the API server at the credentials that are on disk.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How many requests the API server got and how it answered; it must not know what they were for.
+//! How many requests the API server got and how it answered.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

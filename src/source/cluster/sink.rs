@@ -1,5 +1,4 @@
-//! Checks and trims the objects of a stream, and puts them into the stores; it must not know the
-//! protocol.
+//! Checks and trims the objects of a stream, and puts them into the stores.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,4 @@
-//! All watches of a live cluster, and the snapshots that are read from them; it must not know who
-//! reads.
+//! All watches of a live cluster, and the snapshots that are read from them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

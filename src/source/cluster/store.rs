@@ -1,4 +1,4 @@
-//! The objects of one kind as they are now, in order, at a cost that follows the change; it must not know where they come from.
+//! The objects of one kind as they are now, in order, at a cost that follows the change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The cache of all watches, from which snapshots are made; it must not know how it is filled.
+//! The cache of all watches, from which snapshots are made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

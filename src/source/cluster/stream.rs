@@ -1,4 +1,4 @@
-//! The list and watch protocol for one kind: what there is, and then every change; it must not know what the objects are kept for.
+//! The list and watch protocol for one kind: what there is, and then every change.
 
 use std::marker::PhantomData;
 use std::pin::pin;

@@ -1,5 +1,4 @@
-//! Sends each request over the current connection, within its deadline, and counts it; it must not
-//! know what is requested.
+//! Sends each request over the current connection, within its deadline, and counts it.
 
 use std::pin::Pin;
 use std::sync::Arc;

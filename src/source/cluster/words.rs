@@ -1,4 +1,4 @@
-//! Errors of the client library in one line; it must not know what to do about them.
+//! Errors of the client library in one line.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! One check of a policy, said twice side by side: as an expression for an API server, and for this program; it must not know policies.
+//! One check of a policy, said twice side by side: as an expression for an API server, and for this program.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,7 +42,6 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Where a candidate is wrong.
 pub type Wrong<'a> = Box<dyn Fn(&Candidate<'_>) -> Vec<Field> + 'a>;
 
 /// What a policy asks for.

@@ -1,4 +1,4 @@
-//! What the policies ask of annotations and paths, from the rows of the table; it must not know how a policy is written.
+//! What the policies ask of annotations and paths, from the rows of the table.
 
 use super::check::{Candidate, Check};
 use super::expression::{self, Abilities};

@@ -1,4 +1,4 @@
-//! What the documentation says of the policies, from the rows; it must not know how they are written.
+//! What the documentation says of the policies, from the rows.
 
 use super::{Policy, TABLE};
 use crate::translate::annotation::Table;

@@ -1,4 +1,4 @@
-//! Expressions of CEL: of texts, forms and selectors of labels; it must not know policies, nor which key is judged.
+//! Expressions of CEL: of texts, forms and selectors of labels.
 
 use crate::source::{LabelCondition, Selector};
 use crate::translate::annotation::{Form, Shape};
@@ -16,7 +16,6 @@ pub struct Abilities {
     pub networks: bool,
 }
 
-/// A text.
 pub fn text(text: &str) -> String {
     let escaped = text.chars().map(|letter| match letter {
         '\'' | '\\' => format!("\\{letter}"),

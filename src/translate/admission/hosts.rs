@@ -1,4 +1,4 @@
-//! Which hosts a namespace may ask for, as a check; it must not know how a policy is written.
+//! Which hosts a namespace may ask for, as a check.
 
 use super::check::{Candidate, Check};
 use super::expression;

@@ -1,4 +1,4 @@
-//! The policies and their bindings, for `kubectl apply`; it must not know what a check asks for.
+//! The policies and their bindings, for `kubectl apply`.
 
 use k8s_openapi::api::admissionregistration::v1::{
     MatchCondition, MatchResources, NamedRuleWithOperations, ValidatingAdmissionPolicy,

@@ -1,4 +1,4 @@
-//! What an API server should refuse at its door, as policies for it and as findings; it must not know files or settings.
+//! What an API server should refuse at its door, as policies for it and as findings.
 
 mod check;
 mod checks;

@@ -1,4 +1,4 @@
-//! The documentation of the rows, as a page for the web and as a manual page; it must not know any particular key.
+//! The documentation of the rows, as a page for the web and as a manual page.
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 

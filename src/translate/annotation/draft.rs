@@ -1,9 +1,10 @@
-//! What the rows have read so far, before it is put together; it must not know keys or how values are written.
+//! What the rows have read so far, before it is put together.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Table;
+use super::basis::NotedOptions;
 use super::value::ServiceUrl;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
@@ -12,7 +13,7 @@ use crate::model::{
     SameSite, Template, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
-use crate::translate::{Dialect, Options, Reading};
+use crate::translate::{Dialect, Reading};
 
 /// One annotation of the object that is being read.
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +49,8 @@ pub struct Context<'a> {
     pub table: &'static Table,
     /// Everything else.
     pub snapshot: &'a Snapshot,
-    /// The administrator's settings.
-    pub options: &'a Options,
+    /// The administrator's decisions.
+    pub options: &'a NotedOptions<'a>,
 }
 
 /// Redirects from http to https.

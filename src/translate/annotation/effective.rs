@@ -1,4 +1,4 @@
-//! What counts of one key for one object, and what it took the place of; it must not know any particular key.
+//! What counts of one key for one object, and what it took the place of.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub fn effective(context: &Context<'_>, annotations: &BTreeMap<String, String>, 
         add(row.default, WrittenAt::BuiltIn);
     }
     let is_ours = |key: &str| context.table.find(key).is_some_and(|found| found.key == row.key);
-    let default = context.options.defaults.iter().find(|default| is_ours(default.key));
+    let default = context.options.defaults().iter().find(|default| is_ours(default.key));
     let own = std::iter::once(row.key).chain(row.aliases.iter().copied()).find_map(|name| {
         let (key, value) = annotations.get_key_value(&format!("{}{name}", context.table.prefix))?;
         (!value.trim().is_empty()).then_some((key.as_str(), value.as_str()))
@@ -44,8 +44,8 @@ pub fn effective(context: &Context<'_>, annotations: &BTreeMap<String, String>, 
         }
     }
     let counts = layers.last()?;
-    if let Some((instead, setting)) = row.ceiling.instead_of(&counts.value, &context.options.limits) {
-        layers.push(Written { value: Arc::from(instead), at: context.options.places.of(setting) });
+    if let Some((instead, setting)) = context.options.instead_of(row, &counts.value) {
+        layers.push(Written { value: Arc::from(instead), at: context.options.places().of(setting) });
     }
     Effective::of(layers)
 }

@@ -1,16 +1,16 @@
-//! Walks the annotations of one object through the table of rows; it must not know any particular key.
+//! Walks the annotations of one object through the table of rows.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
+use super::basis::{Basis, NotedOptions};
 use super::draft::{Context, Draft, Entry};
-use super::row::{Effect, OnError, Row, Scope, asks};
+use super::row::{Effect, OnError, Row, Scope, Trust, asks};
 use super::table::Table;
 use super::value::excerpt;
-use crate::finding::{Finding, Reason, Severity, nearest};
+use crate::finding::{Finding, Reason, Severity, unknown_key};
 use crate::model::{Field, Origin, Refused, WrittenAt};
 use crate::source::Snapshot;
-use crate::translate::{DefaultValue, Dialect, ObjectLimits, Options, Reading};
+use crate::translate::{DefaultValue, Dialect, Options, Reading};
 
 /// The prefix of our own keys; Services have some, Ingresses none yet.
 const OWN_PREFIX: &str = "ingressd/";
@@ -34,7 +34,10 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
                     draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                 }
                 Some(row) => apply(row, &entry, context, &mut draft),
-                None => draft.find(Reason::UnknownAnnotation, entry.origin(), unknown(name, table)),
+                None => {
+                    let note = unknown_key(table.prefix, name, table.names());
+                    draft.find(Reason::UnknownAnnotation, entry.origin(), note);
+                }
             }
         } else if let Some(name) = key.strip_prefix(OWN_PREFIX) {
             let note = match name {
@@ -57,15 +60,21 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     let Reading { behaviour, closed, authentication, .. } = &mut draft.reading;
     let asks = behaviour.basic_authentication.is_some() || authentication.is_some();
     let is_protected = *closed || behaviour.access.is_some() || asks;
-    behaviour.strict_paths = is_protected && context.options.has_strict_paths(context.dialect);
+    behaviour.strict_paths = is_protected && context.dialect.has_strict_paths(context.options.strict_paths());
     draft.reading.behaviour.directives.sort_by_key(|directive| directive.row.name);
     draft.reading.host.directives.sort_by_key(|directive| directive.row.name);
     draft.reading
 }
 
+/// The same, with what it depends on besides the object. Nothing was noted in the context before.
+pub fn read_with_basis(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> (Reading, Basis) {
+    let reading = read(context, annotations);
+    (reading, Basis::of(context.table, annotations, context.options))
+}
+
 /// What the administrator wants of all objects that do not say otherwise.
 fn apply_defaults(context: &Context<'_>, annotations: &BTreeMap<String, String>, draft: &mut Draft) {
-    for default in &*context.options.defaults {
+    for default in context.options.defaults() {
         let Some(row) = context.table.find(default.key) else { continue };
         let own = |name: &str| annotations.get(&format!("{}{name}", context.table.prefix));
         let mut names = std::iter::once(row.key).chain(row.aliases.iter().copied());
@@ -83,7 +92,8 @@ pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, un
     let Options { limits, places, .. } = under.clone();
     let options = Options { defaults: [default.clone()].into(), limits, places, ..Options::default() };
     let (object, snapshot) = (&default.origin.object, &Snapshot::default());
-    let context = Context { object, namespace: &object.namespace, dialect, table, snapshot, options: &options };
+    let options = &NotedOptions::new(&options);
+    let context = Context { object, namespace: &object.namespace, dialect, table, snapshot, options };
     read(&context, &BTreeMap::new())
 }
 
@@ -97,13 +107,12 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
         draft.reading.findings.push(Finding { severity, ..Finding::new(Reason::InvalidValue, entry.origin(), note) });
         return;
     }
-    let cut = row.ceiling.instead_of(entry.value, &context.options.limits);
+    let cut = context.options.instead_of(row, entry.value);
     if let Some((instead, setting)) = &cut {
-        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, &context.options.places.named(setting));
+        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, &context.options.places().named(setting));
     }
     let entry = &Entry { value: cut.as_ref().map_or(entry.value, |(instead, _)| instead), ..*entry };
-    let limits = &context.options.limits.object;
-    let mut allowed = || trusted(row, context.options).and_then(|()| within(limits, entry, draft));
+    let mut allowed = || trusted(row, context.options).and_then(|()| within(context.options, entry, draft));
     let done = match row.effect {
         // Whoever writes defaults is trusted.
         _ if row.is_served()
@@ -132,12 +141,12 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
 }
 
 /// Who may write an Ingress is trusted so far and no further.
-fn trusted(row: &Row, options: &Options) -> Result<(), Refused> {
-    if row.trust <= options.max_trust {
+fn trusted(row: &Row, options: &NotedOptions<'_>) -> Result<(), Refused> {
+    if row.trust == Trust::Low || row.trust <= options.max_trust() {
         return Ok(());
     }
-    let (needed, most) = (row.trust.name(), options.max_trust.name());
-    let at = match options.places.of("access.max-trust") {
+    let (needed, most) = (row.trust.name(), options.max_trust().name());
+    let at = match options.places().of("access.max-trust") {
         WrittenAt::BuiltIn => String::new(),
         at => format!(" ({at})"),
     };
@@ -145,23 +154,24 @@ fn trusted(row: &Row, options: &Options) -> Result<(), Refused> {
 }
 
 /// What an object may ask for, whatever the row makes of it: lists have any length, and are read again for each change.
-fn within(limits: &ObjectLimits, entry: &Entry<'_>, draft: &mut Draft) -> Result<(), Refused> {
+fn within(options: &NotedOptions<'_>, entry: &Entry<'_>, draft: &mut Draft) -> Result<(), Refused> {
     let refused = |has: usize, what: &str, key: &str, most: u64| {
         Err(Refused(format!("{has} {what} are more than limits.{key} allows, which is {most}").into()))
     };
     let too_many = |has: usize, most: u64| u64::try_from(has).is_ok_and(|has| has > most);
-    if too_many(entry.value.len(), limits.annotation_bytes) {
-        return refused(entry.value.len(), "bytes", "object-annotation-bytes", limits.annotation_bytes);
+    if too_many(entry.value.len(), options.annotation_bytes()) {
+        return refused(entry.value.len(), "bytes", "object-annotation-bytes", options.annotation_bytes());
     }
     // One element is no list; those before it are in the draft, or were too many.
     let elements = 1 + entry.value.bytes().filter(|byte| *byte == b',').count();
-    draft.elements += if elements > 1 { elements } else { 0 };
-    match too_many(draft.elements, limits.list_entries) {
-        true if elements > 1 => {
-            refused(draft.elements, "elements in the lists of the object", "object-list-entries", limits.list_entries)
+    if elements > 1 {
+        draft.elements += elements;
+        let most = options.list_entries();
+        if too_many(draft.elements, most) {
+            return refused(draft.elements, "elements in the lists of the object", "object-list-entries", most);
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: &mut Draft) {
@@ -201,12 +211,5 @@ fn unserved(row: &Row, entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
             draft.reading.refused = true;
             draft.find(Reason::RefusedValue, entry.origin(), instead);
         }
-    }
-}
-
-fn unknown(name: &str, table: &Table) -> Arc<str> {
-    match nearest(name, table.names()) {
-        Some(known) => format!("there is no such key; did you mean {}{known}?", table.prefix).into(),
-        None => "there is no such key".into(),
     }
 }

@@ -1,5 +1,6 @@
 //! Reads the annotations of one object by a table of typed rows; it must not know paths, hosts or backends.
 
+mod basis;
 mod document;
 mod draft;
 mod effective;
@@ -10,10 +11,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use basis::{Basis, Change, NotedOptions};
 pub use document::{document, manual, summary};
 pub use draft::{Context, Draft, Entry, ExternalDraft, SecretReference};
 pub use effective::effective;
-pub use engine::{judge, read};
+pub use engine::{judge, read, read_with_basis};
 pub use outline::outline;
 pub use row::{
     Ceiling, Compared, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, built_in, nothing_to_finish,

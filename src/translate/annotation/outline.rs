@@ -1,4 +1,4 @@
-//! What a reading asks for in one line each, for tests, examples and people; it must not know which keys asked for it.
+//! What a reading asks for in one line each, for tests, examples and people.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! What one annotation is, as data: key, documentation, tries and effect; it must not know any particular key.
+//! What one annotation is, as data: key, documentation, tries and effect.
 
 use super::draft::{Context, Draft, Entry};
 use super::value::Form;
@@ -151,6 +151,14 @@ impl Unit {
 }
 
 impl Ceiling {
+    /// How far the number may go; 0 is as far as it likes.
+    pub fn most(&self, limits: &Limits) -> u64 {
+        match self {
+            Ceiling::Setting { of, .. } => of(limits),
+            Ceiling::NoNumber | Ceiling::NotNeeded(_) => 0,
+        }
+    }
+
     /// What takes the place of a value that asks for too much, and the setting that says so.
     pub fn instead_of(&self, value: &str, limits: &Limits) -> Option<(String, &'static str)> {
         let Ceiling::Setting { key, unit, zero_is_unlimited, of } = self else { return None };
@@ -304,8 +312,7 @@ impl Row {
     /// The form of the values that have an effect. Of a number that asks for more than its ceiling the parser makes the ceiling, so
     /// that no number is too large.
     pub fn form(&self, limits: &Limits) -> Form {
-        let Ceiling::Setting { of, .. } = self.ceiling else { return self.form };
-        let ceiling = of(limits);
+        let ceiling = self.ceiling.most(limits);
         let reaches = |most: u64| if ceiling > 0 && ceiling <= most { u64::MAX } else { most };
         match self.form {
             Form::Integer { least, most } => Form::Integer { least, most: reaches(most) },

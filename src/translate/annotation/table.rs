@@ -1,4 +1,4 @@
-//! All keys of one prefix, as a value that the engine and the documentation are given; it must not know any particular key.
+//! All keys of one prefix, as a value that the engine and the documentation are given.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,5 +1,6 @@
-//! Properties of the table as a whole, and what must never be possible; it must not know how a row does what it does.
+//! Properties of the table as a whole, and what must never be possible.
 
+mod basis;
 mod ceilings;
 mod defaults;
 mod effective;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use self::objects::{secret, snapshot};
-use super::{Ceiling, Context, Effect, Gives, OnError, Row, Scope, Trust, outline, read};
+use super::{Ceiling, Context, Effect, Gives, NotedOptions, OnError, Row, Scope, Trust, outline, read};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::catalogue::{self, AskedFor};
 use crate::model::{Argument, ByteSize, Kind, ObjectId};
@@ -28,7 +29,7 @@ const KNOWN: &str = include_str!("known_keys.txt");
 
 fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &Options) -> Reading {
     let object = &Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
-    let snapshot = &snapshot();
+    let (snapshot, options) = (&snapshot(), &NotedOptions::new(options));
     read(&Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options }, annotations)
 }
 
@@ -352,7 +353,8 @@ fn password_files_of_colliding_names_differ() {
         let annotations = [("auth-type", "basic"), ("auth-secret", name)];
         let annotations = annotations.map(|(key, value)| (format!("{PREFIX}{key}"), value.to_owned())).into();
         let object = &Arc::new(ObjectId::new(Kind::Ingress, namespace, "shop"));
-        let (dialect, snapshot, options) = (Dialect::Specification, &snapshot, &Options::default());
+        let options = Options::default();
+        let (dialect, snapshot, options) = (Dialect::Specification, &snapshot, &NotedOptions::new(&options));
         let reading =
             read(&Context { object, namespace, dialect, table: &ANNOTATIONS, snapshot, options }, &annotations);
         reading.password_file.unwrap().id.clone()

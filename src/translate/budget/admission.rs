@@ -1,4 +1,4 @@
-//! Which objects are served where a namespace asks for more than it may have; it must not know how much a part costs.
+//! Which objects are served where a namespace asks for more than it may have.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

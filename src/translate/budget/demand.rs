@@ -1,4 +1,4 @@
-//! What an object asks for, before anything of it is resolved; it must not know other objects or budgets.
+//! What an object asks for, before anything of it is resolved.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -112,7 +112,6 @@ impl Demand {
         }
     }
 
-    /// A host of it.
     pub fn of_host(&self) -> Cost {
         let mut cost = Cost::of_host();
         if self.certificates > 0 {

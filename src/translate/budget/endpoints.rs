@@ -1,4 +1,4 @@
-//! Which endpoints of too many are used; it must not know how they were found or who refers to them.
+//! Which endpoints of too many are used.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

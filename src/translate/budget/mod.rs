@@ -1,4 +1,4 @@
-//! Whether what objects and namespaces ask for is within what the administrator allows; it must not know how it is served.
+//! Whether what objects and namespaces ask for is within what the administrator allows.
 
 mod admission;
 mod demand;

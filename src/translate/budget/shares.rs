@@ -1,4 +1,4 @@
-//! What each namespace may have where all together ask for more than the node has; it must not know what they ask for.
+//! What each namespace may have where all together ask for more than the node has.
 
 use super::BUDGETS;
 use crate::model::cost::Cost;

@@ -1,4 +1,4 @@
-//! How large the zones are in which a namespace's clients are counted; it must not know who limits them.
+//! How large the zones are in which a namespace's clients are counted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Clients by address; it must not know how an address is learned.
+//! Clients by address.
 
 use std::sync::Arc;
 
@@ -51,8 +51,8 @@ pub static FAMILY: Family = Family {
 };
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let deny = draft.access.deny.take().unwrap_or_else(|| context.options.denylist.clone());
-    let allow = draft.access.allow.take().unwrap_or_else(|| context.options.allowlist.clone());
+    let deny = draft.access.deny.take().unwrap_or_else(|| context.options.denylist().to_vec());
+    let allow = draft.access.allow.take().unwrap_or_else(|| context.options.allowlist().to_vec());
     if !deny.is_empty() || !allow.is_empty() {
         let list = AccessList::new(Origin::object(context.object), deny, allow);
         draft.reading.behaviour.access = Some(Arc::new(list));

@@ -1,4 +1,4 @@
-//! Names and passwords; whatever is wrong with them closes the routes; it must not know how a file is written.
+//! Names and passwords; whatever is wrong with them closes the routes.
 
 use std::sync::Arc;
 
@@ -173,7 +173,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
 /// The password file; `None` has told why and closed the routes.
 fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, map: bool) -> Option<PasswordFile> {
     let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace);
-    if namespace != context.namespace && !context.options.cross_namespace {
+    if namespace != context.namespace && !context.options.cross_namespace() {
         let note = "the Secret is in another namespace, which the administrator does not allow; the routes answer 503";
         draft.close(Reason::CrossNamespace, wanted.origin, note);
         return None;
@@ -184,8 +184,8 @@ fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, 
         return None;
     };
     let (passwords, faults) = match map {
-        true => password::of_map(&secret.object, &context.options.limits),
-        false => match password::of_file(&secret.object, &context.options.limits) {
+        true => password::of_map(&secret.object, context.options.passwords()),
+        false => match password::of_file(&secret.object, context.options.passwords()) {
             Some(read) => read,
             None => {
                 let note =

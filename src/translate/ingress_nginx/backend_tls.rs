@@ -1,4 +1,4 @@
-//! TLS towards backends: whom they are shown as, and whether they are verified; it must not know which backends there are.
+//! TLS towards backends: whom they are shown as, and whether they are verified.
 
 use std::sync::Arc;
 

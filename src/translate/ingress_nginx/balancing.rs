@@ -1,4 +1,4 @@
-//! Which endpoint takes a request, and how clients are kept at one; it must not know the endpoints.
+//! Which endpoint takes a request, and how clients are kept at one.
 
 use std::sync::Arc;
 

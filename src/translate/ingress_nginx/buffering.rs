@@ -198,12 +198,12 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     };
     let count = count.map_or_else(|| built_in(BUFFERS, number_of_buffers), |(count, _)| count);
     let size = size.map_or(BUFFER_SIZE, |(size, _)| size);
-    let ceiling = context.options.limits.answer_buffers.0;
+    let ceiling = context.options.answer_buffers();
     // One is at most a quarter of them all, so that four are left.
     let fitting = if ceiling > 0 { (ceiling / size.0).max(FEWEST_BUFFERS) } else { count };
     if count > fitting {
         let (asked, instead) = (format!("what {count} buffers of {size} take"), format!("{fitting} buffers"));
-        draft.above_ceiling(origin.clone(), &asked, &instead, &context.options.places.named("limits.answer-buffers"));
+        draft.above_ceiling(origin.clone(), &asked, &instead, &context.options.places().named("limits.answer-buffers"));
     }
     let count = count.min(fitting);
     draft.directive(&PROXY_BUFFERS, vec![Argument::Number(count), Argument::Size(size)], origin);

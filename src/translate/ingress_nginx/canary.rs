@@ -1,4 +1,4 @@
-//! Objects that take some of the requests for the paths of another one; it must not know which object that is.
+//! Objects that take some of the requests for the paths of another one.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Certificates of clients: whatever is wrong with them closes the routes; it must not know hosts, or how they are verified.
+//! Certificates of clients: whatever is wrong with them closes the routes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Cross-origin resource sharing; a mistake keeps other origins out; it must not know how headers are written.
+//! Cross-origin resource sharing; a mistake keeps other origins out.
 
 use std::sync::{Arc, LazyLock};
 
@@ -177,8 +177,11 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     if !requested.enabled || requested.withheld {
         return;
     }
-    let (count, most) = (requested.origins.as_ref().map_or(0, Vec::len), context.options.limits.object.origins);
-    if let Some(origin) = requested.origins_at.filter(|_| u64::try_from(count).is_ok_and(|count| count > most)) {
+    let count = requested.origins.as_ref().map_or(0, Vec::len);
+    let is_too_many = |most: &u64| u64::try_from(count).is_ok_and(|count| count > *most);
+    if let Some(origin) = requested.origins_at
+        && let Some(most) = Some(context.options.origins()).filter(is_too_many)
+    {
         let note = format!(
             "{count} origins are more than limits.object-origins allows, which is {most}; no CORS headers are sent until it \
              is mended"

@@ -1,4 +1,4 @@
-//! Answers that another backend gives in the place of a path's own; it must not know the backends.
+//! Answers that another backend gives in the place of a path's own.
 
 use crate::model::{Refused, is_label};
 use crate::translate::annotation::{Effect, Family, Form, Gives, OnError, Row, Scope, Shape, nothing_to_finish};

@@ -1,4 +1,4 @@
-//! Authentication by another service; whatever is wrong with it closes the routes; it must not know where the service is.
+//! Authentication by another service; whatever is wrong with it closes the routes.
 
 use std::sync::Arc;
 
@@ -461,7 +461,7 @@ fn policy(
 fn headers(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(HeaderName, Template)>, Fault> {
     let fault = |reason, note: String| (reason, wanted.origin.clone(), format!("{note}; the routes answer 503"));
     let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace), &wanted.name);
-    if namespace != context.namespace && !context.options.cross_namespace {
+    if namespace != context.namespace && !context.options.cross_namespace() {
         let note = "the ConfigMap is in another namespace, which the administrator does not allow";
         return Err(fault(Reason::CrossNamespace, note.to_owned()));
     }

@@ -1,4 +1,4 @@
-//! A firewall for requests: not served yet, and closed rather than left out; it must not know its rules.
+//! A firewall for requests: not served yet, and closed rather than left out.
 
 use crate::translate::annotation::{Family, OnError, Trust, nothing_to_finish, unserved};
 

@@ -1,4 +1,4 @@
-//! Headers, cookies and redirects between client and backend; it must not know who sends them.
+//! Headers, cookies and redirects between client and backend.
 
 use std::sync::Arc;
 

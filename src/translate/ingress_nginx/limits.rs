@@ -1,4 +1,4 @@
-//! How much each client may ask for; it must not know how requests are counted.
+//! How much each client may ask for.
 
 use std::sync::Arc;
 

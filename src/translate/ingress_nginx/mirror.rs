@@ -1,4 +1,4 @@
-//! Copies of requests: not served yet; it must not know who gets them.
+//! Copies of requests: not served yet.
 
 use crate::translate::annotation::{Family, Trust, nothing_to_finish, unserved};
 

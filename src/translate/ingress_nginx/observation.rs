@@ -1,4 +1,4 @@
-//! Logs and traces: the administrator decides about them; it must not know where they go.
+//! Logs and traces: the administrator decides about them.
 
 use crate::model::Argument;
 use crate::model::catalogue::{ACCESS_LOG, REWRITE_LOG};

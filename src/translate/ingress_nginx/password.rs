@@ -1,10 +1,10 @@
-//! Names and password hashes in Secrets, line by line; it must not know who uses them, and never shows one.
+//! Names and password hashes in Secrets, line by line, of which none is ever shown.
 
 use std::borrow::Cow;
 
 use k8s_openapi::api::core::v1::Secret;
 
-use crate::translate::Limits;
+use crate::translate::PasswordLimits;
 
 /// The key of a Secret that holds a whole file.
 const FILE_KEY: &str = "auth";
@@ -33,7 +33,7 @@ pub struct Password<'a> {
 
 impl<'a> Password<'a> {
     /// Proves both halves: one line, one colon between them.
-    fn new(user: Cow<'a, str>, hash: Cow<'a, str>, limits: &Limits) -> Result<Self, Fault> {
+    fn new(user: Cow<'a, str>, hash: Cow<'a, str>, limits: PasswordLimits) -> Result<Self, Fault> {
         let broken = |text: &str| text.chars().any(|character| character.is_control() || character == ':');
         match () {
             () if user.is_empty() => Err("has no name".into()),
@@ -43,7 +43,7 @@ impl<'a> Password<'a> {
             () if user.len() > LONGEST || hash.len() > LONGEST => {
                 Err(format!("has a name or hash of more than {LONGEST} bytes").into())
             }
-            () => match (cost(&hash)?, limits.password_cost) {
+            () => match (cost(&hash)?, limits.cost) {
                 (cost, most) if cost <= most => Ok(Password { user, hash }),
                 (_, most) => Err(format!(
                     "has a hash that takes nginx too long at each request (limits.password-cost is {most}); make it anew with \
@@ -101,7 +101,7 @@ fn cost(hash: &str) -> Result<u8, Fault> {
 pub type Passwords<'a> = (Vec<Password<'a>>, Vec<String>);
 
 /// Reads `auth` as lines of `user:hash`, with an optional comment behind another colon; `None` without that key.
-pub fn of_file<'a>(secret: &'a Secret, limits: &Limits) -> Option<Passwords<'a>> {
+pub fn of_file<'a>(secret: &'a Secret, limits: PasswordLimits) -> Option<Passwords<'a>> {
     let (_, content) = values(secret).find(|(key, _)| *key == FILE_KEY)?;
     let mut found = Passwords::default();
     let lines = content.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -125,7 +125,7 @@ pub fn of_file<'a>(secret: &'a Secret, limits: &Limits) -> Option<Passwords<'a>>
 }
 
 /// Reads each key as a user and its value as the hash.
-pub fn of_map<'a>(secret: &'a Secret, limits: &Limits) -> Passwords<'a> {
+pub fn of_map<'a>(secret: &'a Secret, limits: PasswordLimits) -> Passwords<'a> {
     let mut found = Passwords::default();
     for (number, (user, hash)) in (1..).zip(values(secret)) {
         // Tools like `echo` end a value with a newline; within a value it would be a second user.
@@ -145,12 +145,12 @@ pub fn of_map<'a>(secret: &'a Secret, limits: &Limits) -> Passwords<'a> {
 fn take<'a>(
     found: &mut Passwords<'a>,
     entry: Result<Password<'a>, Fault>,
-    limits: &Limits,
+    limits: PasswordLimits,
     place: impl Fn() -> String,
 ) -> bool {
     match entry {
-        Ok(_) if found.0.len() >= limits.passwords => {
-            let most = limits.passwords;
+        Ok(_) if found.0.len() >= limits.users => {
+            let most = limits.users;
             found.1.push(format!(
                 "{} and all behind it are left out: nginx reads them all at each request, and limits.passwords allows {most}",
                 place()
@@ -170,6 +170,7 @@ fn values(secret: &Secret) -> impl Iterator<Item = (&str, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::translate::Limits;
     use k8s_openapi::ByteString;
     use proptest::prelude::*;
 
@@ -197,19 +198,19 @@ mod tests {
         for (content, expected, faults) in cases {
             let secret = secret(&[("auth", content)]);
             assert_eq!(
-                of_file(&secret, &Limits::default()).map(lines),
+                of_file(&secret, Limits::default().password).map(lines),
                 Some((expected.to_owned(), faults)),
                 "{content:?}"
             );
         }
-        assert_eq!(of_file(&secret(&[("users", "a:{SHA}h")]), &Limits::default()), None);
+        assert_eq!(of_file(&secret(&[("users", "a:{SHA}h")]), Limits::default().password), None);
     }
 
     #[test]
     fn a_map_entry_is_one_user_only() {
         let values =
             [("a", "{SHA}1\n"), ("b", "{SHA}2\nadmin:{SHA}3"), ("c:d", "{SHA}h"), ("e", "{SHA}h:f"), ("g", "")];
-        assert_eq!(lines(of_map(&secret(&values), &Limits::default())), ("a:{SHA}1\n".to_owned(), 4));
+        assert_eq!(lines(of_map(&secret(&values), Limits::default().password)), ("a:{SHA}1\n".to_owned(), 4));
     }
 
     #[test]
@@ -257,9 +258,9 @@ mod tests {
 
     #[test]
     fn cost_length_and_number_have_bounds_and_the_others_serve() {
-        let limits = |password_cost, passwords| Limits { password_cost, passwords, ..Limits::default() };
+        let limits = |cost, users| PasswordLimits { cost, users };
         let long = format!("a:{{SHA}}{}\nb:{{SHA}}h", "x".repeat(300));
-        let cases: [(&str, Limits, &str, &str); 7] = [
+        let cases: [(&str, PasswordLimits, &str, &str); 7] = [
             ("a:$2y$10$x\nb:$2y$11$x\n", limits(10, 9), "a:$2y$10$x\n", "htpasswd -B -C 10"),
             ("a:$2y$10$x\nb:$2y$05$x\n", limits(8, 9), "b:$2y$05$x\n", "limits.password-cost is 8"),
             ("a:$6$x$y\nb:{SHA}h", limits(7, 9), "b:{SHA}h\n", "too long"),
@@ -270,13 +271,13 @@ mod tests {
         ];
         for (content, limits, expected, note) in cases {
             let file = secret(&[("auth", content)]);
-            let (passwords, notes) = of_file(&file, &limits).unwrap_or_default();
+            let (passwords, notes) = of_file(&file, limits).unwrap_or_default();
             assert_eq!(passwords.iter().map(Password::line).collect::<String>(), expected, "{notes:?}");
             assert_eq!(notes.len(), usize::from(!note.is_empty()), "{notes:?}");
             assert!(notes.iter().all(|found| found.contains(note) && !found.contains("secret")), "{notes:?}");
         }
         let map = secret(&[("a", "{SHA}h"), ("b", "{PLAIN}h"), ("c", "{SHA}h"), ("d", "{SHA}h")]);
-        assert_eq!(lines(of_map(&map, &limits(10, 2))), ("a:{SHA}h\nc:{SHA}h\n".to_owned(), 2));
+        assert_eq!(lines(of_map(&map, limits(10, 2))), ("a:{SHA}h\nc:{SHA}h\n".to_owned(), 2));
     }
 
     proptest! {
@@ -286,8 +287,8 @@ mod tests {
         fn a_line_is_always_one_user_and_one_hash(key in any::<String>(), rest in "[ab:#\r\n\u{85}\0$]{0,12}") {
             let value = rest.replace('b', "{SHA}");
             let secret = secret(&[("auth", &value), (&key, &value)]);
-            let file = of_file(&secret, &Limits::default()).unwrap_or_default();
-            for line in file.0.iter().chain(&of_map(&secret, &Limits::default()).0).map(Password::line) {
+            let file = of_file(&secret, Limits::default().password).unwrap_or_default();
+            for line in file.0.iter().chain(&of_map(&secret, Limits::default().password).0).map(Password::line) {
                 let line = line.strip_suffix('\n').unwrap_or_default();
                 prop_assert_eq!(line.split(':').filter(|half| !half.is_empty()).count(), 2, "{:?}", line);
                 prop_assert!(!line.contains(char::is_control), "{:?}", line);

@@ -1,4 +1,4 @@
-//! How backends are spoken to: protocol, times and retries; it must not know which backends there are.
+//! How backends are spoken to: protocol, times and retries.
 
 use crate::model::catalogue::{
     PROXY_CONNECT_TIMEOUT, PROXY_HTTP_VERSION, PROXY_NEXT_UPSTREAM, PROXY_NEXT_UPSTREAM_TIMEOUT,

@@ -1,4 +1,4 @@
-//! Redirects of all requests of an object; it must not know its paths.
+//! Redirects of all requests of an object.
 
 use crate::model::Argument;
 use crate::model::catalogue::ABSOLUTE_REDIRECT;

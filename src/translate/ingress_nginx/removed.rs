@@ -1,4 +1,4 @@
-//! Keys that ingress-nginx itself has given up but manifests still hold; it must not know what they did.
+//! Keys that ingress-nginx itself has given up but manifests still hold.
 
 use crate::translate::annotation::{Compared, Family, Row, nothing_to_finish, unserved};
 

@@ -1,4 +1,4 @@
-//! Paths as regular expressions, and what they become; it must not know the paths.
+//! Paths as regular expressions, and what they become.
 
 use crate::model::{RedirectUrl, Refused};
 use crate::translate::AppRoot;

@@ -1,4 +1,4 @@
-//! Secrets that annotations name, and the authorities in them; whatever is wrong with them closes the routes. It must not know which key names them.
+//! Secrets that annotations name, and the authorities in them; whatever is wrong with them closes the routes.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {
 /// The Secret; `None` has told why and closed the routes.
 pub fn find<'a>(draft: &mut Draft, context: &Context<'a>, wanted: &SecretReference) -> Option<&'a Stored<Secret>> {
     let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace);
-    if namespace != context.namespace && !context.options.cross_namespace {
+    if namespace != context.namespace && !context.options.cross_namespace() {
         let note = "the Secret is in another namespace, which the administrator does not allow; the routes answer 503";
         draft.close(Reason::CrossNamespace, wanted.origin.clone(), note);
         return None;

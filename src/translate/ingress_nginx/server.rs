@@ -1,4 +1,4 @@
-//! Settings of a whole host; it must not know which host, or which object decides about it.
+//! Settings of a whole host.
 
 use super::backend_tls::CIPHERS;
 use crate::finding::Reason;
@@ -139,7 +139,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
 
 fn passthrough(draft: &mut Draft, context: &Context<'_>) {
     let Some(origin) = &draft.reading.passthrough else { return };
-    if !context.options.passthrough {
+    if !context.options.passthrough() {
         draft.reading.refused = true;
         let note = "the administrator has not allowed it (`tls.passthrough`), and opening TLS here would mean something else; \
                     remove it to let TLS end here";

@@ -1,9 +1,9 @@
-//! ConfigMaps with TCP and UDP services: a port of the host, and `namespace/service:port[:PROXY[:PROXY]]`; it must not know whose a port is.
+//! ConfigMaps with TCP and UDP services: a port of the host, and `namespace/service:port[:PROXY[:PROXY]]`.
 
 use std::sync::Arc;
 
 use crate::finding::{Finding, Reason};
-use crate::model::{Field, Kind, Listener, ObjectId, Origin, Port, Transport};
+use crate::model::{Field, Kind, ObjectId, Origin, Port, Transport};
 use crate::source::Snapshot;
 use crate::translate::port::PortReference;
 use crate::translate::streams::{Claim, StreamOptions};
@@ -67,7 +67,8 @@ fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -
     }
     Ok(Claim {
         origin: origin.clone(),
-        listener: Listener { port: Port { transport, number }, proxy_protocol: accepts },
+        wanted: Port { transport, number },
+        accepts_proxy_protocol: accepts,
         namespace,
         service,
         port,
@@ -86,10 +87,10 @@ mod tests {
     fn read(transport: Transport, key: &str, value: &str) -> Result<String, String> {
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", "tcp")));
         claim(&origin, transport, key, value).map(|claim| {
-            let Claim { listener, namespace, service, port, sends_proxy_protocol, .. } = claim;
+            let Claim { wanted, accepts_proxy_protocol, namespace, service, port, sends_proxy_protocol, .. } = claim;
             let mark = |is_on, text| if is_on { text } else { "" };
-            let (accepts, sends) = (mark(listener.proxy_protocol, " in"), mark(sends_proxy_protocol, " out"));
-            format!("{} {namespace} {service} {}{accepts}{sends}", listener.port, port.written())
+            let (accepts, sends) = (mark(accepts_proxy_protocol, " in"), mark(sends_proxy_protocol, " out"));
+            format!("{} {namespace} {service} {}{accepts}{sends}", wanted, port.written())
         })
     }
 

@@ -1,4 +1,4 @@
-//! Raw configuration: never read; it must not know what is in it.
+//! Raw configuration: never read.
 
 use crate::translate::annotation::{Family, OnError, Scope, Trust, nothing_to_finish, unserved};
 

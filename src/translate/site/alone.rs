@@ -1,4 +1,4 @@
-//! The paths of one namespace on one host, as if nobody else had any; it must not know other namespaces.
+//! The paths of one namespace on one host, as if nobody else had any.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

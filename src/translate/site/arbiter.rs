@@ -1,11 +1,11 @@
-//! Which namespaces may have paths of a host; it must not know how paths are matched.
+//! Which namespaces may have paths of a host; it must not know how paths are matched, nor what kind of object asks for them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claim, Site, alone, contest, reach};
 use crate::finding::{Finding, Reason};
-use crate::model::{Field, ObjectId, Origin, ServerName};
+use crate::model::{ObjectId, ServerName};
 use crate::translate::allowed::Allowances;
 use crate::translate::claims::{Claimant, Claims};
 use crate::translate::subject::Subject;
@@ -77,7 +77,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         parties.retain(|party| match refusal(party.namespace, &standing) {
             None => true,
             Some(note) => {
-                findings.extend(party.subjects.iter().flat_map(|subject| refused(subject, name, note)));
+                let fields = party.subjects.iter().flat_map(|subject| subject.fields_of(name));
+                findings.extend(fields.map(|origin| Finding::new(Reason::HostOwned, origin, note)));
                 refusals.extend(party.subjects.iter().map(|subject| (&**subject.id(), name.clone())));
                 false
             }
@@ -112,7 +113,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             all.push(party.claims);
             others.extend(party.subjects);
         }
-        let rest = subjects.iter().copied().find(|subject| subject.default_backend().is_some());
+        let rest = subjects.iter().copied().find(|subject| subject.takes_the_rest());
         let claims = contest::settle(name, all, rest, self.claims, &standing, findings);
         // Whoever has no path of somebody else's host has no say in anything else of it.
         let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
@@ -204,9 +205,8 @@ fn keep_catch_all(party: &mut Party<'_, '_>, findings: &mut Vec<Finding>) {
         `hosts.catch-all`";
     let takes_all = |claim: &Claim<'_, '_>| reach::beginning(claim.matching, claim.path.as_str()).is_empty();
     let refused = party.claims.extract_if(.., |claim| takes_all(claim)).map(|claim| claim.origin);
-    let backends = party.subjects.iter().filter(|subject| subject.is_for_all_hosts());
-    let backends = backends.map(|subject| Origin::field(subject.id(), Field::DefaultBackend));
-    findings.extend(refused.chain(backends).map(|origin| Finding::new(Reason::HostOwned, origin, NOTE)));
+    let fields = party.subjects.iter().filter_map(|subject| subject.field_of_all_hosts());
+    findings.extend(refused.chain(fields).map(|origin| Finding::new(Reason::HostOwned, origin, NOTE)));
 }
 
 /// What one namespace asks for of a host.
@@ -216,20 +216,4 @@ struct Party<'s, 'a> {
     /// The oldest first.
     subjects: Vec<&'s Subject<'a>>,
     claims: Vec<Claim<'s, 'a>>,
-}
-
-/// One finding for each rule of an object that asks for a host in vain.
-fn refused<'f>(
-    subject: &'f Subject<'_>,
-    name: &'f ServerName,
-    note: &'static str,
-) -> impl Iterator<Item = Finding> + use<'f> {
-    let id = subject.id();
-    let rules = subject.rules().filter(move |(_, rule)| {
-        host::server_name(rule.host.as_deref().unwrap_or_default()).is_ok_and(|host| host == *name)
-    });
-    let origins = rules.map(|(number, _)| Origin::field(id, Field::Rule(crate::translate::position(number))));
-    let whole =
-        (*name == ServerName::CatchAll && subject.is_for_all_hosts()).then(|| Origin::field(id, Field::DefaultBackend));
-    origins.chain(whole).map(move |origin| Finding::new(Reason::HostOwned, origin, note))
 }

@@ -1,4 +1,4 @@
-//! Which paths of a host that several namespaces share each of them gets; it must not know how one of them alone is served.
+//! Which paths of a host that several namespaces share each of them gets.
 //!
 //! A path, whatever its type, is its oldest claim's, and a path that lies below another one takes requests from it, as the Ingress
 //! specification has it; but nobody's younger path takes requests from a route that is protected. An expression lies where what it matches

@@ -1,4 +1,4 @@
-//! Which object decides what a whole host does where several say something of it; it must not know what they say.
+//! Which object decides what a whole host does where several say something of it.
 //!
 //! The oldest object that says something decides, of the namespace that asked for the host first. Each option is decided for itself.
 //! Whoever says something else is told, and never imposes it on others.
@@ -85,7 +85,6 @@ impl HostOption for AppRoot {
 pub struct Saying<'s, 'a, T> {
     /// The object.
     pub subject: &'s Subject<'a>,
-    /// What it says.
     pub says: &'s T,
     /// It is of the namespace that asked for the host first.
     pub is_at_home: bool,

@@ -1,4 +1,4 @@
-//! The hosts that Ingresses define and who gets which path of them; it must not know backends or certificates.
+//! The hosts that Ingresses define and who gets which path of them.
 
 mod alone;
 mod arbiter;
@@ -32,11 +32,9 @@ pub struct Claim<'s, 'a> {
     pub subject: &'s Subject<'a>,
     /// The place in it.
     pub origin: Origin,
-    /// The path.
     pub path: UrlPath,
     /// Its type as written.
     pub kind: PathType,
-    /// How it is matched.
     pub matching: Matching,
     /// Where its requests go.
     pub backend: &'a IngressBackend,
@@ -179,12 +177,12 @@ fn gather<'s, 'a>(
                 });
             }
         }
-        if subject.is_for_all_hosts() && !may_have(&ServerName::CatchAll) {
-            let origin = Origin::field(subject.id(), Field::DefaultBackend);
+        let Some(origin) = subject.field_of_all_hosts() else { continue };
+        if !may_have(&ServerName::CatchAll) {
             let note = format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)");
             findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
             refusals.insert((&**subject.id(), ServerName::CatchAll));
-        } else if subject.is_for_all_hosts() {
+        } else {
             sites.entry(ServerName::CatchAll).or_default().join(subject);
         }
     }

@@ -1,4 +1,4 @@
-//! The order in which the paths of several namespaces win on one host; it must not know who may have which.
+//! The order in which the paths of several namespaces win on one host.
 //!
 //! A request goes to the namespace whose claim begins with most of its path, the older one first where two begin alike, and within
 //! that namespace to whom it would go if nobody else were there. Where nobody has an expression, nginx's own order is that one.
@@ -14,7 +14,6 @@ use crate::translate::path::{self, Matching};
 /// A claim with what it is compared by.
 #[derive(Debug)]
 pub struct Rated<'s, 'a> {
-    /// The claim.
     pub claim: Claim<'s, 'a>,
     /// Its place among the claims of its own namespace when nobody else is there.
     pub place_alone: usize,

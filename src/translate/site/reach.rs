@@ -1,4 +1,4 @@
-//! With what the paths begin that a claim takes; it must not know who claims it.
+//! With what the paths begin that a claim takes.
 
 use crate::model::{UrlPath, expression};
 use std::borrow::Cow;

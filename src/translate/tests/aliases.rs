@@ -1,4 +1,4 @@
-//! Further names of hosts, their twins with or without `www.`, and where `/` leads; these tests must not know how nginx is told.
+//! Further names of hosts, their twins with or without `www.`, and where `/` leads.
 
 use super::{findings, ingress, options, path, shared, translate};
 use crate::model::{Action, PathMatch, Server, ServerName};

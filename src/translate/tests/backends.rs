@@ -1,4 +1,4 @@
-//! Services, ports, endpoints and modes; they must not know paths.
+//! Services, ports, endpoints and modes.
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, routes, translate, translate_with, upstreams};

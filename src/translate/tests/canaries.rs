@@ -1,4 +1,4 @@
-//! Objects that take a part of the requests for the paths of another one; this must not know how nginx splits them.
+//! Objects that take a part of the requests for the paths of another one.
 
 use super::{findings, ingress, options, path, translate};
 use crate::model::{Action, Balance, Route, Split, Test};

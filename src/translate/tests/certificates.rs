@@ -1,4 +1,4 @@
-//! TLS of hosts; they must not know how a certificate is parsed.
+//! TLS of hosts.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which object decides what a host asks of the certificates of its clients; they must not know nginx.
+//! Which object decides what a host asks of the certificates of its clients.
 
 use super::{findings, ingress, options, path, routes, shared, translate};
 use crate::model::Demand;

@@ -1,4 +1,4 @@
-//! Objects of several namespaces over time; it must not know what is expected of them.
+//! Objects of several namespaces over time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A second dialect, small and whole: its keys go the same way as those of ingress-nginx; it must not know that way.
+//! A second dialect, small and whole: its keys go the same way as those of ingress-nginx.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Requests of a host that no path takes, and what holds for a host as a whole; they must not know endpoints.
+//! Requests of a host that no path takes, and what holds for a host as a whole.
 
 use super::{findings, ingress, options, path, routes, translate};
 use crate::translate::{Hsts, Options};

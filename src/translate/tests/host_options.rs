@@ -1,4 +1,4 @@
-//! Which object decides what a whole host says; they must not know how nginx is told.
+//! Which object decides what a whole host says.
 
 use super::{findings, ingress, options, path, shared, translate};
 use crate::model::{Argument, Directive};

@@ -1,4 +1,4 @@
-//! Hosts, paths, rewrites and conflicts in both dialects; they must not know endpoints.
+//! Hosts, paths, rewrites and conflicts in both dialects.
 
 use super::{findings, ingress, options, path, routes, shared, translate};
 

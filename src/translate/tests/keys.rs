@@ -1,4 +1,4 @@
-//! Which keys of certificates are served, with pairs that openssl made; they must not know how a key is parsed.
+//! Which keys of certificates are served, with pairs that openssl made.
 
 use super::{ingress, options, path, translate};
 

@@ -1,4 +1,4 @@
-//! Decodes documents into a snapshot for tests; it must not know what they mean.
+//! Decodes documents into a snapshot for tests.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What manifests become, as lines of text in tables; they must not know how it is done.
+//! What manifests become, as lines of text in tables.
 
 mod aliases;
 mod backends;

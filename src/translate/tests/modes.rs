@@ -1,4 +1,4 @@
-//! The ways to reach a Service and how it wants to be spoken to; they must not know hosts.
+//! The ways to reach a Service and how it wants to be spoken to.
 
 use super::{findings, ingress, options, path, routes, translate, upstreams};
 use crate::model::Cidr;

@@ -1,4 +1,4 @@
-//! Order and memory change nothing; they must not know what a translation holds.
+//! Order and memory change nothing.
 
 use std::sync::Arc;
 

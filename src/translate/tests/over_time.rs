@@ -1,5 +1,4 @@
-//! What a namespace has on a host while it and another one add, edit, delete and make objects again, drawn at random; it must not know how
-//! claims are settled.
+//! What a namespace has on a host while it and another one add, edit, delete and make objects again, drawn at random.
 //!
 //! The cluster is followed twice, with the attacker and without, and a node that is new at each step has to find the same. Ages of places are kept here too, by nothing but who asked first.
 

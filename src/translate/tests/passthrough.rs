@@ -1,4 +1,4 @@
-//! Which object has TLS of a host passed on, and what becomes of the others; they must not know nginx.
+//! Which object has TLS of a host passed on, and what becomes of the others.
 
 use super::{findings, ingress, options, path, routes, shared, translate};
 use crate::model::Passthrough;

@@ -1,4 +1,4 @@
-//! Which objects are ours by what the administrator says of classes; these tests must not know what becomes of paths.
+//! Which objects are ours by what the administrator says of classes.
 
 use super::{options, translate};
 use crate::finding::Reason;

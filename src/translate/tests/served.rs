@@ -1,4 +1,4 @@
-//! What counts as served of an object: how many of its routes are open and how many are closed; it must not know what is published of that.
+//! What counts as served of an object: how many of its routes are open and how many are closed.
 
 use crate::finding::Severity;
 use crate::translate::tests::{ingress, options, path, routes, shared, translate};

@@ -7,6 +7,8 @@ use super::{Options, ingress, options, path};
 use crate::model::Server;
 use crate::source::{Snapshot, Version};
 use crate::translate::annotation::Trust;
+use crate::translate::class;
+use crate::translate::memory::Memory;
 use crate::translate::{DefaultValue, Names, Translation, Translator};
 
 fn objects() -> Snapshot {
@@ -57,20 +59,64 @@ fn other_settings_give_what_a_new_translator_gives() {
 }
 
 #[test]
-fn what_other_settings_do_not_concern_stays_the_same_in_memory() {
+fn servers_that_other_settings_do_not_concern_stay_the_same_in_memory() {
     let snapshot = objects();
     let mut translator = Translator::new(options());
     let before = read(&mut translator, &snapshot).model.servers;
     translator.set_options(Options { own_addresses: vec!["192.0.2.1:80".parse().unwrap()], ..options() });
     let after = read(&mut translator, &snapshot).model.servers;
     assert!(!before.is_empty() && before.iter().zip(&after).all(|(before, after)| Arc::ptr_eq(before, after)));
-    let behaviours = |servers: &[Arc<Server>]| {
-        servers.iter().map(|server| Arc::clone(&server.routes[0].behaviour)).collect::<Vec<_>>()
+}
+
+/// Objects whose annotations are read anew when settings take the place of others.
+fn read_anew(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
+    let ours = |stored| (stored, class::select(stored, snapshot, before).unwrap());
+    let ingresses: Vec<_> = snapshot.ingresses.iter().map(ours).collect();
+    let mut memory = Memory::default();
+    memory.begin(snapshot);
+    memory.prepare(&ingresses, snapshot, before);
+    let readings = |memory: &mut Memory, options: &Options| -> Vec<_> {
+        ingresses.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options)).collect()
     };
-    let same = |one: &[Arc<Server>], other: &[Arc<Server>]| {
-        behaviours(one).iter().zip(behaviours(other)).map(|(one, other)| Arc::ptr_eq(one, &other)).collect::<Vec<_>>()
-    };
-    assert_eq!(same(&before, &after), [true, true, true]);
+    let known = readings(&mut memory, before);
+    memory.follow(before, after);
+    let now = readings(&mut memory, after);
+    assert_eq!(now, readings(&mut Memory::default(), after));
+    let anew = known.iter().zip(&now).zip(&ingresses).filter(|((known, now), _)| !Arc::ptr_eq(&known.0, &now.0));
+    anew.map(|(_, (stored, _))| &*stored.id.name).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn only_what_depends_on_other_settings_is_read_anew() {
+    let snapshot = objects();
+    let origin = crate::model::Origin::object(&snapshot.ingresses[0].id);
+    let default = |key, value: &str| DefaultValue { key, value: value.into(), origin: origin.clone() };
+    let defaults = |defaults: &[DefaultValue]| Options { defaults: defaults.into(), ..options() };
+    let timeout = defaults(&[default("proxy-read-timeout", "9")]);
+    let both = defaults(&[default("proxy-read-timeout", "9"), default("auth-realm", "staff")]);
+    let mut users = options();
+    users.limits.password.users = 0;
+    let mut hosts = options();
+    hosts.limits.namespace.hosts = 1;
+    for (what, before, after, expected) in [
+        ("a default is new", options(), timeout.clone(), "a b"),
+        ("a default is gone", timeout.clone(), options(), "a b"),
+        ("one of two is new", timeout.clone(), both, "a c"),
+        ("a default has another value", timeout, defaults(&[default("proxy-read-timeout", "8")]), "a b"),
+        (
+            "a list of clients",
+            options(),
+            Options { allowlist: vec!["10.0.0.0/8".parse().unwrap()], ..options() },
+            "a b",
+        ),
+        ("redirects", options(), Options { ssl_redirect: false, ..options() }, "a b c"),
+        ("less trust", options(), Options { max_trust: Trust::Low, ..options() }, "b c"),
+        ("limits of passwords", options(), users, "b"),
+        ("limits of namespaces", options(), hosts, ""),
+        ("another time", options(), Options { now: 1_900_000_000, ..options() }, ""),
+    ] {
+        assert_eq!(read_anew(&snapshot, &before, &after), expected, "{what}");
+    }
 }
 
 #[test]

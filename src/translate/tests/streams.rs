@@ -1,4 +1,4 @@
-//! TCP and UDP services: which port goes where, and what is wrong; they must not know how nginx is told.
+//! TCP and UDP services: which port goes where, and what is wrong.
 
 use super::{options, translate, translate_with};
 use crate::model::{Field, StreamUpstream};

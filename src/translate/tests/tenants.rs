@@ -1,4 +1,4 @@
-//! What several namespaces have of one host, by who asked first; they must not know how ages are kept on disk.
+//! What several namespaces have of one host, by who asked first.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Lists of addresses and networks; it must not know who is let in by them.
+//! Lists of addresses and networks.
 
 use std::net::IpAddr;
 
@@ -6,13 +6,15 @@ use crate::model::{Cidr, Refused};
 
 /// A comma-separated list of addresses and networks, sorted, without duplicates and without host bits.
 pub fn address_list(value: &str) -> Result<Vec<Cidr>, Refused> {
-    let mut list = value.split(',').map(|item| address(item.trim())).collect::<Result<Vec<_>, _>>()?;
+    let mut list = value.split(',').map(network).collect::<Result<Vec<_>, _>>()?;
     list.sort_unstable();
     list.dedup();
     Ok(list)
 }
 
-fn address(item: &str) -> Result<Cidr, Refused> {
+/// One address or network, without host bits.
+pub fn network(item: &str) -> Result<Cidr, Refused> {
+    let item = item.trim();
     let network = item.parse::<Cidr>().ok().or_else(|| item.parse::<IpAddr>().ok().map(Cidr::from));
     network
         .map(|network| network.trunc())

@@ -1,4 +1,4 @@
-//! The name behind a Service of type ExternalName; it must not know Services, and resolves nothing.
+//! The name behind a Service of type ExternalName, which nobody resolves here.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! What the values of a row look like, as data: whatever judges or describes values without the parser; it must not know any particular key.
+//! What the values of a row look like, as data: whatever judges or describes values without the parser.
 
 use regex::Regex;
 

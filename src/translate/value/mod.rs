@@ -12,7 +12,7 @@ mod service;
 mod target;
 mod template;
 
-pub use address::address_list;
+pub use address::{address_list, network};
 pub use external_name::ExternalName;
 pub use form::{Form, Shape};
 pub use name::{

@@ -1,4 +1,4 @@
-//! Names: of headers, methods, realms and Secrets; it must not know what they are used for.
+//! Names: of headers, methods, realms and Secrets.
 
 use super::form::Shape;
 use crate::model::{HeaderName, Refused, Text, is_label, is_subdomain};

@@ -1,4 +1,4 @@
-//! Numbers, sizes, times and switches as ingress-nginx writes them; it must not know which key is read.
+//! Numbers, sizes, times and switches as ingress-nginx writes them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Origins of cross-origin requests; it must not know how they are compared.
+//! Origins of cross-origin requests.
 
 use super::form::Shape;
 use crate::model::{OriginPattern, OriginUrl, Refused};

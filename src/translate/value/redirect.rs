@@ -1,4 +1,4 @@
-//! Targets and statuses of redirects; it must not know which key is read.
+//! Targets and statuses of redirects.
 
 use super::form::Shape;
 use crate::model::{RedirectUrl, Refused};

@@ -1,4 +1,4 @@
-//! URLs of services that say who may pass, and of places where clients sign in; it must not know which key is read.
+//! URLs of services that say who may pass, and of places where clients sign in.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a path is replaced by: text, captures and harmless variables; it must not know the path.
+//! What a path is replaced by: text, captures and harmless variables.
 
 use std::sync::Arc;
 

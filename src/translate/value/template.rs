@@ -1,4 +1,4 @@
-//! Text with variables of a request: URLs, headers and keys; it must not know which key is read.
+//! Text with variables of a request: URLs, headers and keys.
 
 use std::sync::Arc;
 

@@ -11,8 +11,8 @@ use crate::apply::process::{Effort, Process, Role, Table};
 use crate::apply::{Survey, Tested};
 use crate::config::Settings;
 use crate::doctor::facts::{
-    Cluster, Confinement, Facts, Holder, Listener, Network, Nginx, Objects, Permission, Reached, Route, Sample, Served,
-    Source,
+    Cluster, Confinement, Facts, Holder, Network, Nginx, Objects, OpenSocket, Permission, Reached, Route, Sample,
+    Served, Source,
 };
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{Module, Version};
@@ -116,8 +116,8 @@ pub fn address(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
-pub fn listener(at: &str, pid: u32, name: &str) -> Listener {
-    Listener { address: address(at), holders: vec![Holder { pid, name: name.to_owned() }] }
+pub fn listener(at: &str, pid: u32, name: &str) -> OpenSocket {
+    OpenSocket { address: address(at), holders: vec![Holder { pid, name: name.to_owned() }] }
 }
 
 pub fn kept<T>(what: T, ago: i64) -> Kept<T> {
@@ -210,7 +210,7 @@ pub fn all_classes(facts: &mut Facts, mode: EndpointMode) {
 
 /// nginx is to listen on one address, and another program does on this one.
 pub fn others(facts: &mut Facts, ours: &str, theirs: &str) {
-    facts.settings.gate.addresses = vec![ours.parse().unwrap()];
+    facts.settings.translate.listeners.addresses = vec![ours.parse().unwrap()];
     facts.listeners = vec![listener(theirs, 9, "haproxy")];
 }
 

@@ -1,4 +1,4 @@
-//! Credentials on disk and a server that asks for them; it must not know watches.
+//! Credentials on disk and a server that asks for them.
 
 use std::fs;
 use std::io::Write as _;

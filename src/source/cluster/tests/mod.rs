@@ -1,4 +1,4 @@
-//! The watches against a double of the API server; it must not know a real one.
+//! The watches against a double of the API server.
 
 mod credentials;
 mod scope;

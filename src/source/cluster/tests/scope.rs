@@ -1,4 +1,4 @@
-//! Namespaces that come while others are read; it must not know how lists are made.
+//! Namespaces that come while others are read.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Which Secrets are kept, asked for and waited for; it must not know what refers to them in earnest.
+//! Which Secrets are kept, asked for and waited for.
 
 use super::*;
 use crate::model::{Kind, ObjectId};

@@ -1,4 +1,4 @@
-//! Ceilings of the administrator take the place of what asks for more; this must not know how a value is read.
+//! Ceilings of the administrator take the place of what asks for more.
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::{Origin, WrittenAt};
-use crate::translate::annotation::effective;
+use crate::translate::annotation::{NotedOptions, effective};
 use crate::translate::{DefaultValue, Places};
 
 /// The value that counts with its place, and before it those that it took the place of.
@@ -22,7 +22,8 @@ fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, ke
     };
     let (object, snapshot) = (&Arc::new(ObjectId::new(Kind::Ingress, "default", "shop")), &snapshot());
     let dialect = Dialect::Specification;
-    let context = Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options: &options };
+    let options = &NotedOptions::new(&options);
+    let context = Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options };
     let Some(effective) = effective(&context, &annotations, key) else { return Vec::new() };
     let all = effective.overridden.iter().chain([&effective.counts]);
     all.map(|written| format!("{} {}", written.value, written.at)).collect()

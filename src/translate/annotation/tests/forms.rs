@@ -1,4 +1,4 @@
-//! What a row says of its values as data is what its parser says; this must not know any particular key.
+//! What a row says of its values as data is what its parser says.
 
 use super::*;
 use crate::translate::annotation::Form;

@@ -1,4 +1,4 @@
-//! What the annotations of the tests refer to; it must not know what they ask for.
+//! What the annotations of the tests refer to.
 
 use std::sync::{Arc, LazyLock};
 

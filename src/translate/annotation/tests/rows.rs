@@ -1,4 +1,4 @@
-//! What rows say of themselves beside ingress-nginx; these tests must not know what they do.
+//! What rows say of themselves beside ingress-nginx.
 
 use std::collections::BTreeSet;
 

@@ -1,0 +1,299 @@
+//! The step `compare` of `migrate`: asks a controller and ingressd the same, and tells what differs; it must not know what of an answer is compared.
+
+mod client;
+mod text;
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use self::client::{Bounds, Client};
+use super::{Judging, Origin};
+use crate::cli::exit::{Ended, Exit};
+use crate::cli::{output, page};
+use crate::migrate::compare::{
+    Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Outcome, Ports, Request, Rounds,
+    Scheme, Side, Silence, Sites, explain, told,
+};
+use crate::migrate::{Controller, Report};
+use crate::model::USUAL_LINE;
+use crate::source::Inventory;
+use crate::translate::ANNOTATIONS;
+
+/// After so many requests that nobody took, one after the other, a side is gone.
+const MOST_REFUSED: usize = 5;
+
+/// Arguments of `ingressd migrate compare`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+    Both sides serve the same objects: ingressd with the settings that `ingressd migrate settings --side-by-side` prints. Without \
+    --log each host and path of the Ingresses of the controller's class is asked, over TLS too where the host has it; with it the \
+    requests of the log are, each once and those that are asked most first. A log is read by the key log-format-upstream of the \
+    ConfigMap, or as lines of JSON; where a line has no host, the backend that it names tells it.\n\n\
+    Only GET, HEAD and OPTIONS are sent, without credentials: none of cookies, authorization or parameters of a query whose name says \
+    that they are a token, key, password or signature. Redirects are not followed. What differs is asked three times more, so that a \
+    backend that answers differently each time is told apart.\n\n\
+    Exit status: 0 when both answer alike, 1 when something differs, 64 for a wrong command line, 66 when a file cannot be read or there \
+    is nothing to ask, 69 when a side or the API server cannot be reached, 77 when the administrator may not, 78 when the kubeconfig or \
+    the settings are of no use.")]
+pub struct Arguments {
+    #[command(flatten)]
+    origin: Origin,
+    /// Address or name where the controller is reached.
+    #[arg(long, value_name = "ADDRESS")]
+    controller_address: String,
+    /// Ports of the controller for http and https.
+    #[arg(long, value_name = "HTTP,HTTPS", default_value_t = Ports { http: 80, https: 443 })]
+    controller_ports: Ports,
+    /// Address or name where ingressd is reached: its nginx, on this node or another.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    ingressd_address: String,
+    /// Its ports for http and https.
+    #[arg(long, value_name = "HTTP,HTTPS", default_value_t = BESIDE)]
+    ingressd_ports: Ports,
+    /// Access log of the controller whose requests are asked; may be repeated, `-` is standard input. Without one the Ingresses say what is.
+    #[arg(long, value_name = "FILE")]
+    log: Vec<PathBuf>,
+    /// How many requests each side is sent in a second.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rate: u32,
+    /// How many different requests are sent at most.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    most: u32,
+    /// How many seconds an answer may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    timeout: u64,
+    /// How many bytes of a body are compared.
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
+    most_body: u32,
+    /// How the result is shown.
+    #[arg(long, value_enum, default_value_t)]
+    output: Form,
+    /// File that gets the result as JSON, for whoever decides by it.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    judging: Judging,
+}
+
+/// How the result is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// What differs, with what explains it, and a summary.
+    #[default]
+    Text,
+    /// One object.
+    Json,
+}
+
+/// Runs the step.
+pub fn run(arguments: &Arguments) -> Ended {
+    let mut inventory = arguments.origin.read()?;
+    let controller = arguments.origin.controller(&inventory)?;
+    let report = arguments.judging.report(&mut inventory, controller.as_ref())?;
+    let prefix = controller.as_ref().and_then(|controller| controller.value("annotations-prefix"));
+    let prefix = format!("{}/", prefix.unwrap_or(ANNOTATIONS.prefix).trim_end_matches('/'));
+    let names = report.ingresses.iter().map(|ingress| format!("{}/{}", ingress.namespace, ingress.name));
+    let sites = Sites::of(&inventory.snapshot, &names.collect::<BTreeSet<_>>(), &prefix);
+    let key = |name: &str| key_of_map(&inventory, controller.as_ref(), name);
+    let choice = choice(arguments, &sites, key)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        complain!("ingressd: {error}");
+        Exit::of_error(&error)
+    })?;
+    let bounds = Bounds {
+        deadline: Duration::from_secs(arguments.timeout),
+        most_body: usize::try_from(arguments.most_body).unwrap_or(usize::MAX),
+        says_client: is_on(key("use-proxy-protocol")),
+    };
+    let sides = [
+        Side { address: arguments.controller_address.clone(), ports: arguments.controller_ports },
+        Side { address: arguments.ingressd_address.clone(), ports: arguments.ingressd_ports },
+    ];
+    // Whoever decides by the file does not find an earlier result there when this one comes to nothing.
+    arguments.report.as_deref().map_or(Ok(()), remove)?;
+    let found = runtime.block_on(async {
+        let mut asking = Asking::begin(&sides, &bounds, &choice.requests, arguments.rate).await?;
+        asking.all(&choice.requests, &sites, &report).await
+    })?;
+    let [controller, ingressd] = sides;
+    let comparison = Comparison {
+        finished: Timestamp::now().to_string(),
+        controller,
+        ingressd,
+        asked: choice.requests.len(),
+        left_out: choice.left_out,
+        ..found
+    };
+    tell(arguments, &comparison)
+}
+
+/// What to ask; a ConfigMap's keys say how a log is read.
+fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<String>) -> Result<Choice, Exit> {
+    let mut chooser = Chooser::new(sites);
+    match arguments.log.is_empty() {
+        true => chooser.add_ingresses(),
+        false => {
+            let line = key("log-format-upstream").filter(|line| !line.is_empty());
+            let format = Format::new(line.as_deref().unwrap_or(USUAL_LINE), is_on(key("log-format-escape-json")));
+            arguments.log.iter().try_for_each(|file| read_log(file, &format, &mut chooser))?;
+        }
+    }
+    let choice = chooser.choose(usize::try_from(arguments.most).unwrap_or(usize::MAX));
+    if choice.requests.is_empty() {
+        let why = choice.left_out.counts().into_iter().filter(|(.., count)| *count > 0);
+        let why = why.map(|(_, why, count)| format!("{why} ({count})")).collect::<Vec<_>>().join(", ");
+        complain!("ingressd: there is nothing to ask{}", if why.is_empty() { why } else { format!(": {why}") });
+        return Err(Exit::NoInput);
+    }
+    Ok(choice)
+}
+
+fn tell(arguments: &Arguments, comparison: &Comparison) -> Ended {
+    let json = || format!("{:#}\n", comparison.json());
+    if let Some(file) = &arguments.report {
+        write(file, &json()).map_err(|error| unwritable(file, &error))?;
+    }
+    let end = if comparison.is_clean() { Exit::Success } else { Exit::Findings };
+    match arguments.output {
+        Form::Text => output::show_styled(&text::text(comparison, page::width()), end),
+        Form::Json => output::show(json(), end),
+    }
+}
+
+fn remove(file: &Path) -> Result<(), Exit> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unwritable(file, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn unwritable(file: &Path, error: &std::io::Error) -> Exit {
+    complain!("ingressd: {}: {error}", file.display());
+    Exit::of_error(error)
+}
+
+/// Whoever reads the file while it is written sees all of the one before.
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(text.as_bytes())?;
+    new.persist(file).map(drop).map_err(|error| error.error)
+}
+
+fn is_on(value: Option<String>) -> bool {
+    value.is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
+}
+
+/// A key of the controller's ConfigMap.
+fn key_of_map(inventory: &Inventory, controller: Option<&Controller>, key: &str) -> Option<String> {
+    let (namespace, name) = controller?.value("configmap")?.split_once('/')?;
+    let stored = inventory.snapshot.config_map(namespace, name)?;
+    stored.object.data.as_ref()?.get(key).cloned()
+}
+
+fn read_log(file: &Path, format: &Format, chooser: &mut Chooser<'_>) -> Result<(), Exit> {
+    let wrong = |error: std::io::Error| {
+        complain!("ingressd: {}: {error}", file.display());
+        Exit::NoInput
+    };
+    let mut reader: Box<dyn BufRead> = match file == Path::new("-") {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(BufReader::new(std::fs::File::open(file).map_err(wrong)?)),
+    };
+    let mut bytes = Vec::new();
+    while reader.read_until(b'\n', &mut bytes).map_err(wrong)? > 0 {
+        let line = String::from_utf8_lossy(&bytes);
+        if !line.trim().is_empty() {
+            chooser.add_line(format.read(&line).as_ref());
+        }
+        bytes.clear();
+    }
+    Ok(())
+}
+
+/// Both sides, while they are asked.
+struct Asking {
+    sides: [Client; 2],
+    pace: Interval,
+    refused: [usize; 2],
+}
+
+impl Asking {
+    /// Looks whether both listen where the requests go.
+    async fn begin(sides: &[Side; 2], bounds: &Bounds, requests: &[Request], rate: u32) -> Result<Self, Exit> {
+        let mut pace = interval(Duration::from_secs(1) / rate);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let [controller, ingressd] = sides;
+        let begin = async |side: &Side| {
+            let client = Client::new(side.clone(), bounds.clone()).await?;
+            for scheme in [Scheme::Http, Scheme::Https] {
+                if requests.iter().any(|request| request.scheme == scheme) {
+                    client.look(scheme).await?;
+                }
+            }
+            Ok(client)
+        };
+        let wrong = |error: client::Error| {
+            complain!("ingressd: {error}");
+            Exit::Unavailable
+        };
+        let sides = [begin(controller).await.map_err(wrong)?, begin(ingressd).await.map_err(wrong)?];
+        Ok(Asking { sides, pace, refused: [0, 0] })
+    }
+
+    /// Asks everything. What is not of the requests is for the caller to fill in.
+    async fn all(&mut self, requests: &[Request], sites: &Sites, report: &Report) -> Result<Comparison, Exit> {
+        let [controller, ingressd] = &self.sides;
+        let mut comparison = Comparison::new(controller.side.clone(), ingressd.side.clone());
+        for request in requests {
+            let rounds = self.compare(request).await?;
+            comparison.unanswered += usize::from(rounds.is_silent());
+            let Outcome { different, unsteady } = rounds.outcome();
+            if !unsteady.is_empty() {
+                comparison.unsteady.push((request.clone(), unsteady));
+            }
+            if different.is_empty() {
+                continue;
+            }
+            let site = sites.site(&request.host);
+            let ingress = site.and_then(|site| site.route(request.path())).map(|route| route.ingress.clone());
+            let others = site.map_or(&[][..], |site| &site.ingresses);
+            let parts = different.into_iter().map(|(part, controller, ingressd)| {
+                let because = explain(&part, [&controller, &ingressd], ingress.as_deref(), others, report);
+                DifferentPart { part, controller, ingressd, because }
+            });
+            comparison.different.push(Difference { parts: parts.collect(), request: request.clone(), ingress });
+        }
+        Ok(comparison)
+    }
+
+    /// Asks both once, and again as long as something differs that may be chance.
+    async fn compare(&mut self, request: &Request) -> Result<Rounds, Exit> {
+        let mut rounds = Rounds::default();
+        while rounds.controller.len() < Rounds::MOST {
+            self.pace.tick().await;
+            let [controller, ingressd] = &mut self.sides;
+            let answers = tokio::join!(controller.ask(request), ingressd.ask(request));
+            let answers = [answers.0, answers.1];
+            for ((refused, answer), client) in self.refused.iter_mut().zip(&answers).zip(&self.sides) {
+                *refused = if matches!(answer, Answer::None(Silence::NoConnection)) { *refused + 1 } else { 0 };
+                if *refused >= MOST_REFUSED {
+                    complain!("ingressd: nothing listens at {} any more", client.side.address);
+                    return Err(Exit::Unavailable);
+                }
+            }
+            let [controller, ingressd] = &self.sides;
+            rounds.controller.push(told(&answers[0], &request.host, controller.side.ports));
+            rounds.ingressd.push(told(&answers[1], &request.host, ingressd.side.ports));
+            if rounds.outcome().different.is_empty() {
+                break;
+            }
+        }
+        Ok(rounds)
+    }
+}

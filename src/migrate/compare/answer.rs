@@ -1,0 +1,268 @@
+//! What of an answer is compared, with everything taken out that differs in each answer anyway; it must not know the other answer.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
+use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
+
+use crate::model::Digest;
+
+/// Headers of which nothing is to be learnt: those of a connection, of the time, of a single request, or of how long the body is.
+const IGNORED: &[&str] = &[
+    "age",
+    "connection",
+    "content-length",
+    "date",
+    "keep-alive",
+    "request-id",
+    "server",
+    "server-timing",
+    "traceparent",
+    "tracestate",
+    "transfer-encoding",
+    "x-amzn-trace-id",
+    "x-b3-spanid",
+    "x-b3-traceid",
+    "x-correlation-id",
+    "x-request-id",
+    "x-request-start",
+    "x-response-time",
+    "x-runtime",
+    "x-trace-id",
+];
+
+/// Headers that are lists, whose order and letters tell nothing.
+const LISTS: &[&str] = &[
+    "access-control-allow-headers",
+    "access-control-allow-methods",
+    "access-control-expose-headers",
+    "allow",
+    "cache-control",
+    "strict-transport-security",
+    "vary",
+];
+
+/// Headers that are times: that there is one is all that can be compared.
+const TIMES: &[&str] = &["expires"];
+
+/// Pages that nginx makes itself end so, with or without its version.
+const PAGE_OF_NGINX: &str = "<hr><center>nginx";
+
+/// The longest such page.
+const LONGEST_PAGE: usize = 1024;
+
+/// One thing that is compared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// Whether there is an answer.
+    Answer,
+    /// The status.
+    Status,
+    /// The certificate.
+    Certificate,
+    /// Where a redirect leads.
+    Location,
+    /// Name and attributes of a cookie, without its value.
+    Cookie(String),
+    /// A header.
+    Header(String),
+    /// The body.
+    Body,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Answer => formatter.write_str("answer"),
+            Part::Status => formatter.write_str("status"),
+            Part::Certificate => formatter.write_str("certificate"),
+            Part::Location => formatter.write_str("location"),
+            Part::Cookie(name) => write!(formatter, "cookie {name}"),
+            Part::Header(name) => write!(formatter, "header {name}"),
+            Part::Body => formatter.write_str("body"),
+        }
+    }
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// An answer.
+    Some(Answered),
+    /// None.
+    None(Silence),
+}
+
+/// An answer.
+#[derive(Debug, Clone, Default)]
+pub struct Answered {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, as far as it was read.
+    pub body: Vec<u8>,
+    /// Whether there was more of it.
+    pub is_cut: bool,
+    /// The certificate that was shown, DER.
+    pub certificate: Option<Vec<u8>>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Silence {
+    /// The port is closed.
+    #[error("nothing listens there")]
+    NoConnection,
+    /// TLS was refused.
+    #[error("the TLS handshake fails")]
+    NoTls,
+    /// The connection ended.
+    #[error("the connection ends without an answer")]
+    NoAnswer,
+    /// It took too long.
+    #[error("no answer in time")]
+    Late,
+}
+
+/// On which ports a side listens: its redirects may name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    /// For http.
+    pub http: u16,
+    /// For https.
+    pub https: u16,
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{},{}", self.http, self.https)
+    }
+}
+
+impl FromStr for Ports {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let port = |text: &str| text.trim().parse().ok().filter(|port| *port > 0);
+        let both = text.split_once(',').and_then(|(http, https)| Some((port(http)?, port(https)?)));
+        both.map(|(http, https)| Ports { http, https }).ok_or("it is not of the form HTTP,HTTPS")
+    }
+}
+
+/// Everything that is compared of an answer about this host.
+pub fn told(answer: &Answer, host: &str, ports: Ports) -> BTreeMap<Part, String> {
+    let answered = match answer {
+        Answer::Some(answered) => answered,
+        Answer::None(silence) => return BTreeMap::from([(Part::Answer, silence.to_string())]),
+    };
+    let mut told = BTreeMap::from([
+        (Part::Answer, "an answer".to_owned()),
+        (Part::Status, answered.status.to_string()),
+        (Part::Body, body(answered)),
+    ]);
+    if let Some(certificate) = &answered.certificate {
+        told.insert(Part::Certificate, described(certificate, host));
+    }
+    for name in answered.headers.keys() {
+        let values = answered.headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        match name.as_str() {
+            _ if *name == SET_COOKIE => told.extend(values.map(|value| cookie(&value))),
+            _ if *name == LOCATION => {
+                told.insert(Part::Location, values.map(|value| location(&value, ports)).collect::<Vec<_>>().join(", "));
+            }
+            name if IGNORED.contains(&name) => {}
+            text => {
+                let value = values.collect::<Vec<_>>().join(", ");
+                told.insert(Part::Header(text.to_owned()), header(text, value.trim()));
+            }
+        }
+    }
+    told
+}
+
+fn header(name: &str, value: &str) -> String {
+    match name {
+        _ if TIMES.contains(&name) => "a time".to_owned(),
+        _ if LISTS.contains(&name) => {
+            let mut entries: Vec<_> = value.split([',', ';']).map(|entry| entry.trim().to_ascii_lowercase()).collect();
+            entries.retain(|entry| !entry.is_empty());
+            entries.sort();
+            entries.dedup();
+            entries.join(", ")
+        }
+        _ if *name == CONTENT_TYPE => value.to_ascii_lowercase().replace("; ", ";"),
+        _ => value.to_owned(),
+    }
+}
+
+/// Its name, and its attributes in order; what it says, and until when, is another thing each time.
+fn cookie(value: &str) -> (Part, String) {
+    let mut pieces = value.split(';').map(str::trim);
+    let name = pieces.next().and_then(|pair| pair.split('=').next()).unwrap_or_default().trim();
+    let mut attributes: Vec<_> = pieces.filter(|piece| !piece.is_empty()).map(attribute).collect();
+    attributes.sort();
+    let told = if attributes.is_empty() { "no attributes".to_owned() } else { attributes.join("; ") };
+    (Part::Cookie(name.to_owned()), told)
+}
+
+fn attribute(piece: &str) -> String {
+    let (name, value) = piece.split_once('=').map_or((piece, None), |(name, value)| (name, Some(value.trim())));
+    let name = name.trim().to_ascii_lowercase();
+    match value {
+        Some(_) if name == "expires" => name,
+        Some(value) if name == "samesite" => format!("{name}={}", value.to_ascii_lowercase()),
+        Some(value) => format!("{name}={value}"),
+        None => name,
+    }
+}
+
+/// The URL without the port that is the side's own, or the usual one.
+fn location(value: &str, ports: Ports) -> String {
+    for (scheme, own, usual) in [("https://", ports.https, 443), ("http://", ports.http, 80)] {
+        let Some(rest) = value.strip_prefix(scheme) else { continue };
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let mut bare = [own, usual].into_iter().filter_map(|port| authority.strip_suffix(&format!(":{port}")));
+        let host = bare.next().unwrap_or(authority);
+        return format!("{scheme}{host}{}", if path.is_empty() { "/" } else { path });
+    }
+    value.to_owned()
+}
+
+/// How long it is and its digest; of a page of nginx itself what it says.
+fn body(answered: &Answered) -> String {
+    let body = &answered.body[..];
+    let text = std::str::from_utf8(body).ok().filter(|text| text.len() <= LONGEST_PAGE);
+    if let Some((page, _)) = text.and_then(|text| text.split_once(PAGE_OF_NGINX)) {
+        return format!("a page of nginx, {}", Digest::of(page.as_bytes()).hexadecimal(8));
+    }
+    match (body.len(), answered.is_cut) {
+        (0, _) => "nothing".to_owned(),
+        (length, false) => format!("{length} bytes, {}", Digest::of(body).hexadecimal(8)),
+        (length, true) => format!("more than {length} bytes, {}", Digest::of(body).hexadecimal(8)),
+    }
+}
+
+/// The names of a certificate and its digest. Those that a program makes for hosts without one are told alike: they are new ones
+/// after each installation, and nobody trusts them.
+fn described(certificate: &[u8], host: &str) -> String {
+    let digest = Digest::of(certificate).hexadecimal(8);
+    let Ok((_, parsed)) = X509Certificate::from_der(certificate) else { return digest };
+    let alternative = parsed.subject_alternative_name().ok().flatten();
+    let names = alternative.iter().flat_map(|extension| &extension.value.general_names);
+    let names: Vec<_> = names
+        .filter_map(|name| match name {
+            GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
+            _ => None,
+        })
+        .collect();
+    let within = host.split_once('.').map(|(_, parent)| format!("*.{parent}"));
+    let is_for_host = names.iter().any(|name| *name == host || Some(name) == within.as_ref());
+    if !is_for_host && parsed.issuer() == parsed.subject() {
+        return "one that the program made, for another host".to_owned();
+    }
+    format!("{}, {digest}", names.join(" "))
+}

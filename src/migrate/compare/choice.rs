@@ -1,0 +1,173 @@
+//! Which requests are asked: of a log those that change nothing, each once and each path in turn, or of Ingresses each host and path; it must not know who asks.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use super::format::Logged;
+use super::request::{AGENT, Method, Request, Scheme};
+use super::sites::{Route, Site, Sites};
+
+/// More requests than this are not told apart.
+const MOST_DISTINCT: usize = 100_000;
+
+/// What a redirect to https may have for a status.
+const REDIRECTS: [u16; 4] = [301, 302, 307, 308];
+
+/// How many lines, or requests, are not asked again, and why.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Lines that the format did not write.
+    pub unreadable: u64,
+    /// Lines with a method that may change something.
+    pub unsafe_method: u64,
+    /// Lines from which no host can be told.
+    pub without_host: u64,
+    /// Lines whose path or host cannot be sent.
+    pub not_sendable: u64,
+    /// Lines of an earlier comparison.
+    pub own: u64,
+    /// Requests beyond the number that was asked for.
+    pub beyond: u64,
+}
+
+impl LeftOut {
+    /// Each with its name for machines, and in words.
+    pub fn counts(&self) -> [(&'static str, &'static str, u64); 6] {
+        [
+            ("unreadable", "lines that are not of the log's format", self.unreadable),
+            ("unsafeMethod", "lines with a method that may change something", self.unsafe_method),
+            ("withoutHost", "lines that tell no host and no backend of an Ingress", self.without_host),
+            ("notSendable", "lines with a host or path that cannot be sent", self.not_sendable),
+            ("own", "lines of an earlier comparison", self.own),
+            ("beyond", "requests beyond those that were to be sent, see --most", self.beyond),
+        ]
+    }
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The requests, those of a host together.
+    pub requests: Vec<Request>,
+    /// What is not.
+    pub left_out: LeftOut,
+}
+
+/// Gathers requests and chooses among them.
+#[derive(Debug)]
+pub struct Chooser<'a> {
+    sites: &'a Sites,
+    /// How often each was asked.
+    found: HashMap<Request, u64>,
+    left_out: LeftOut,
+}
+
+impl<'a> Chooser<'a> {
+    /// One for requests to these hosts.
+    pub fn new(sites: &'a Sites) -> Self {
+        Chooser { sites, found: HashMap::new(), left_out: LeftOut::default() }
+    }
+
+    /// Adds a line of a log; `None` is one that nobody could read.
+    pub fn add_line(&mut self, line: Option<&Logged>) {
+        let Some(line) = line else {
+            self.left_out.unreadable += 1;
+            return;
+        };
+        if line.agent.as_deref() == Some(AGENT) {
+            self.left_out.own += 1;
+            return;
+        }
+        let Some(method) = Method::read(&line.method) else {
+            self.left_out.unsafe_method += 1;
+            return;
+        };
+        let path = line.target.split('?').next().unwrap_or_default();
+        let hosts = match &line.host {
+            Some(host) => vec![host.clone()],
+            None => self.sites.hosts_of(line, path),
+        };
+        if hosts.is_empty() {
+            self.left_out.without_host += 1;
+            return;
+        }
+        let requests: Vec<_> = hosts.iter().flat_map(|host| self.of_line(line, method, host)).collect();
+        if requests.is_empty() {
+            self.left_out.not_sendable += 1;
+        }
+        requests.into_iter().for_each(|request| self.add(request));
+    }
+
+    /// A host with TLS is asked over TLS, and without where the line may be of a redirect to it.
+    fn of_line(&self, line: &Logged, method: Method, host: &str) -> Vec<Request> {
+        let has_tls = self.sites.site(host).is_some_and(|site| site.has_tls);
+        let is_redirect = line.status.is_some_and(|status| REDIRECTS.contains(&status));
+        let schemes: &[Scheme] = match (line.scheme, has_tls, is_redirect) {
+            (Some(Scheme::Http), ..) | (None, false, _) => &[Scheme::Http],
+            (Some(Scheme::Https), ..) | (None, true, false) => &[Scheme::Https],
+            (None, true, true) => &[Scheme::Http, Scheme::Https],
+        };
+        schemes.iter().filter_map(|scheme| Request::new(method, *scheme, host, &line.target)).collect()
+    }
+
+    /// Adds each host and path of the Ingresses.
+    pub fn add_ingresses(&mut self) {
+        let sites = self.sites;
+        for (host, site) in sites.hosts() {
+            let schemes = if site.has_tls { &[Scheme::Http, Scheme::Https][..] } else { &[Scheme::Http] };
+            for scheme in schemes {
+                for request in of_site(&host, *scheme, site) {
+                    self.add(request);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, request: Request) {
+        let is_full = self.found.len() >= MOST_DISTINCT;
+        match self.found.get_mut(&request) {
+            Some(times) => *times += 1,
+            None if is_full => self.left_out.beyond += 1,
+            None => drop(self.found.insert(request, 1)),
+        }
+    }
+
+    /// At most so many of them: of each path of each host in turn the one that was asked most.
+    pub fn choose(self, most: usize) -> Choice {
+        let mut left_out = self.left_out;
+        let mut of_routes = BTreeMap::<_, Vec<_>>::new();
+        for (request, times) in self.found {
+            let route = self.sites.site(&request.host).and_then(|site| site.route(request.path()));
+            let route = route.map(|route| route.path.clone());
+            of_routes.entry((request.host.clone(), request.scheme, route)).or_default().push((Reverse(times), request));
+        }
+        for requests in of_routes.values_mut() {
+            requests.sort();
+        }
+        let longest = of_routes.values().map(Vec::len).max().unwrap_or_default();
+        let in_turn = (0..longest).flat_map(|turn| of_routes.values().filter_map(move |requests| requests.get(turn)));
+        let mut requests: Vec<_> = in_turn.take(most).map(|(_, request)| request.clone()).collect();
+        let all: usize = of_routes.values().map(Vec::len).sum();
+        left_out.beyond += u64::try_from(all - requests.len()).unwrap_or(u64::MAX);
+        requests.sort();
+        Choice { requests, left_out }
+    }
+}
+
+/// What is asked of a host: each of its paths, what no path takes, and what browsers ask before they ask.
+fn of_site(host: &str, scheme: Scheme, site: &Site) -> Vec<Request> {
+    let get = |path: &str| Request::new(Method::Get, scheme, host, path);
+    let mut requests: Vec<_> = get("/").into_iter().collect();
+    for route in site.routes() {
+        let examples = route.examples();
+        requests.extend(examples.iter().filter_map(|path| get(path)));
+        let Route { origin: Some(origin), .. } = route else { continue };
+        for method in [Method::Get, Method::Options] {
+            let request = examples.first().and_then(|path| Request::new(method, scheme, host, path));
+            requests.extend(request.map(|request| Request { origin: Some(origin.clone()), ..request }));
+        }
+    }
+    requests.sort();
+    requests.dedup();
+    requests
+}

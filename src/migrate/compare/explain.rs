@@ -1,0 +1,264 @@
+//! Which annotation, field, key or flag explains a difference, by what the report says of the Ingresses of a host and by what each can change; it must not know how a difference was found.
+
+use super::answer::Part;
+use crate::migrate::item::{Item, Verdict};
+use crate::migrate::report::Report;
+
+/// More than this explains nothing.
+const MOST: usize = 4;
+
+/// Where something is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An annotation of an Ingress.
+    Annotation,
+    /// Another part of an Ingress.
+    Field,
+    /// A key of the ConfigMap.
+    Key,
+    /// A flag of the controller.
+    Flag,
+}
+
+impl Kind {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Annotation => "annotation",
+            Kind::Field => "field",
+            Kind::Key => "key of the ConfigMap",
+            Kind::Flag => "flag",
+        }
+    }
+}
+
+/// Why something differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Because {
+    /// Where it is written.
+    pub kind: Kind,
+    /// The Ingress, as namespace/name; empty for what holds for all.
+    pub ingress: String,
+    /// What the report says of it.
+    pub item: Item,
+    /// Whether the report foresees the difference: it is not as before, and can have this effect. Otherwise it only has to do with what
+    /// differs.
+    pub is_foreseen: bool,
+}
+
+/// What an annotation or key can change in an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Topic {
+    /// Who may ask, and how often.
+    Access,
+    /// Which backend answers, and what it is told.
+    Backend,
+    /// The certificate, and TLS.
+    Tls,
+    /// Redirects and which path is taken.
+    Routing,
+    /// Cookies of a session.
+    Session,
+    /// Cookies of backends.
+    Cookies,
+    /// Headers of redirects of backends.
+    Location,
+    /// Headers for browsers that ask across origins.
+    Cors,
+    /// Strict-Transport-Security.
+    Hsts,
+    /// Other headers.
+    Headers,
+    /// Pages for errors.
+    Errors,
+    /// How bodies are compressed.
+    Compression,
+    /// Anything.
+    Anything,
+    /// Nothing that a client sees.
+    Nothing,
+}
+
+/// Beginnings of names, and what they can change; the first that fits counts. What else an object says can change anything, what else
+/// holds for all changes nothing that is compared, but for snippets.
+const TOPICS: &[(&str, Topic)] = &[
+    ("access-log", Topic::Nothing),
+    ("affinity", Topic::Session),
+    ("allow-snippet", Topic::Nothing),
+    ("allowlist", Topic::Access),
+    ("annotation", Topic::Nothing),
+    ("app-root", Topic::Routing),
+    ("auth-always-set-cookie", Topic::Cookies),
+    ("auth", Topic::Access),
+    ("block-", Topic::Access),
+    ("brotli", Topic::Compression),
+    ("cors-", Topic::Cors),
+    ("custom-headers", Topic::Headers),
+    ("custom-http-errors", Topic::Errors),
+    ("default-backend", Topic::Errors),
+    ("default-type", Topic::Errors),
+    ("denylist", Topic::Access),
+    ("disable-access-log", Topic::Nothing),
+    ("disable-proxy-intercept-errors", Topic::Errors),
+    ("enable-access-log", Topic::Nothing),
+    ("enable-brotli", Topic::Compression),
+    ("enable-cors", Topic::Cors),
+    ("enable-global-auth", Topic::Access),
+    ("enable-modsecurity", Topic::Access),
+    ("enable-opentelemetry", Topic::Nothing),
+    ("enable-owasp", Topic::Access),
+    ("enable-rewrite-log", Topic::Nothing),
+    ("enable-underscores-in-headers", Topic::Backend),
+    ("error-log", Topic::Nothing),
+    ("force-ssl-redirect", Topic::Routing),
+    ("from-to-www-redirect", Topic::Routing),
+    ("add-headers", Topic::Headers),
+    ("global-allowed-response-headers", Topic::Headers),
+    ("global-auth", Topic::Access),
+    ("gzip", Topic::Compression),
+    ("hide-headers", Topic::Headers),
+    ("hsts", Topic::Hsts),
+    ("http-redirect-code", Topic::Routing),
+    ("limit-", Topic::Access),
+    ("log-format", Topic::Nothing),
+    ("max-worker", Topic::Nothing),
+    ("mirror", Topic::Nothing),
+    ("modsecurity", Topic::Access),
+    ("no-auth-locations", Topic::Access),
+    ("no-tls-redirect-locations", Topic::Routing),
+    ("opentelemetry", Topic::Nothing),
+    ("otel", Topic::Nothing),
+    ("otlp", Topic::Nothing),
+    ("permanent-redirect", Topic::Routing),
+    ("preserve-trailing-slash", Topic::Routing),
+    ("proxy-cookie", Topic::Cookies),
+    ("proxy-redirect", Topic::Location),
+    ("relative-redirects", Topic::Routing),
+    ("rewrite-target", Topic::Routing),
+    ("satisfy", Topic::Access),
+    ("session-cookie", Topic::Session),
+    ("spec.tls", Topic::Tls),
+    ("ssl-passthrough", Topic::Tls),
+    ("ssl-redirect", Topic::Routing),
+    ("ssl-", Topic::Tls),
+    ("temporal-redirect", Topic::Routing),
+    ("use-gzip", Topic::Compression),
+    ("use-port-in-redirects", Topic::Routing),
+    ("use-regex", Topic::Routing),
+    ("whitelist", Topic::Access),
+    ("worker-", Topic::Nothing),
+    ("--default-ssl-certificate", Topic::Tls),
+    ("--default-backend-service", Topic::Errors),
+    ("--disable-catch-all", Topic::Routing),
+    ("--enable-ssl-", Topic::Tls),
+    ("--http", Topic::Nothing),
+    ("--watch-", Topic::Anything),
+    ("--", Topic::Nothing),
+    ("backend-protocol", Topic::Backend),
+    ("canary", Topic::Backend),
+    ("client-", Topic::Backend),
+    ("compute-full-forwarded-for", Topic::Backend),
+    ("connection-proxy-header", Topic::Backend),
+    ("fastcgi", Topic::Backend),
+    ("forwarded-", Topic::Backend),
+    ("load-balance", Topic::Backend),
+    ("proxy-", Topic::Backend),
+    ("service-upstream", Topic::Backend),
+    ("strict-validate-path-type", Topic::Routing),
+    ("upstream-", Topic::Backend),
+    ("use-forwarded-headers", Topic::Backend),
+    ("x-forwarded-prefix", Topic::Backend),
+];
+
+/// The statuses that have to do with who may ask, and how often.
+const OF_ACCESS: [&str; 9] = ["302", "400", "401", "403", "429", "495", "496", "500", "503"];
+
+impl Topic {
+    fn of(because: &Because) -> Self {
+        let name = &because.item.name;
+        let known = TOPICS.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, topic)| *topic);
+        let is_of_object = matches!(because.kind, Kind::Annotation | Kind::Field);
+        let unknown = if is_of_object || name.contains("snippet") { Topic::Anything } else { Topic::Nothing };
+        known.unwrap_or(unknown)
+    }
+
+    /// Whether this difference in a part may come of it.
+    fn may_cause(self, part: &Part, values: [&str; 2]) -> bool {
+        let header = match part {
+            Part::Header(name) => name.as_str(),
+            _ => "",
+        };
+        let is_cors = header.starts_with("access-control-") || header == "vary";
+        match self {
+            Topic::Anything => !matches!(part, Part::Certificate),
+            Topic::Nothing => false,
+            Topic::Access => match part {
+                Part::Status => values.iter().any(|value| OF_ACCESS.contains(value)),
+                Part::Answer | Part::Location | Part::Body => true,
+                _ => ["www-authenticate", "retry-after"].contains(&header),
+            },
+            Topic::Backend => !matches!(part, Part::Certificate) && !is_cors && header != "strict-transport-security",
+            Topic::Tls => matches!(part, Part::Answer | Part::Certificate | Part::Status | Part::Location),
+            Topic::Routing => matches!(part, Part::Status | Part::Location | Part::Body) || header == "content-type",
+            Topic::Session | Topic::Cookies => matches!(part, Part::Cookie(_)),
+            Topic::Location => matches!(part, Part::Location) || header == "refresh",
+            Topic::Cors => is_cors || matches!(part, Part::Status),
+            Topic::Hsts => header == "strict-transport-security",
+            Topic::Headers => matches!(part, Part::Header(_)),
+            Topic::Errors => matches!(part, Part::Status | Part::Body) || header == "content-type",
+            Topic::Compression => ["content-encoding", "vary", "etag"].contains(&header) || matches!(part, Part::Body),
+        }
+    }
+}
+
+/// What explains that a part differs, with what the controller and ingressd say: what the report says not to be as before, of the Ingress
+/// whose route was taken first, then of the others of the host, then of the ConfigMap and the flags; where there is no such thing, what
+/// has to do with the part at all.
+pub fn explain(
+    part: &Part,
+    values: [&str; 2],
+    ingress: Option<&str>,
+    others: &[String],
+    report: &Report,
+) -> Vec<Because> {
+    let own = ingress.into_iter().flat_map(|name| of_ingress(report, name));
+    let others = others.iter().filter(|other| Some(other.as_str()) != ingress);
+    let others = others.flat_map(|name| of_ingress(report, name));
+    let of = |kind: Kind| move |item: &Item| because(kind, "", item);
+    let keys = report.config_map.iter().flat_map(|(_, items)| items).map(of(Kind::Key));
+    let of_all = keys.chain(report.flags.iter().map(of(Kind::Flag)));
+    let groups: [Vec<Because>; 3] = [own.collect(), others.collect(), of_all.collect()];
+    let concerns = |because: &&Because| Topic::of(because).may_cause(part, values);
+    let groups = groups.map(|group| group.iter().filter(concerns).cloned().collect::<Vec<_>>());
+    let foreseen = groups.iter().map(|group| group.iter().filter(|because| because.is_foreseen).cloned());
+    let foreseen = foreseen.map(Vec::from_iter).find(|found| !found.is_empty());
+    let mut found = foreseen.unwrap_or_else(|| {
+        let is_about =
+            |because: &&Because| Topic::of(because) != Topic::Anything || because.item.verdict != Verdict::Equal;
+        groups.iter().flatten().filter(is_about).cloned().collect()
+    });
+    found.sort_by_key(|because| {
+        let is_vague = Topic::of(because) == Topic::Anything;
+        (std::cmp::Reverse(because.item.verdict), is_vague)
+    });
+    found.truncate(MOST);
+    found
+}
+
+fn because(kind: Kind, ingress: &str, item: &Item) -> Because {
+    let because = Because { kind, ingress: ingress.to_owned(), item: item.clone(), is_foreseen: false };
+    // What holds for all and can change anything explains nothing by itself.
+    let is_vague = ingress.is_empty() && Topic::of(&because) == Topic::Anything;
+    Because { is_foreseen: item.verdict != Verdict::Equal && !is_vague, ..because }
+}
+
+/// Everything that the report says of an Ingress.
+fn of_ingress(report: &Report, name: &str) -> Vec<Because> {
+    let is_meant = |one: &&crate::migrate::report::Ingress| name.split_once('/') == Some((&one.namespace, &one.name));
+    let items = report.ingresses.iter().filter(is_meant).flat_map(|ingress| &ingress.items);
+    let of = |item: &Item| {
+        let is_field = item.name.contains(['.', '[', ' ', '/']);
+        because(if is_field { Kind::Field } else { Kind::Annotation }, name, item)
+    };
+    items.map(of).collect()
+}

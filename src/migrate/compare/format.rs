@@ -1,0 +1,227 @@
+//! Lines of an access log, read by the format that wrote them, or as JSON; it must not know which of them are asked again.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::request::Scheme;
+
+/// What a log says of a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Logged {
+    /// The method.
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+    /// The host that was asked, where the log tells it.
+    pub host: Option<String>,
+    /// Whether it came over TLS, where the log tells it.
+    pub scheme: Option<Scheme>,
+    /// The status of the answer.
+    pub status: Option<u16>,
+    /// Namespace, Service and port, a hyphen between each two.
+    pub upstream: Option<String>,
+    /// Namespace and name of the Ingress.
+    pub ingress: Option<String>,
+    /// Who asked.
+    pub agent: Option<String>,
+}
+
+/// The argument of a `log_format`, and how values are escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Format {
+    pieces: Vec<Piece>,
+    is_json: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Variable(String),
+}
+
+/// Values by the names of variables.
+type Fields = BTreeMap<String, String>;
+
+/// Names that fields of JSON have for variables, without regard to case, hyphens, underscores and dots.
+const OTHER_NAMES: &[(&str, &[&str])] = &[
+    ("request_method", &["requestmethod", "method", "httpmethod", "verb"]),
+    ("request_uri", &["requesturi", "uri", "path", "url", "requestpath"]),
+    ("args", &["args", "querystring", "requestquery", "query"]),
+    ("request", &["request", "requestline"]),
+    ("host", &["host", "httphost", "besthttphost", "vhost", "requesthost", "domain", "hostname", "authority"]),
+    ("scheme", &["scheme", "passaccessscheme", "protocol", "proto", "requestscheme"]),
+    ("status", &["status", "statuscode", "responsestatus", "code"]),
+    ("proxy_upstream_name", &["proxyupstreamname", "upstreamname", "ingressupstreamname"]),
+    ("namespace", &["namespace", "ingressnamespace"]),
+    ("ingress_name", &["ingressname", "ingress"]),
+    ("http_user_agent", &["httpuseragent", "useragent", "agent"]),
+];
+
+impl Format {
+    /// Reads the argument of a `log_format` as nginx does.
+    pub fn new(text: &str, is_json: bool) -> Self {
+        let (mut pieces, mut literal) = (Vec::new(), String::new());
+        let mut rest = text.trim();
+        while let Some(character) = rest.chars().next() {
+            rest = &rest[character.len_utf8()..];
+            match character {
+                '\\' if rest.starts_with(['"', '\'', '\\']) => {
+                    literal.push_str(&rest[..1]);
+                    rest = &rest[1..];
+                }
+                '$' => {
+                    let (name, behind) = variable(rest);
+                    rest = behind;
+                    if !literal.is_empty() {
+                        pieces.push(Piece::Text(std::mem::take(&mut literal)));
+                    }
+                    pieces.push(Piece::Variable(name.to_owned()));
+                }
+                character => literal.push(character),
+            }
+        }
+        if !literal.is_empty() {
+            pieces.push(Piece::Text(literal));
+        }
+        Format { pieces, is_json }
+    }
+
+    /// What a line says; `None` when it is of another form.
+    pub fn read(&self, line: &str) -> Option<Logged> {
+        let line = line.trim();
+        let of_format = self.fields(line).as_ref().and_then(Logged::of);
+        of_format.or_else(|| Logged::of(&of_json(line)?))
+    }
+
+    /// Each variable ends where the text behind it begins: what clients send is escaped, so that it cannot hold a quote.
+    fn fields(&self, line: &str) -> Option<Fields> {
+        let (mut fields, mut rest) = (Fields::new(), line);
+        let mut pieces = self.pieces.iter().peekable();
+        while let Some(piece) = pieces.next() {
+            match piece {
+                Piece::Text(text) => rest = rest.strip_prefix(&**text)?,
+                Piece::Variable(name) => {
+                    let end = match pieces.peek() {
+                        Some(Piece::Text(text)) => rest.find(&**text)?,
+                        Some(Piece::Variable(_)) => 0,
+                        None => rest.len(),
+                    };
+                    let (value, behind) = rest.split_at(end);
+                    fields.insert(name.clone(), self.unescaped(value)?);
+                    rest = behind;
+                }
+            }
+        }
+        rest.is_empty().then_some(fields)
+    }
+
+    fn unescaped(&self, value: &str) -> Option<String> {
+        match self.is_json {
+            true => serde_json::from_str(&format!("\"{value}\"")).ok(),
+            false => Some(without_hexadecimal(value)),
+        }
+    }
+}
+
+/// The name behind a `$`, and what follows it.
+fn variable(text: &str) -> (&str, &str) {
+    if let Some((name, behind)) = text.strip_prefix('{').and_then(|text| text.split_once('}')) {
+        return (name, behind);
+    }
+    let end = text.find(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+/// nginx writes `\x22` for a quote.
+fn without_hexadecimal(value: &str) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((before, behind)) = rest.split_once("\\x") {
+        bytes.extend_from_slice(before.as_bytes());
+        let byte = behind.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        rest = match byte {
+            Some(byte) => {
+                bytes.push(byte);
+                &behind[2..]
+            }
+            None => {
+                bytes.extend_from_slice(b"\\x");
+                behind
+            }
+        };
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The fields of an object, by the names of the variables that they are of.
+fn of_json(line: &str) -> Option<Fields> {
+    let object: serde_json::Map<String, Value> = serde_json::from_str(line).ok()?;
+    let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_', '.'], "");
+    let mut fields = Fields::new();
+    for (name, value) in &object {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => continue,
+        };
+        let name = plain(name);
+        let known = OTHER_NAMES.iter().find(|(_, names)| names.contains(&&*name));
+        if let Some((variable, _)) = known {
+            fields.entry((*variable).to_owned()).or_insert(value);
+        }
+    }
+    Some(fields)
+}
+
+impl Logged {
+    fn of(fields: &Fields) -> Option<Self> {
+        let field =
+            |name: &str| fields.get(name).map(String::as_str).filter(|value| !value.is_empty() && *value != "-");
+        let (of_line, rest) = field("request").and_then(|line| line.split_once(' ')).unzip();
+        let path = rest.map(|rest| rest.rsplit_once(" HTTP/").map_or(rest, |(path, _)| path));
+        let method = field("request_method").or(of_line)?;
+        let (mut host, mut scheme) = (["host", "http_host", "best_http_host"].into_iter().find_map(field), None);
+        let mut target = match (path.or_else(|| field("request_uri")), field("uri").or_else(|| field("document_uri"))) {
+            (Some(target), _) => target.to_owned(),
+            (None, uri) => uri?.to_owned(),
+        };
+        let query = field("args").or_else(|| field("query_string"));
+        if let Some(query) = query.filter(|_| !target.contains('?')) {
+            target = format!("{target}?{query}");
+        }
+        // Whoever asks a proxy names the host there.
+        let whole = target.clone();
+        for (name, of) in [("http://", Scheme::Http), ("https://", Scheme::Https)] {
+            if let Some(rest) = whole.strip_prefix(name) {
+                let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+                host = Some(authority.rsplit('@').next().unwrap_or_default());
+                scheme = Some(of);
+                target = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+            }
+        }
+        let told = ["scheme", "pass_access_scheme"].into_iter().find_map(field).and_then(read_scheme);
+        let by_port = || match field("server_port") {
+            Some("443") => Some(Scheme::Https),
+            Some("80") => Some(Scheme::Http),
+            _ => None,
+        };
+        let by_tls = || fields.get("https").filter(|value| *value == "on").map(|_| Scheme::Https);
+        let ingress = field("namespace").zip(field("ingress_name"));
+        Some(Logged {
+            method: method.to_owned(),
+            target,
+            host: host.and_then(|host| host.split(':').next()).map(str::to_ascii_lowercase),
+            scheme: scheme.or(told).or_else(by_tls).or_else(by_port),
+            status: field("status").and_then(|status| status.parse().ok()),
+            upstream: field("proxy_upstream_name").map(str::to_owned),
+            ingress: ingress.map(|(namespace, name)| format!("{namespace}/{name}")),
+            agent: field("http_user_agent").map(str::to_owned),
+        })
+    }
+}
+
+fn read_scheme(text: &str) -> Option<Scheme> {
+    [Scheme::Http, Scheme::Https].into_iter().find(|scheme| text.eq_ignore_ascii_case(scheme.name()))
+}

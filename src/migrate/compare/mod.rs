@@ -1,0 +1,23 @@
+//! Whether a controller and ingressd answer alike: which requests to ask, what of two answers differs, and which annotation explains it; it must not know how requests are sent.
+
+mod answer;
+mod choice;
+mod explain;
+mod format;
+mod outcome;
+mod request;
+mod result;
+mod side_by_side;
+mod sites;
+#[cfg(test)]
+mod tests;
+
+pub use answer::{Answer, Answered, Part, Ports, Silence, told};
+pub use choice::{Choice, Chooser, LeftOut};
+pub use explain::{Because, Kind, explain};
+pub use format::{Format, Logged};
+pub use outcome::{Outcome, Rounds};
+pub use request::{AGENT, Method, Request, Scheme};
+pub use result::{Comparison, Difference, DifferentPart, Side};
+pub use side_by_side::{BESIDE, side_by_side};
+pub use sites::{Route, Site, Sites};

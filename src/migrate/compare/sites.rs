@@ -1,0 +1,266 @@
+//! Hosts and paths as Ingresses write them: whose a request is, and which host a line of a log without one was about; it must not know what is served.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::format::Logged;
+use crate::migrate::controller::is_true;
+use crate::source::Snapshot;
+use crate::translate::{Asked, AskedRoute, asked};
+
+/// The label that stands for any below a wildcard, and the host that nobody has.
+const EXAMPLE: &str = "compare";
+const NOBODY: &str = "compare.invalid";
+
+/// How rules write what holds for hosts that nobody has.
+const EVERY_HOST: &str = "*";
+
+/// No expression of a path needs more memory than this.
+const LARGEST_EXPRESSION: usize = 1 << 18;
+
+/// Every host of some Ingresses.
+#[derive(Debug, Default)]
+pub struct Sites {
+    sites: BTreeMap<String, Site>,
+}
+
+/// A host.
+#[derive(Debug, Clone, Default)]
+pub struct Site {
+    /// The Ingresses that say something of it, as namespace/name.
+    pub ingresses: Vec<String>,
+    /// Whether it has TLS.
+    pub has_tls: bool,
+    routes: Vec<Route>,
+    by_expression: bool,
+    /// Whether it is another name of a host.
+    is_alias: bool,
+}
+
+/// A path of a host.
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// Whose it is, as namespace/name.
+    pub ingress: String,
+    /// The path as it is written.
+    pub path: String,
+    /// An origin from which browsers may ask, where the object says one.
+    pub origin: Option<String>,
+    is_exact: bool,
+    /// What an ingress-nginx calls the backend.
+    upstream: Option<String>,
+    expression: Option<Regex>,
+}
+
+/// An Ingress while it is read.
+struct Written<'a> {
+    name: String,
+    namespace: &'a str,
+    asked: Asked<'a>,
+    annotations: Option<&'a BTreeMap<String, String>>,
+    prefix: &'a str,
+}
+
+impl Written<'_> {
+    fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations?.get(&format!("{}{key}", self.prefix)).map(|value| value.trim())
+    }
+
+    fn is_on(&self, key: &str) -> bool {
+        self.annotation(key).is_some_and(is_true)
+    }
+
+    /// The hosts of its rules, and of a default backend without rules what takes hosts that nobody has.
+    fn hosts(&self) -> BTreeSet<String> {
+        let hosts: BTreeSet<_> = self.asked.rules.iter().map(|host| host.to_ascii_lowercase()).collect();
+        match hosts.is_empty() && !self.asked.routes.is_empty() {
+            true => BTreeSet::from([EVERY_HOST.to_owned()]),
+            false => hosts,
+        }
+    }
+
+    fn has_tls(&self, host: &str) -> bool {
+        let lists = |hosts: &[&str]| match hosts.is_empty() {
+            true => host != EVERY_HOST,
+            false => hosts.iter().any(|listed| covers(listed, host)),
+        };
+        self.asked.tls.iter().any(|entry| lists(&entry.hosts))
+    }
+
+    /// Whether the paths of its hosts are expressions.
+    fn has_expressions(&self) -> bool {
+        let rewrites = |target: &str| target != "/" || self.asked.routes.iter().any(|route| route.path != "/");
+        self.is_on("use-regex") || self.annotation("rewrite-target").is_some_and(rewrites)
+    }
+
+    /// Its paths of a host; what its default backend takes is a path too.
+    fn routes(&self, host: &str) -> impl Iterator<Item = Route> {
+        let is_of = |route: &&AskedRoute<'_>| route.rule.is_none() || route.host.eq_ignore_ascii_case(host);
+        // A canary has no path of its own.
+        let routes = self.asked.routes.iter().filter(|_| !self.is_on("canary")).filter(is_of);
+        routes.map(move |route| {
+            let service = route.service.zip(route.port.as_deref());
+            Route {
+                ingress: self.name.clone(),
+                path: if route.path.is_empty() { "/" } else { route.path }.to_owned(),
+                origin: self.is_on("enable-cors").then(|| self.origin(host)),
+                is_exact: route.path_type == "Exact",
+                upstream: service.map(|(service, port)| format!("{}-{service}-{port}", self.namespace)),
+                expression: None,
+            }
+        })
+    }
+
+    /// The first of the origins that may ask, and where all may the host itself.
+    fn origin(&self, host: &str) -> String {
+        let mut origins = self.annotation("cors-allow-origin").unwrap_or_default().split(',').map(str::trim);
+        let first = origins.find(|origin| !origin.is_empty() && *origin != EVERY_HOST);
+        first.map_or_else(|| format!("https://{}", example(host)), |origin| origin.replace('*', EXAMPLE))
+    }
+
+    /// Other names of its hosts: aliases, and with or without `www.` where one redirects to the other.
+    fn other_names(&self) -> Vec<(String, String)> {
+        let hosts = self.hosts();
+        let aliases = self.annotation("server-alias").unwrap_or_default().split(',').map(str::trim);
+        let aliases = aliases.filter(|alias| !alias.is_empty() && !alias.starts_with('~'));
+        let aliases = aliases.flat_map(|alias| hosts.iter().map(|host| (alias.to_ascii_lowercase(), host.clone())));
+        let redirected = hosts.iter().filter(|host| self.is_on("from-to-www-redirect") && !host.contains('*'));
+        let redirected = redirected.map(|host| {
+            let other = host.strip_prefix("www.").map_or_else(|| format!("www.{host}"), str::to_owned);
+            (other, host.clone())
+        });
+        aliases.chain(redirected).collect()
+    }
+}
+
+impl Sites {
+    /// The hosts of these Ingresses, which are named as namespace/name; annotations have this prefix.
+    pub fn of(snapshot: &Snapshot, names: &BTreeSet<String>, prefix: &str) -> Self {
+        let mut sites = Sites::default();
+        let mut other_names = Vec::new();
+        for stored in &snapshot.ingresses {
+            let name = format!("{}/{}", stored.id.namespace, stored.id.name);
+            let Some(asked) = asked(snapshot, &stored.id).filter(|_| names.contains(&name)) else { continue };
+            let annotations = stored.object.metadata.annotations.as_ref();
+            let written = Written { name, namespace: &stored.id.namespace, asked, annotations, prefix };
+            sites.add(&written);
+            other_names.extend(written.other_names());
+        }
+        for (other, host) in other_names {
+            if let Some(site) = sites.sites.get(&host).cloned() {
+                sites.sites.entry(other).or_insert(Site { is_alias: true, ..site });
+            }
+        }
+        sites.sites.values_mut().for_each(Site::settle);
+        sites
+    }
+
+    fn add(&mut self, written: &Written<'_>) {
+        for host in written.hosts() {
+            let site = self.sites.entry(host.clone()).or_default();
+            site.has_tls |= written.has_tls(&host);
+            site.by_expression |= written.has_expressions();
+            site.ingresses.push(written.name.clone());
+            site.routes.extend(written.routes(&host));
+        }
+    }
+
+    /// Each host that can be asked, with an example where it stands for several.
+    pub fn hosts(&self) -> impl Iterator<Item = (String, &Site)> {
+        self.sites.iter().map(|(host, site)| (example(host), site))
+    }
+
+    /// What there is for a host: itself, the wildcard that it lies within, or what takes hosts that nobody has.
+    pub fn site(&self, host: &str) -> Option<&Site> {
+        let within = host.split_once('.').map(|(_, parent)| format!("*.{parent}"));
+        let named = self.sites.get(host).or_else(|| self.sites.get(&within?));
+        named.or_else(|| self.sites.get(EVERY_HOST))
+    }
+
+    /// The hosts that a line without one may be about: those whose path leads where the line says it went, each by its first name.
+    pub fn hosts_of(&self, line: &Logged, path: &str) -> Vec<String> {
+        let Logged { upstream, ingress, .. } = line;
+        let is_meant = |route: &Route| match (ingress, upstream) {
+            (Some(ingress), _) => route.ingress == *ingress,
+            (None, Some(_)) => route.upstream == *upstream,
+            (None, None) => false,
+        };
+        let hosts = self.sites.iter().filter(|(_, site)| !site.is_alias && site.route(path).is_some_and(is_meant));
+        hosts.map(|(host, _)| example(host)).collect()
+    }
+}
+
+impl Site {
+    /// What takes a path.
+    pub fn route(&self, path: &str) -> Option<&Route> {
+        self.routes.iter().find(|route| route.takes(path))
+    }
+
+    /// Its paths, the one that wins first.
+    pub fn routes(&self) -> &[Route] {
+        &self.routes
+    }
+
+    /// Sorts the paths as they win.
+    fn settle(&mut self) {
+        if self.by_expression {
+            for route in &mut self.routes {
+                route.expression = expression(&route.path);
+                route.is_exact = false;
+            }
+        }
+        self.routes.sort_by(|one, other| {
+            let key = |route: &Route| (!route.is_exact, std::cmp::Reverse(route.path.len()));
+            key(one).cmp(&key(other))
+        });
+    }
+}
+
+impl Route {
+    fn takes(&self, path: &str) -> bool {
+        if let Some(expression) = &self.expression {
+            return expression.is_match(path.as_bytes());
+        }
+        let whole = self.path.trim_end_matches('/');
+        match path.strip_prefix(whole) {
+            Some(rest) if self.is_exact => rest.is_empty() || rest == "/",
+            Some(rest) => rest.is_empty() || rest.starts_with('/'),
+            None => false,
+        }
+    }
+
+    /// Paths that are examples of this one: as far as it stands for itself, with a slash at its end and without.
+    pub fn examples(&self) -> Vec<String> {
+        let is_plain = |character: &char| {
+            !"\\^$.|?*+()[]{} ".contains(*character) || (self.expression.is_none() && *character != ' ')
+        };
+        let literal: String = self.path.chars().take_while(is_plain).collect();
+        let bare = literal.trim_end_matches('/');
+        match bare.is_empty() {
+            true => vec!["/".to_owned()],
+            false => vec![bare.to_owned(), format!("{bare}/")],
+        }
+    }
+}
+
+/// A path on a host with expressions.
+fn expression(path: &str) -> Option<Regex> {
+    let whole = format!("^(?:{path})");
+    RegexBuilder::new(&whole).case_insensitive(true).unicode(false).size_limit(LARGEST_EXPRESSION).build().ok()
+}
+
+/// A name below a wildcard, or a name that nobody has.
+fn example(host: &str) -> String {
+    match host.strip_prefix("*.") {
+        Some(parent) => format!("{EXAMPLE}.{parent}"),
+        None if host == EVERY_HOST => NOBODY.to_owned(),
+        None => host.to_owned(),
+    }
+}
+
+/// Whether an entry of `spec.tls` is about a host of a rule.
+fn covers(listed: &str, host: &str) -> bool {
+    let within = listed.strip_prefix("*.").zip(host.split_once('.'));
+    listed.eq_ignore_ascii_case(host) || within.is_some_and(|(parent, (_, rest))| parent.eq_ignore_ascii_case(rest))
+}
