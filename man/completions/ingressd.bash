@@ -129,6 +129,7 @@ _ingressd() {
                 ;;
             ingressd__subcmd__help__subcmd__migrate,take-over)
                 cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__take__subcmd__over"
+                ;;
             ingressd__subcmd__migrate,compare)
                 cmd="ingressd__subcmd__migrate__subcmd__compare"
                 ;;
@@ -143,6 +144,7 @@ _ingressd() {
                 ;;
             ingressd__subcmd__migrate,take-over)
                 cmd="ingressd__subcmd__migrate__subcmd__take__subcmd__over"
+                ;;
             ingressd__subcmd__migrate__subcmd__help,compare)
                 cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__compare"
                 ;;
@@ -537,8 +539,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help__subcmd__migrate)
-            opts="report settings take-over"
-            opts="report settings compare"
+            opts="report settings compare take-over"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -756,8 +757,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate)
-            opts="-h --help report settings take-over help"
-            opts="-h --help report settings compare help"
+            opts="-h --help report settings compare take-over help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -770,8 +770,6 @@ _ingressd() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        ingressd__subcmd__migrate__subcmd__help)
-            opts="report settings take-over help"
         ingressd__subcmd__migrate__subcmd__compare)
             opts="-h --admin-kubeconfig --context --controller --controller-address --controller-ports --ingressd-address --ingressd-ports --log --rate --most --timeout --most-body --output --report --nginx-version --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -859,7 +857,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate__subcmd__help)
-            opts="report settings compare help"
+            opts="report settings compare take-over help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
