@@ -34,6 +34,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "migrate",
             "model",
             "nginx",
+            "publish",
             "render",
             "setup",
             "source",

@@ -127,6 +127,9 @@ _ingressd() {
             ingressd__subcmd__help__subcmd__migrate,settings)
                 cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__settings"
                 ;;
+            ingressd__subcmd__help__subcmd__migrate,take-over)
+                cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__take__subcmd__over"
+                ;;
             ingressd__subcmd__migrate,compare)
                 cmd="ingressd__subcmd__migrate__subcmd__compare"
                 ;;
@@ -139,6 +142,9 @@ _ingressd() {
             ingressd__subcmd__migrate,settings)
                 cmd="ingressd__subcmd__migrate__subcmd__settings"
                 ;;
+            ingressd__subcmd__migrate,take-over)
+                cmd="ingressd__subcmd__migrate__subcmd__take__subcmd__over"
+                ;;
             ingressd__subcmd__migrate__subcmd__help,compare)
                 cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__compare"
                 ;;
@@ -150,6 +156,9 @@ _ingressd() {
                 ;;
             ingressd__subcmd__migrate__subcmd__help,settings)
                 cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__settings"
+                ;;
+            ingressd__subcmd__migrate__subcmd__help,take-over)
+                cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__take__subcmd__over"
                 ;;
             *)
                 ;;
@@ -530,7 +539,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help__subcmd__migrate)
-            opts="report settings compare"
+            opts="report settings compare take-over"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -572,6 +581,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help__subcmd__migrate__subcmd__settings)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__migrate__subcmd__take__subcmd__over)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -734,7 +757,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate)
-            opts="-h --help report settings compare help"
+            opts="-h --help report settings compare take-over help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -834,7 +857,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate__subcmd__help)
-            opts="report settings compare help"
+            opts="report settings compare take-over help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -890,6 +913,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate__subcmd__help__subcmd__settings)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__help__subcmd__take__subcmd__over)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -969,6 +1006,60 @@ _ingressd() {
                     return 0
                     ;;
                 --ports)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__take__subcmd__over)
+            opts="-h --compare --compare-age --record --undo --force --dry-run --timeout --admin-kubeconfig --context --controller --instance --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --compare)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compare-age)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --admin-kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --controller)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -145,11 +145,12 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l print -
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l without-namespace -d 'Leave the Namespace of publish.namespace alone: it is there already, or has to stay'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l force -d 'Replace the file if it is there'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare help" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare help" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare help" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare help" -f -a "compare" -d 'Ask the controller and ingressd the same requests, and show what differs and which annotation explains it'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "compare" -d 'Ask the controller and ingressd the same requests, and show what differs and which annotation explains it'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "take-over" -d 'Let the addresses in statuses become those of the nodes, or what they were before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
@@ -188,9 +189,24 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_se
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare -d 'What `ingressd migrate compare` reported, as JSON' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare-age -d 'How old that report may be, such as 24h' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l record -d 'Where it is kept what stood in the statuses before' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l timeout -d 'How long to wait for the nodes, such as 90s or 5m' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l undo -d 'Put back what stood in the statuses before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l force -d 'Go on although answers differ or were not compared, some node is not fit, or, with --undo, the controller has no pod that is ready'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l dry-run -d 'Only say what would be done'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Ask the controller and ingressd the same requests, and show what differs and which annotation explains it'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "take-over" -d 'Let the addresses in statuses become those of the nodes, or what they were before'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch, instead of examples/demo here, or where there is none /usr/share/ingressd/demo' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l check -d 'Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened'
@@ -216,3 +232,4 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_s
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "compare" -d 'Ask the controller and ingressd the same requests, and show what differs and which annotation explains it'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "take-over" -d 'Let the addresses in statuses become those of the nodes, or what they were before'

@@ -78,6 +78,9 @@ pub fn table(status: &Value) -> String {
     if !status["leader"].is_string() {
         lines.push("\nno node leads: addresses and Events are not written".to_owned());
     }
+    if status["publishes"]["writes"] == "held" {
+        lines.push("\naddresses are held back: `ingressd migrate take-over` has them written".to_owned());
+    }
     lines.join("\n") + "\n"
 }
 

@@ -1,6 +1,7 @@
-//! The command `migrate`: from an ingress-nginx to ingressd, by a report and by settings; it must not know what is judged equal.
+//! The command `migrate`: from an ingress-nginx to ingressd, step by step; it must not know what is judged equal.
 
 mod compare;
+mod take_over;
 mod text;
 
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ enum Step {
     Settings(SettingsOf),
     /// Ask the controller and ingressd the same requests, and show what differs and which annotation explains it.
     Compare(compare::Arguments),
+    /// Let the addresses in statuses become those of the nodes, or what they were before.
+    TakeOver(take_over::Arguments),
 }
 
 /// Arguments of `ingressd migrate settings`.
@@ -125,6 +128,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         Step::Report(arguments) => report(arguments),
         Step::Settings(arguments) => settings(arguments),
         Step::Compare(arguments) => compare::run(arguments),
+        Step::TakeOver(arguments) => take_over::run(arguments),
     }
 }
 
@@ -191,6 +195,24 @@ fn keep_served(inventory: &mut Inventory, settings: &Settings) {
     }
 }
 
+fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        complain!("ingressd: {error}");
+        Exit::of_error(&error)
+    })
+}
+
+/// Tells why a cluster could not be asked.
+fn no_answer(error: &AdministratorError) -> Exit {
+    // It may quote what others wrote: nothing of it may steer a terminal.
+    complain!("ingressd: {}", error.to_string().replace(char::is_control, " "));
+    match error {
+        AdministratorError::Kubeconfig(_) => Exit::Configuration,
+        AdministratorError::Api { forbidden: true, .. } => Exit::Permission,
+        AdministratorError::Api { .. } | AdministratorError::NoToken(_) => Exit::Unavailable,
+    }
+}
+
 impl Origin {
     fn read(&self) -> Result<Inventory, Exit> {
         if !self.files.is_empty() {
@@ -199,23 +221,11 @@ impl Origin {
                 Exit::NoInput
             });
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-            complain!("ingressd: {error}");
-            Exit::of_error(&error)
-        })?;
-        let objects = runtime.block_on(async {
+        let objects = runtime()?.block_on(async {
             let path = self.admin_kubeconfig.as_deref();
             Administrator::connect(path, self.context.as_deref()).await?.inventory().await
         });
-        let objects = objects.map_err(|error| {
-            complain!("ingressd: {error}");
-            match error {
-                AdministratorError::Kubeconfig(_) => Exit::Configuration,
-                AdministratorError::Api { forbidden: true, .. } => Exit::Permission,
-                AdministratorError::Api { .. } | AdministratorError::NoToken(_) => Exit::Unavailable,
-            }
-        })?;
-        Ok(Inventory::of_objects(&objects))
+        Ok(Inventory::of_objects(&objects.map_err(|error| no_answer(&error))?))
     }
 
     /// The controller that is meant; `None` where there is none.

@@ -70,6 +70,13 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.publish.status, value),
     },
     Row {
+        key: "publish.hold",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether no addresses are written into the status of Ingresses before `ingressd migrate take-over` was run, as while another controller still serves the same Ingresses. Everything else is as usual: the node serves, and tells the others of itself. What that command, or its `--undo`, said last counts for all nodes of the group, whatever stands here.",
+        set: |settings, value| put(&mut settings.publish.hold, value),
+    },
+    Row {
         key: "publish.events",
         form: Form::Boolean,
         default: "true",

@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
     use crate::model::{Kind, ObjectId};
-    use crate::publish::{Member, Mode};
+    use crate::publish::{Member, Mode, Writes};
     use crate::source::{Published, Snapshot, Stored, Version};
 
     const MANAGER: &str = "ingressd/ingressd/ingressd";
@@ -95,6 +95,7 @@ mod tests {
             claim_order: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
+            writes: None,
         })
     }
 
@@ -148,6 +149,7 @@ mod tests {
                 leads: false,
                 leader: None,
                 mode,
+                writes: Writes::Now,
                 addresses,
                 members,
             };
@@ -184,6 +186,7 @@ mod tests {
                 leads: false,
                 leader: None,
                 mode: Mode::Nodes,
+                writes: Writes::Now,
                 addresses: None,
                 members: vec![peer],
             };

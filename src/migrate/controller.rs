@@ -82,7 +82,7 @@ pub fn controllers(workloads: &[Workload]) -> Vec<Controller> {
 }
 
 /// The name of the image without registry, tag and digest is one of these, or the program is run.
-fn is_controller(container: &Container) -> bool {
+pub(super) fn is_controller(container: &Container) -> bool {
     let image = container.image.split('@').next().unwrap_or_default();
     let path = match image.rsplit_once(':') {
         Some((path, tag)) if !tag.contains('/') => path,

@@ -40,10 +40,16 @@ const HEAD: &str = "\
 # below the flag that it comes from; a flag without one is a comment that says why.
 ";
 
+/// The nodes write nothing into statuses where the controller still does.
+const HOLD: &str = "
+# Addresses are written once `ingressd migrate take-over` has been run.
+publish.hold = true
+";
+
 /// What takes the place of the flags of this controller.
 pub fn drop_in(controller: &Controller) -> DropIn {
     let mut written =
-        DropIn { text: format!("{HEAD}# Flags of {}\n", comment(&controller.workload)), flags: Vec::new() };
+        DropIn { text: format!("{HEAD}# Flags of {}\n{HOLD}", comment(&controller.workload)), flags: Vec::new() };
     let mut class = Class::default();
     let mut of_class = Vec::new();
     // What is served at all goes first: whatever contradicts it gives way.

@@ -10,6 +10,7 @@ mod item;
 mod judge;
 mod report;
 mod secrets;
+pub mod take_over;
 #[cfg(test)]
 mod tests;
 

@@ -151,6 +151,7 @@ mod tests {
             claim_order: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
+            writes: None,
         }
     }
 

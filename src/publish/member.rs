@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 
 use super::address::Address;
 use super::claim_order;
+use super::order::Writes;
 use super::unserved::Unserved;
 use crate::model::{ClaimOrder, Digest};
 
@@ -26,6 +27,7 @@ const UNSERVED: &str = "ingressd/lacks";
 const CLAIM_ORDER: &str = "ingressd/claim-order";
 const VERSION: &str = "ingressd/version";
 const PHASE: &str = "ingressd/phase";
+const WRITES: &str = "ingressd/writes";
 
 /// Most addresses of one node that are used, and longest texts: others write Leases.
 pub const MOST_ADDRESSES: usize = 16;
@@ -57,6 +59,8 @@ pub struct Member {
     pub version: Arc<str>,
     /// The phase of its daemon, in one word.
     pub phase: Arc<str>,
+    /// What it does about statuses; `None` for a version that takes no orders.
+    pub writes: Option<Writes>,
 }
 
 /// A resource version, of which the API says that a higher number is newer.
@@ -90,6 +94,7 @@ impl Member {
         annotations.extend(self.observed.map(|Revision(revision)| (OBSERVED, revision.to_string())));
         annotations.extend(self.pinned.map(|generation| (PINNED, generation.to_string())));
         annotations.extend(self.unserved.text().map(|text| (UNSERVED, text)));
+        annotations.extend(self.writes.map(|writes| (WRITES, writes.name().to_owned())));
         annotations.extend(claim_order::text(&self.claim_order).map(|text| (CLAIM_ORDER, text)));
         Lease {
             metadata: ObjectMeta {
@@ -131,6 +136,7 @@ impl Member {
             claim_order: claim_order::read(whole(CLAIM_ORDER)),
             version: text(VERSION).and_then(short).unwrap_or_default(),
             phase: text(PHASE).and_then(short).unwrap_or_default(),
+            writes: text(WRITES).and_then(|word| Writes::ALL.into_iter().find(|writes| writes.name() == word)),
         };
         let seconds = u64::try_from(spec.lease_duration_seconds?).ok().filter(|seconds| *seconds > 0)?;
         Some((member, Duration::from_secs(seconds).min(LONGEST_DURATION)))
@@ -164,13 +170,15 @@ mod tests {
             claim_order: Arc::default(),
             version: "0.1.0".into(),
             phase: "serving".into(),
+            writes: Some(Writes::Held),
         }
     }
 
     #[test]
     fn what_is_written_is_read() {
         let now = Timestamp::UNIX_EPOCH;
-        let bare = Member { generation: None, observed: None, addresses: Vec::new(), drained: true, ..member() };
+        let bare =
+            Member { generation: None, observed: None, addresses: Vec::new(), drained: true, writes: None, ..member() };
         let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
         let pinned = Member { pinned: Some(5), unserved: Unserved::of(&[object], true), ..member() };
         let old = Member { claim_order: ClaimOrder::read([[7; 8], [3; 8]], [[9; 8]]).into(), ..member() };

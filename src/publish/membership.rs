@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use super::call::{Failure, call};
 use super::member::{Member, lease_name};
 use super::options::{Options, Timing};
+use super::order::Writes;
 use super::served::Served;
 use super::trouble::Trouble;
 use super::unserved::Unserved;
@@ -22,7 +23,7 @@ use super::whereabouts::Whereabouts;
 const SPACING: Duration = Duration::from_secs(1);
 
 /// What the last record says of a daemon that was stopped in good order, while its nginx goes on.
-const STOPPED: &str = "stopped";
+pub const STOPPED: &str = "stopped";
 
 /// Keeps the record.
 #[derive(Debug)]
@@ -37,13 +38,20 @@ pub struct Membership {
     written: Option<(Member, Instant)>,
     failed: Option<Instant>,
     trouble: Trouble,
+    writes: watch::Receiver<Writes>,
 }
 
 impl Membership {
-    /// The record of the node of this identity.
-    pub fn new(leases: Api<Lease>, identity: Arc<str>, options: Arc<Options>, trouble: Trouble) -> Self {
+    /// The record of the node of this identity; its writer tells what it does about statuses.
+    pub fn new(
+        leases: Api<Lease>,
+        identity: Arc<str>,
+        options: Arc<Options>,
+        trouble: Trouble,
+        writes: watch::Receiver<Writes>,
+    ) -> Self {
         let acquired = Timestamp::now();
-        Membership { leases, identity, options, acquired, lease: None, written: None, failed: None, trouble }
+        Membership { leases, identity, options, acquired, lease: None, written: None, failed: None, trouble, writes }
     }
 
     /// Keeps the record until `stop` says so; then it leaves one that counts for the grace period.
@@ -69,6 +77,8 @@ impl Membership {
                 }
                 changed = served.changed() => if changed.is_err() { break },
                 changed = place.changed() => if changed.is_err() { break },
+                // Without a writer nothing changes any more.
+                Ok(()) = self.writes.changed() => {}
             }
         }
         let last = self.member(&served.borrow(), &place.borrow());
@@ -81,7 +91,8 @@ impl Membership {
 
     /// The record of this node, when all of it is known.
     fn member(&self, served: &Option<Served>, place: &Option<Arc<Whereabouts>>) -> Option<Member> {
-        Some(Member::of(&self.identity, served.as_ref()?, place.as_ref()?))
+        let writes = Some(*self.writes.borrow());
+        Some(Member { writes, ..Member::of(&self.identity, served.as_ref()?, place.as_ref()?) })
     }
 
     /// When the record has to be written.
@@ -177,6 +188,7 @@ impl Member {
             claim_order: Arc::clone(&served.claim_order),
             version: env!("CARGO_PKG_VERSION").into(),
             phase: Arc::clone(&served.phase),
+            writes: None,
         }
     }
 }
@@ -202,6 +214,7 @@ mod tests {
             claim_order: Arc::default(),
             version: "1".into(),
             phase: "serving".into(),
+            writes: None,
         };
         let now = began + Duration::from_millis(300);
         let written = (member.clone(), began);
@@ -217,6 +230,7 @@ mod tests {
         assert_eq!(when(Member { drained: true, observed: None, ..member.clone() }, None), 300);
         assert_eq!(when(Member { pinned: Some(1), ..member.clone() }, None), 300);
         assert_eq!(when(Member { unserved: Unserved::Newer, ..member.clone() }, None), 300);
+        assert_eq!(when(Member { writes: Some(Writes::Held), ..member.clone() }, None), 300);
         assert_eq!(when(Member { serving: false, ..member }, Some(began + Duration::from_millis(200))), 2200);
     }
 }

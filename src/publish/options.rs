@@ -121,6 +121,8 @@ pub struct Options {
     pub node: Option<Arc<str>>,
     /// Whether addresses are written into objects.
     pub status: bool,
+    /// Whether that waits for an order of the administrator, as long as there is none.
+    pub hold: bool,
     /// Whether Events are written.
     pub events: bool,
     /// Namespace of the Leases.
@@ -152,6 +154,7 @@ impl Default for Options {
             node_object: None,
             node: None,
             status: true,
+            hold: false,
             events: true,
             namespace: "ingressd".into(),
             lease: "ingressd".into(),

@@ -15,6 +15,7 @@ use super::leader::Candidate;
 use super::locator::Locator;
 use super::membership::{Membership, asked};
 use super::options::Options;
+use super::order::Writes;
 use super::peers;
 use super::roster::Roster;
 use super::served::Served;
@@ -22,7 +23,7 @@ use super::status::IngressAddresses;
 use super::trouble::Board;
 use super::view::Outlook;
 use super::whereabouts::Whereabouts;
-use super::writer::{Inputs, Writer};
+use super::writer::{Inputs, Outputs, Writer};
 use crate::model::ObjectId;
 use crate::source::cluster::Clients;
 
@@ -56,6 +57,7 @@ impl Publisher {
         let (tell_leadership, leadership) = watch::channel(Leadership::default());
         let (tell_roster, roster) = watch::channel(Roster::new(options.lease_duration));
         let (tell_contended, contended) = watch::channel(Vec::new());
+        let (tell_writes, writes) = watch::channel(if options.status { Writes::Now } else { Writes::Never });
         let board = Board::default();
         let (locator, place) = Locator::start(&options, &identity, clients, &board);
         let inputs = Inputs {
@@ -72,12 +74,13 @@ impl Publisher {
             contended: contended.clone(),
             place: place.clone(),
             mode: options.mode,
+            writes: writes.clone(),
             board: board.clone(),
         };
 
         let leases = Api::<Lease>::namespaced(clients.lease.clone(), &options.namespace);
         let trouble = board.trouble("the Lease of this node cannot be written");
-        let membership = Membership::new(leases.clone(), Arc::clone(&identity), Arc::clone(&options), trouble);
+        let membership = Membership::new(leases.clone(), Arc::clone(&identity), Arc::clone(&options), trouble, writes);
         let (lease, timing) = (Arc::clone(&options.lease), options.timing());
         let trouble = board.trouble("the Lease of the leader cannot be read or written");
         let candidate = Candidate::new(leases, lease, Arc::clone(&identity), timing, trouble);
@@ -92,8 +95,8 @@ impl Publisher {
         let silence = if options.status {
             let (identity, options) = (Arc::clone(&identity), Arc::clone(&options));
             let trouble = board.trouble("the status of Ingresses cannot be written");
-            let writer =
-                Writer::new(IngressAddresses, client(), identity, options, counts.clone(), tell_contended, trouble);
+            let outputs = Outputs { contended: tell_contended, writes: tell_writes };
+            let writer = Writer::new(IngressAddresses, client(), identity, options, counts.clone(), outputs, trouble);
             others.push(tokio::spawn(writer.run(inputs.clone())));
             None
         } else {

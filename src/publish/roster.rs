@@ -9,6 +9,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use tokio::time::Instant;
 
 use super::member::Member;
+use super::order::Order;
 use crate::model::ClaimOrder;
 
 /// How sure it is that a node lives.
@@ -55,12 +56,14 @@ pub struct Roster {
     /// How long the watch may be silent before it counts as failed; our own record changes more
     /// often.
     blind_after: Duration,
+    /// The order of the administrator, and the name of its Lease.
+    order: Option<(Arc<str>, Order)>,
 }
 
 impl Roster {
     /// An empty roster of Leases with this duration.
     pub fn new(duration: Duration) -> Self {
-        Roster { seen: BTreeMap::new(), looked: None, blind_after: duration * 2 / 3 }
+        Roster { seen: BTreeMap::new(), looked: None, blind_after: duration * 2 / 3, order: None }
     }
 
     /// Whether everything was read once.
@@ -68,10 +71,16 @@ impl Roster {
         self.looked.is_some()
     }
 
+    /// What the administrator ordered all nodes of the group to do.
+    pub fn order(&self) -> Option<Order> {
+        self.order.as_ref().map(|(_, order)| *order)
+    }
+
     /// Takes over a complete list.
     pub fn replace(&mut self, leases: &[Lease], now: Instant) {
         self.look(now);
         let before = std::mem::take(&mut self.seen);
+        self.order = None;
         for lease in leases {
             let known = before.get(lease.metadata.name.as_deref().unwrap_or_default());
             self.put(lease, known.cloned(), false, now);
@@ -89,6 +98,7 @@ impl Roster {
     pub fn delete(&mut self, name: &str, now: Instant) {
         self.look(now);
         self.seen.remove(name);
+        self.order.take_if(|(lease, _)| **lease == *name);
     }
 
     fn look(&mut self, now: Instant) {
@@ -99,8 +109,15 @@ impl Roster {
     }
 
     fn put(&mut self, lease: &Lease, known: Option<Seen>, is_news: bool, now: Instant) {
-        let Some((member, duration)) = Member::read(lease) else { return };
         let name: Arc<str> = lease.metadata.name.as_deref().unwrap_or_default().into();
+        if self.order.as_ref().is_some_and(|(lease, _)| *lease == name) {
+            self.order = None;
+        }
+        if let Some(order) = Order::read(lease) {
+            self.order = Some((name, order));
+            return;
+        }
+        let Some((member, duration)) = Member::read(lease) else { return };
         let renewed = lease.spec.as_ref().and_then(|spec| spec.renew_time.as_ref()).map(|time| time.0);
         let (changed, proven) = match known {
             Some(seen) if seen.renewed == renewed && seen.member.identity == member.identity => {
@@ -170,6 +187,7 @@ mod tests {
             claim_order: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
+            writes: None,
         };
         let now = Timestamp::from_second(renewed).unwrap();
         member.lease("ingressd", duration, now, now)
@@ -230,6 +248,21 @@ mod tests {
         assert_eq!(lives(&roster, at(309)), [Life::Alive], "the full duration again");
         roster.apply(&lease("b", 1, DURATION), at(309));
         assert_eq!(lives(&roster, at(316)), [Life::Expired, Life::Alive]);
+    }
+
+    #[test]
+    fn an_order_counts_from_when_it_is_seen_until_it_is_gone() {
+        let order = |order: Order| serde_json::from_value(order.lease("edge", "ingressd")).unwrap();
+        let (began, mut roster) = (Instant::now(), Roster::new(DURATION));
+        roster.replace(&[lease("a", 1, DURATION), order(Order::Hold)], began);
+        assert_eq!((roster.order(), lives(&roster, began).len()), (Some(Order::Hold), 1));
+        roster.apply(&order(Order::Publish), began);
+        assert_eq!(roster.order(), Some(Order::Publish));
+        roster.delete(&Order::lease_name("ingressd"), began);
+        assert_eq!(roster.order(), None);
+        roster.apply(&order(Order::Publish), began);
+        roster.replace(&[lease("a", 1, DURATION)], began);
+        assert_eq!(roster.order(), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::contention;
 use super::election::Leadership;
 use super::member::Member;
 use super::options::Mode;
+use super::order::Writes;
 use super::roster::{Life, Roster};
 use super::trouble::Board;
 use super::whereabouts::Whereabouts;
@@ -28,6 +29,7 @@ pub struct Outlook {
     pub(super) contended: watch::Receiver<Vec<Arc<ObjectId>>>,
     pub(super) place: watch::Receiver<Option<Arc<Whereabouts>>>,
     pub(super) mode: Mode,
+    pub(super) writes: watch::Receiver<Writes>,
     pub(super) board: Board,
 }
 
@@ -43,6 +45,8 @@ pub struct View {
     pub leader: Option<Arc<str>>,
     /// Where the addresses come from that are published.
     pub mode: Mode,
+    /// What this node does about statuses.
+    pub writes: Writes,
     /// The addresses of this node; `None` while they are not known.
     pub addresses: Option<Vec<Address>>,
     /// All nodes by name of their Leases, this one included.
@@ -74,6 +78,7 @@ impl Outlook {
             leads: leadership.holds(now),
             leader: leadership.holder.clone(),
             mode: self.mode,
+            writes: *self.writes.borrow(),
             addresses: self.place.borrow().as_ref().map(|place| place.addresses.clone()),
             members: peers.collect(),
         }

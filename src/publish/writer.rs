@@ -22,6 +22,7 @@ use super::election::Leadership;
 use super::ledger::{Ledger, Plan, UnderWay, Write};
 use super::member::Member;
 use super::options::Options;
+use super::order::{Order, Writes};
 use super::roster::Roster;
 use super::served::Served;
 use super::status::{Content as _, IngressAddresses, StatusStrategy};
@@ -55,6 +56,15 @@ pub struct Inputs {
     pub place: watch::Receiver<Option<Arc<Whereabouts>>>,
 }
 
+/// What the writer tells.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    /// Objects that another controller keeps changing.
+    pub contended: watch::Sender<Vec<Arc<ObjectId>>>,
+    /// Whether it writes.
+    pub writes: watch::Sender<Writes>,
+}
+
 /// A write, and the version that it made or why it made none.
 type Ended<C> = (Write<C>, Result<Option<String>, Failure>);
 
@@ -64,7 +74,7 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
     identity: Arc<str>,
     options: Arc<Options>,
     counts: Counts,
-    contended: watch::Sender<Vec<Arc<ObjectId>>>,
+    outputs: Outputs,
     ledger: Ledger<S>,
     /// The addresses that this node had since its start.
     former: BTreeSet<Address>,
@@ -84,22 +94,21 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
 }
 
 impl<S: StatusStrategy> Writer<S> {
-    /// Writes as a node of the group. Objects that another controller keeps changing are sent to
-    /// `contended`.
+    /// Writes as a node of the group.
     pub fn new(
         strategy: S,
         client: Client,
         identity: Arc<str>,
         options: Arc<Options>,
         counts: Counts,
-        contended: watch::Sender<Vec<Arc<ObjectId>>>,
+        outputs: Outputs,
         trouble: Trouble,
     ) -> Self {
         Writer {
             client,
             identity,
             counts,
-            contended,
+            outputs,
             ledger: Ledger::new(strategy, options.manager().into()),
             former: BTreeSet::new(),
             plan: Plan::default(),
@@ -124,7 +133,8 @@ impl<S: StatusStrategy> Writer<S> {
         loop {
             let now = Instant::now();
             let leadership = inputs.leadership.borrow_and_update().clone();
-            if std::mem::replace(&mut held, leadership.holds(now)) && !held {
+            let may_write = self.may_write(&inputs.roster.borrow());
+            if std::mem::replace(&mut held, leadership.holds(now) && may_write) && !held {
                 self.ledger.forget();
             }
             if !held {
@@ -136,6 +146,7 @@ impl<S: StatusStrategy> Writer<S> {
                 self.plan(&mut inputs, held, now);
                 due = None;
             }
+            self.tell(may_write, inputs.roster.borrow().is_complete());
             self.look_back();
             let ready = self.send(&leadership, now);
             let expiry = inputs.roster.borrow().next_expiry(now);
@@ -166,6 +177,18 @@ impl<S: StatusStrategy> Writer<S> {
         }
     }
 
+    /// Whether the administrator lets the nodes of the group write.
+    fn may_write(&self, roster: &Roster) -> bool {
+        roster.order().map_or(!self.options.hold, |order| order == Order::Publish)
+    }
+
+    /// Whoever puts back what stood there before relies on it that nothing is written after it was said to be held.
+    fn tell(&self, may_write: bool, is_known: bool) {
+        let is_held = !may_write && is_known && self.under_way.is_empty();
+        let writes = if is_held { Writes::Held } else { Writes::Now };
+        self.outputs.writes.send_if_modified(|told| std::mem::replace(told, writes) != writes);
+    }
+
     fn plan(&mut self, inputs: &mut Inputs, leads: bool, now: Instant) {
         let served = inputs.served.borrow_and_update();
         let roster = inputs.roster.borrow_and_update();
@@ -181,7 +204,7 @@ impl<S: StatusStrategy> Writer<S> {
             _ => Plan::default(),
         };
         let contended = std::mem::take(&mut self.plan.contended);
-        self.contended.send_if_modified(|told| {
+        self.outputs.contended.send_if_modified(|told| {
             let changed = *told != contended;
             *told = contended;
             changed

@@ -107,6 +107,11 @@ pub struct Translation {
     pub names: BTreeMap<HostName, Namespaces>,
 }
 
+/// Whether an Ingress is of a class that is served here, whatever else it says.
+pub fn is_ours(ingress: &Stored<Ingress>, snapshot: &Snapshot, options: &Options) -> bool {
+    class::select(ingress, snapshot, options).is_ok()
+}
+
 /// An Ingress that is ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {

@@ -12,6 +12,9 @@ const SOLVER: &str = "10.244.2.1:8080";
 /// What the authority asks for.
 const TOKEN: &str = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAj-_X0";
 
+/// Says that the path of a challenge goes into the Ingress that has it.
+const IN_PLACE: &str = "acme.cert-manager.io/http01-edit-in-place";
+
 /// What cert-manager writes for one challenge, in this namespace: a Service and an Ingress to it.
 fn solver(namespace: &str, host: &str, class: &str, path_type: &str) -> [Value; 3] {
     let name = format!("cm-acme-http-solver-{}", host.replace('.', "-"));
@@ -30,6 +33,17 @@ fn solver(namespace: &str, host: &str, class: &str, path_type: &str) -> [Value; 
 /// An Ingress of everything below the host, which has its name.
 fn app(host: &str, class: &str) -> Ingress {
     ingress(host).class(class).host(&format!("{host}.test"), "web")
+}
+
+/// One into which cert-manager writes the path itself, instead of an Ingress of its own.
+fn in_place(app: Ingress) -> Ingress {
+    app.raw_annotation(IN_PLACE, "true")
+}
+
+/// Adds the path of a solver's Ingress to the rule of the same host.
+fn edit(app: &mut Value, solver: &Value) {
+    let path = solver["spec"]["rules"][0]["http"]["paths"][0].clone();
+    app["spec"]["rules"][0]["http"]["paths"].as_array_mut().unwrap().insert(0, path);
 }
 
 fn with_expressions(host: &str, class: &str) -> Vec<Value> {
@@ -69,6 +83,20 @@ const ROWS: &[Row] = &[
         name: "redirected",
         path_types: BOTH,
         objects: |host, class| vec![app(host, class).tls(&[&format!("{host}.test")], "not-issued-yet").build()],
+        namespace: "default",
+        answers: [[SOLVER, "308"], [SOLVER, "308"]],
+    },
+    Row {
+        name: "forced",
+        path_types: BOTH,
+        objects: |host, class| vec![app(host, class).annotation("force-ssl-redirect", "true").build()],
+        namespace: "default",
+        answers: [[SOLVER, "308"], [SOLVER, "308"]],
+    },
+    Row {
+        name: "in-place",
+        path_types: BOTH,
+        objects: |host, class| vec![in_place(app(host, class).annotation("force-ssl-redirect", "true")).build()],
         namespace: "default",
         answers: [[SOLVER, "308"], [SOLVER, "308"]],
     },
@@ -126,14 +154,21 @@ fn a_challenge_reaches_its_solver_whatever_else_the_host_has() {
         rig.serve(&["web"]);
         let hash = "shop:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n";
         rig.manifests.write("users.yaml", &[secret("users", "Opaque", &[("auth", hash)])]);
-        let (mut others, mut solvers, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut others, mut edited, mut solvers, mut expected) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for Row { name, path_types, objects, namespace, answers } in ROWS {
             for (class, [to_challenge, otherwise]) in ["ingressd", "nginx"].into_iter().zip(answers) {
                 for path_type in *path_types {
                     let host = format!("{name}-{class}-{}", path_type[..1].to_lowercase());
-                    others.extend(objects(&host, class));
+                    let mut apps = objects(&host, class);
+                    others.extend(apps.clone());
                     let host = format!("{host}.test");
-                    solvers.extend(solver(namespace, &host, class, path_type));
+                    let [service, slice, ingress] = solver(namespace, &host, class, path_type);
+                    solvers.extend([service, slice]);
+                    match apps.first_mut().filter(|app| app["metadata"]["annotations"][IN_PLACE] == "true") {
+                        Some(app) => edit(app, &ingress),
+                        None => solvers.push(ingress),
+                    }
+                    edited.extend(apps);
                     expected.push((get(&format!("http://{host}/.well-known/acme-challenge/{TOKEN}")), *to_challenge));
                     expected.push((get(&format!("http://{host}/x")), *otherwise));
                 }
@@ -142,6 +177,7 @@ fn a_challenge_reaches_its_solver_whatever_else_the_host_has() {
         // A certificate is asked for when its Ingress is there already.
         rig.manifests.write("others.yaml", &others);
         rig.start().await;
+        rig.manifests.write("others.yaml", &edited);
         rig.manifests.write("solvers.yaml", &solvers);
         rig.daemon.confirmed("cm-acme-http-solver-first-nginx-e-test").await;
         rig.expect(expected).await;

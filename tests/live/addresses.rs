@@ -98,7 +98,7 @@ fn those_of_the_default_route_are_followed_in_both_families() {
         ip(&["-6", "route", "del", "default"]);
         cluster.objects.until_published("shop", &["198.51.100.6"]).await;
         let status = cluster.daemon.status().await.unwrap();
-        assert_eq!(status["publishes"], json!({"mode": "nodes", "addresses": ["198.51.100.6"]}));
+        assert_eq!(status["publishes"], json!({"mode": "nodes", "writes": "now", "addresses": ["198.51.100.6"]}));
     });
 }
 

@@ -29,6 +29,7 @@ mod refusals;
 mod rig;
 mod rights;
 mod scope;
+mod take_over;
 mod tenants;
 mod told;
 mod watches;

@@ -7,7 +7,7 @@ use super::*;
 use crate::finding::Finding;
 use crate::model::cost::Cost;
 use crate::model::{Kind, ObjectId, Origin};
-use crate::publish::{EventResult, Member, Mode, StatusWrite};
+use crate::publish::{EventResult, Member, Mode, StatusWrite, Writes};
 use crate::source::cluster::{Need, Requests, WatchHealth};
 
 #[test]
@@ -104,10 +104,13 @@ fn everything() -> String {
         claim_order: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
+        writes: None,
     };
     let members = vec![Peer { member: Arc::new(member), life: Life::Alive, age: Duration::ZERO }];
     let (mode, addresses) = (Mode::Nodes, None);
-    let view = View { identity: "a".into(), manager: "m".into(), leads: true, leader: None, mode, addresses, members };
+    let writes = Writes::Now;
+    let view =
+        View { identity: "a".into(), manager: "m".into(), leads: true, leader: None, mode, writes, addresses, members };
     register_nodes(&mut others, &view);
     prometheus_client::encoding::text::encode(&mut text, &others).unwrap();
     text

@@ -8,7 +8,7 @@ use super::{ReadFrom, Status};
 use crate::daemon::estimate;
 use crate::daemon::standing::{self, Standing};
 use crate::finding::{Finding, Shown};
-use crate::publish::{Outlook, Peer, View};
+use crate::publish::{Outlook, Peer, View, Writes};
 use crate::source::cluster::Scope;
 use crate::translate::{Accepted, asked_hosts};
 
@@ -166,7 +166,7 @@ pub(super) fn finding(finding: &Finding) -> Value {
 /// The addresses that this node publishes: `null` while they are not known.
 fn publishes(view: &View) -> Value {
     let addresses = view.addresses.as_ref().map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
-    json!({ "mode": view.mode.name(), "addresses": addresses })
+    json!({ "mode": view.mode.name(), "writes": view.writes.name(), "addresses": addresses })
 }
 
 fn member(Peer { member, life, age }: &Peer) -> Value {
@@ -179,6 +179,7 @@ fn member(Peer { member, life, age }: &Peer) -> Value {
         "pinned": member.pinned,
         "version": &*member.version,
         "phase": &*member.phase,
+        "writes": member.writes.map(Writes::name),
         "seen_seconds": age.as_secs(),
         "addresses": member.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })

@@ -72,6 +72,7 @@ fn member() -> Member {
         claim_order: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
+        writes: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod api;
 mod events;
+mod orders;
 mod refusals;
 mod statuses;
 

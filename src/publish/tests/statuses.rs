@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use super::api::FakeApi;
 use super::{Counts, World};
@@ -13,7 +12,7 @@ use crate::publish::desired::{Nodes, Subject, desired};
 use crate::publish::served::Served;
 use crate::publish::status::{Content, Object, StatusStrategy, entries};
 use crate::publish::trouble::Board;
-use crate::publish::writer::{Inputs, Writer};
+use crate::publish::writer::{Inputs, Outputs, Writer};
 
 /// Addresses, and a condition that says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,9 +84,9 @@ async fn another_kind_is_written_as_its_strategy_says_and_withdrawn_with_the_nod
     let mood = node.mood.subscribe();
     let client = world.api.client_of("one", mood);
     let strategy = OfServices(world.api.clone());
-    let (options, contended) = (Arc::new(world.options.clone()), watch::Sender::default());
+    let options = Arc::new(world.options.clone());
     let trouble = Board::default().trouble("the status of Services cannot be written");
-    let writer = Writer::new(strategy, client, "one_0".into(), options, Counts::default(), contended, trouble);
+    let writer = Writer::new(strategy, client, "one_0".into(), options, Counts::default(), Outputs::default(), trouble);
     let writing = tokio::spawn(writer.run(inputs));
     let shown = |api: &FakeApi| {
         let status = serde_json::to_value(api.service("web").status).unwrap();

@@ -153,6 +153,11 @@ impl Administrator {
         }
     }
 
+    /// The client.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
     /// The URL of the API server.
     pub fn server(&self) -> &str {
         self.cluster.server.as_deref().unwrap_or_default()

@@ -1,25 +1,33 @@
 //! Lists what a migration is judged by, once, with the rights of an administrator; of Secrets it asks for names alone.
 
 use k8s_openapi::api::core::v1::Secret;
-use kube::Api;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use kube::core::Request;
+use kube::{Api, Resource as _};
 use serde_json::{Value, json};
 
 use super::administrator::{Administrator, AdministratorError, failure};
+use super::depth;
 
 /// How many objects are asked for at once.
 const PAGE: u32 = 500;
 
-/// Group, version and kind of what is listed.
-const KINDS: &[(&str, &str, &str)] = &[
+/// Group, version and kind.
+type Listed = (&'static str, &'static str, &'static str);
+
+const INGRESS: Listed = ("networking.k8s.io", "v1", "Ingress");
+
+/// What says which Ingresses are whose, and what serves them.
+const WHO_SERVES: &[Listed] = &[
     ("networking.k8s.io", "v1", "IngressClass"),
-    ("networking.k8s.io", "v1", "Ingress"),
+    INGRESS,
     ("apps", "v1", "Deployment"),
     ("apps", "v1", "DaemonSet"),
-    ("", "v1", "ConfigMap"),
-    ("", "v1", "Service"),
     ("", "v1", "Namespace"),
 ];
+
+/// What else they mean.
+const WHAT_IS_SERVED: &[Listed] = &[("", "v1", "ConfigMap"), ("", "v1", "Service")];
 
 impl Administrator {
     /// The objects of all namespaces that a migration is judged by.
@@ -28,26 +36,60 @@ impl Administrator {
     ///
     /// What the API server says.
     pub async fn inventory(&self) -> Result<Vec<Value>, AdministratorError> {
-        let mut objects = Vec::new();
-        for (group, version, kind) in KINDS {
-            let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-            let api = Api::<DynamicObject>::all_with(self.client.clone(), &resource);
-            let mut parameters = ListParams::default().limit(PAGE);
-            loop {
-                let page = api.list(&parameters).await;
-                let page = page.map_err(|error| failure(format!("{kind} objects cannot be listed"), &error))?;
-                objects.extend(page.items.iter().filter_map(|object| {
-                    let mut value = serde_json::to_value(object).ok()?;
-                    value["apiVersion"] = json!(resource.api_version);
-                    value["kind"] = json!(kind);
-                    Some(value)
-                }));
-                let Some(next) = page.metadata.continue_.filter(|next| !next.is_empty()) else { break };
-                parameters = parameters.continue_token(&next);
-            }
+        let mut objects = self.who_serves().await?;
+        for kind in WHAT_IS_SERVED {
+            objects.extend(self.list(kind).await?);
         }
         objects.extend(self.names_of_secrets().await?);
         Ok(objects)
+    }
+
+    /// The objects of all namespaces that say which Ingresses are whose, and what serves them.
+    ///
+    /// # Errors
+    ///
+    /// What the API server says.
+    pub async fn who_serves(&self) -> Result<Vec<Value>, AdministratorError> {
+        let mut objects = Vec::new();
+        for kind in WHO_SERVES {
+            objects.extend(self.list(kind).await?);
+        }
+        Ok(objects)
+    }
+
+    /// The Ingresses of all namespaces.
+    ///
+    /// # Errors
+    ///
+    /// What the API server says.
+    pub async fn ingresses(&self) -> Result<Vec<Value>, AdministratorError> {
+        self.list(&INGRESS).await
+    }
+
+    async fn list(&self, (group, version, kind): &Listed) -> Result<Vec<Value>, AdministratorError> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let url = DynamicObject::url_path(&resource, None);
+        let mut parameters = ListParams::default().limit(PAGE);
+        let mut objects = Vec::new();
+        loop {
+            let request = Request::new(&url).list(&parameters).map_err(kube::Error::BuildRequest);
+            let page = async {
+                let text = self.client.request_text(request?).await?;
+                depth::read::<Value>(&text).map_err(kube::Error::SerdeError)
+            };
+            let mut page = page.await.map_err(|error| failure(format!("{kind} objects cannot be listed"), &error))?;
+            if let Value::Array(items) = page["items"].take() {
+                objects.extend(items.into_iter().filter(Value::is_object).map(|mut object| {
+                    object["apiVersion"] = json!(resource.api_version);
+                    object["kind"] = json!(kind);
+                    object
+                }));
+            }
+            match page["metadata"]["continue"].as_str().filter(|next| !next.is_empty()) {
+                Some(next) => parameters = parameters.continue_token(next),
+                None => return Ok(objects),
+            }
+        }
     }
 
     /// Secrets without what is in them.

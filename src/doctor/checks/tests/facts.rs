@@ -139,6 +139,7 @@ pub fn member() -> Member {
         claim_order: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
+        writes: None,
     }
 }
 

@@ -1,0 +1,174 @@
+//! The command `migrate take-over`: the addresses in statuses become those of the nodes, and with `--undo` what they were; it must not know how nodes write statuses.
+
+mod checks;
+mod looked;
+mod record_file;
+mod undo;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use self::checks::Weight;
+use self::looked::Looked;
+use super::Origin;
+use crate::cli::exit::{Ended, Exit};
+use crate::cli::settings::SettingsArguments;
+use crate::config::duration;
+use crate::finding::printable;
+use crate::publish::Order;
+use crate::publish::hand_over::{Entry, Record};
+
+/// Time between two looks at what stands in the statuses.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Arguments of `ingressd migrate take-over`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+    Before, the nodes run with publish.hold = true, the controller has --update-status=false (the command says how where it has not), and \
+    `ingressd migrate compare` has compared both. Then the command looks whether that is so, and changes nothing where it is not; keeps \
+    in a file, which only its owner may read, what stands in the status of each Ingress of the classes that the nodes serve, and who \
+    wrote it; orders the nodes to write their addresses; and waits until all of them stand there. An Ingress that the nodes do not serve \
+    keeps the address that it has, and is named.\n\n\
+    --undo orders the nodes to write nothing any more, waits until each says so, and puts back what the file has, where the nodes wrote. \
+    Then the file is removed. Broken off at any moment, either can be run again, and goes on, or the other.\n\n\
+    The order is the Lease LEASE.status in the namespace of publish.namespace; it counts for every node of the group, and lasts. The \
+    administrator needs: list of ingresses, ingressclasses, namespaces, deployments and daemonsets in all namespaces; list, create and \
+    patch of leases in that namespace; for --undo also patch of ingresses/status.\n\n\
+    Exit status: 0 when every Ingress has the addresses that it should have; 1 when something is in the way and nothing was changed, or \
+    when single Ingresses do not have them; 64 for a wrong command line or where there are several controllers; 66 when the file of \
+    what was there cannot be read; 69 when the API server or the nodes do not answer; 73 when that file is of another cluster; 77 when \
+    the administrator may not; 78 when the kubeconfig or the settings are of no use.")]
+pub struct Arguments {
+    /// What `ingressd migrate compare` reported, as JSON.
+    #[arg(long, value_name = "FILE", conflicts_with = "undo")]
+    compare: Option<PathBuf>,
+    /// How old that report may be, such as 24h.
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration)]
+    compare_age: Duration,
+    /// Where it is kept what stood in the statuses before.
+    #[arg(long, value_name = "FILE", default_value = "ingressd-take-over.json")]
+    record: PathBuf,
+    /// Put back what stood in the statuses before.
+    #[arg(long)]
+    undo: bool,
+    /// Go on although answers differ or were not compared, some node is not fit, or, with --undo, the controller has no pod that is ready.
+    #[arg(long)]
+    force: bool,
+    /// Only say what would be done.
+    #[arg(long)]
+    dry_run: bool,
+    /// How long to wait for the nodes, such as 90s or 5m.
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
+    timeout: Duration,
+    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config.
+    #[arg(long, value_name = "FILE")]
+    admin_kubeconfig: Option<PathBuf>,
+    /// Context of the administrator's kubeconfig, when not its current one.
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Deployment or DaemonSet of the controller, where there are several.
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    controller: Option<String>,
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+impl Arguments {
+    fn origin(&self) -> Origin {
+        Origin {
+            files: Vec::new(),
+            admin_kubeconfig: self.admin_kubeconfig.clone(),
+            context: self.context.clone(),
+            controller: self.controller.clone(),
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Ended {
+    super::runtime()?.block_on(async {
+        let looked = Looked::at(arguments).await?;
+        match arguments.undo {
+            true => undo::run(arguments, &looked).await,
+            false => take(arguments, &looked).await,
+        }
+    })
+}
+
+async fn take(arguments: &Arguments, looked: &Looked) -> Ended {
+    let nodes = looked.hand_over.nodes().await.map_err(looked::failed)?;
+    let lines = checks::lines(arguments, looked, &nodes)?;
+    lines.iter().for_each(|line| say!("{line}"));
+    let worst = lines.iter().map(|line| line.weight).max();
+    if worst > Some(if arguments.force { Weight::Doubtful } else { Weight::Remark }) {
+        complain!("ingressd: nothing was changed");
+        return Ok(Exit::Findings);
+    }
+    let targets = checks::addresses(&nodes);
+    let entries = looked.entries().await?;
+    for entry in entries.iter().filter(|entry| !is_moved(entry, &targets)) {
+        let to = targets.iter().map(String::as_str).collect::<Vec<_>>();
+        say!("{}", change(entry, &to));
+    }
+    let mut record = match record_file::read(&arguments.record)? {
+        Some(record) => record_file::of_this_cluster(record, &arguments.record, looked)?,
+        None => Record::new(looked.administrator.server(), &looked.hand_over.manager()),
+    };
+    let unknown = record.update(&entries);
+    for id in unknown {
+        say!("remark: {id} is the nodes' already, and what stood there before is not known");
+    }
+    if arguments.dry_run {
+        say!("nothing was changed (--dry-run)");
+        return Ok(Exit::Success);
+    }
+    record_file::write(&arguments.record, &record)?;
+    say!("what stands there now is kept in {}", arguments.record.display());
+    looked.hand_over.give(Order::Publish).await.map_err(looked::failed)?;
+    say!("the nodes are told to write their addresses");
+    follow(arguments, looked, &targets).await
+}
+
+/// Waits until every Ingress has addresses of the nodes and no others, and tells of those that have not.
+async fn follow(arguments: &Arguments, looked: &Looked, targets: &BTreeSet<String>) -> Ended {
+    let begun = Instant::now();
+    let left = loop {
+        let entries = looked.entries().await?;
+        let count = entries.len();
+        let left: Vec<_> = entries.into_iter().filter(|entry| !is_moved(entry, targets)).collect();
+        if left.is_empty() {
+            say!("{count} Ingresses have the addresses of the nodes, {}", list(targets.iter().map(String::as_str)));
+            return Ok(Exit::Success);
+        }
+        if begun.elapsed() >= arguments.timeout {
+            break left;
+        }
+        tokio::time::sleep(LOOK).await;
+    };
+    for entry in &left {
+        let id = entry.id();
+        complain!(
+            "ingressd: {id} still has {}: `ingressd status {id}` on a node says why",
+            list(entry.addresses().into_iter())
+        );
+    }
+    complain!("ingressd: all others have the addresses of the nodes; what is mended is written without this command");
+    Ok(Exit::Findings)
+}
+
+/// Whether nobody is led elsewhere than to the nodes.
+fn is_moved(entry: &Entry, targets: &BTreeSet<String>) -> bool {
+    let addresses = entry.addresses();
+    !addresses.is_empty() && addresses.iter().all(|address| targets.contains(*address))
+}
+
+/// From what stands there to these addresses.
+fn change(entry: &Entry, to: &[&str]) -> String {
+    format!("{}: {} -> {}", entry.id(), list(entry.addresses().into_iter()), list(to.iter().copied()))
+}
+
+fn list<'a>(addresses: impl Iterator<Item = &'a str>) -> String {
+    let addresses: Vec<_> = addresses.map(printable).collect();
+    if addresses.is_empty() { "no address".to_owned() } else { addresses.join(", ") }
+}

@@ -1,0 +1,80 @@
+//! What the take-over is decided by: the controller, the Ingresses of the classes that nodes serve, and the calls to both; it must not decide anything.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Arguments;
+use crate::cli::exit::Exit;
+use crate::cli::migrate::{keep_served, no_answer};
+use crate::cli::settings;
+use crate::migrate::take_over::Running;
+use crate::migrate::{Controller, drop_in};
+use crate::publish::hand_over::{Entry, Failure, HandOver};
+use crate::source::Inventory;
+use crate::source::cluster::Administrator;
+use crate::translate::is_ours;
+
+/// A cluster as it was looked at once.
+pub struct Looked {
+    /// Who looks.
+    pub administrator: Administrator,
+    /// What is done to nodes and statuses.
+    pub hand_over: HandOver,
+    controller: Option<Controller>,
+    objects: Vec<Value>,
+    /// Namespace and name of the Ingresses that are of a class, and in a namespace, that the nodes serve.
+    ours: BTreeSet<String>,
+}
+
+impl Looked {
+    /// Looks.
+    pub async fn at(arguments: &Arguments) -> Result<Self, Exit> {
+        let (path, context) = (arguments.admin_kubeconfig.as_deref(), arguments.context.as_deref());
+        let administrator = Administrator::connect(path, context).await.map_err(|error| no_answer(&error))?;
+        let objects = administrator.who_serves().await.map_err(|error| no_answer(&error))?;
+        let mut inventory = Inventory::of_objects(&objects);
+        let controller = arguments.origin().controller(&inventory)?;
+        let mut sources = arguments.settings.sources([]);
+        sources.further = Some(drop_in(&controller.clone().unwrap_or_default()).text);
+        let settings = sources.load_without_templates().map_err(|error| settings::complain(&error))?;
+        keep_served(&mut inventory, &settings);
+        let snapshot = &inventory.snapshot;
+        let ours = snapshot.ingresses.iter().filter(|stored| is_ours(stored, snapshot, &settings.translate));
+        let ours = ours.map(|stored| format!("{}/{}", stored.id.namespace, stored.id.name)).collect();
+        let hand_over = HandOver::new(&administrator, &settings.publish);
+        Ok(Looked { administrator, hand_over, controller, objects, ours })
+    }
+
+    /// The controller, and what runs it; `None` where there is none.
+    pub fn running(&self) -> Option<Running<'_>> {
+        Running::of(self.controller.as_ref()?, &self.objects)
+    }
+
+    /// What stands in the status of each Ingress that the nodes may serve, now.
+    pub async fn entries(&self) -> Result<Vec<Entry>, Exit> {
+        let all = self.all_entries().await?;
+        Ok(all.into_iter().filter(|entry| self.ours.contains(&entry.id())).collect())
+    }
+
+    /// The same of every Ingress.
+    pub async fn all_entries(&self) -> Result<Vec<Entry>, Exit> {
+        let listed = self.administrator.ingresses().await.map_err(|error| no_answer(&error))?;
+        Ok(listed.iter().filter_map(Entry::of).collect())
+    }
+}
+
+/// Tells what went wrong with the nodes or a status.
+pub fn failed(failure: Failure) -> Exit {
+    complain!("ingressd: {}", failure.to_string().replace(char::is_control, " "));
+    complain!("ingressd: what was done stays; run this again, or the opposite");
+    exit_of(&failure)
+}
+
+/// How the command ends for it.
+pub fn exit_of(failure: &Failure) -> Exit {
+    match failure {
+        Failure::Away { code: Some(401 | 403), .. } => Exit::Permission,
+        _ => Exit::Unavailable,
+    }
+}

@@ -1,0 +1,121 @@
+//! The way back: the nodes write nothing any more, and each status gets what it had; it must not know how nodes write statuses.
+
+use super::looked::{self, Looked};
+use super::{Arguments, change, list, record_file};
+use crate::cli::exit::{Ended, Exit};
+use crate::finding::printable;
+use crate::publish::Order;
+use crate::publish::hand_over::{Entry, Failure, Record};
+
+/// How often a status is tried that others write at the same time.
+const ATTEMPTS: usize = 5;
+
+/// Goes back.
+pub async fn run(arguments: &Arguments, looked: &Looked) -> Ended {
+    if looked.running().is_none_or(|running| running.ready() == 0) && !arguments.force {
+        complain!(
+            "ingressd: no pod of the controller is ready: nobody would answer at its addresses; start it, or use --force"
+        );
+        complain!("ingressd: nothing was changed");
+        return Ok(Exit::Findings);
+    }
+    let record = match record_file::read(&arguments.record)? {
+        Some(record) => Some(record_file::of_this_cluster(record, &arguments.record, looked)?),
+        None => None,
+    };
+    let of_nodes = of_nodes(looked).await?;
+    let is_back = looked.hand_over.order().await.map_err(looked::failed)? == Some(Order::Hold);
+    if record.is_none() && !of_nodes.is_empty() && !is_back && !arguments.force {
+        let path = arguments.record.display();
+        complain!(
+            "ingressd: {path} is not there: nobody knows what stood in the statuses; name it with --record, or let the nodes keep them \
+             with --force"
+        );
+        return Err(Exit::NoInput);
+    }
+    let before = |entry: &Entry| record.as_ref().and_then(|record| known(record, entry)).cloned();
+    for entry in &of_nodes {
+        match before(entry) {
+            Some(before) => say!("{}", change(entry, &before.addresses())),
+            None => say!("{} was not there before: it keeps {}", entry.id(), list(entry.addresses().into_iter())),
+        }
+    }
+    if arguments.dry_run {
+        say!("nothing was changed (--dry-run)");
+        return Ok(Exit::Success);
+    }
+    hold(arguments, looked).await?;
+    let mut left = 0;
+    for entry in of_nodes {
+        let Some(before) = before(&entry) else { continue };
+        if let Err(failure) = put_back(looked, &before, entry).await {
+            complain!("ingressd: {}: {}", before.id(), printable(&failure.to_string()));
+            if looked::exit_of(&failure) == Exit::Permission {
+                return Err(looked::failed(failure));
+            }
+            left += 1;
+        }
+    }
+    if left > 0 {
+        complain!("ingressd: {left} Ingresses still have the addresses of the nodes; run this again");
+        return Ok(Exit::Findings);
+    }
+    record_file::remove(&arguments.record)?;
+    say!("the statuses are as they were; the nodes write none until `ingressd migrate take-over` is run again");
+    if looked.running().is_some_and(|running| running.silence().is_ok()) {
+        say!("the controller has to write them again: take --update-status=false out of its arguments");
+    }
+    Ok(Exit::Success)
+}
+
+/// The Ingresses in whose status stands what the nodes wrote.
+async fn of_nodes(looked: &Looked) -> Result<Vec<Entry>, Exit> {
+    let manager = looked.hand_over.manager();
+    let mut entries = looked.all_entries().await?;
+    entries.retain(|entry| entry.is_applied_by(&manager));
+    Ok(entries)
+}
+
+/// What is known of this very object.
+fn known<'a>(record: &'a Record, entry: &Entry) -> Option<&'a Entry> {
+    record.ingresses.iter().find(|known| known.uid == entry.uid)
+}
+
+/// Has the nodes write nothing any more.
+async fn hold(arguments: &Arguments, looked: &Looked) -> Result<(), Exit> {
+    looked.hand_over.give(Order::Hold).await.map_err(looked::failed)?;
+    let loud = looked.hand_over.until_held(arguments.timeout).await.map_err(looked::failed)?;
+    if loud.is_empty() {
+        say!("the nodes write nothing any more");
+        return Ok(());
+    }
+    for member in loud {
+        let why = match member.writes {
+            None => "has a version that takes no orders: upgrade it, or stop its daemon",
+            Some(_) => "does not say that it writes nothing any more: look at `ingressd status` on it",
+        };
+        complain!("ingressd: node {} {why}", printable(&member.identity));
+    }
+    complain!("ingressd: the nodes are told to write nothing, and no status was put back; run this again");
+    Err(Exit::Unavailable)
+}
+
+/// Puts one back, also where somebody writes into the object meanwhile.
+async fn put_back(looked: &Looked, before: &Entry, mut now: Entry) -> Result<(), Failure> {
+    let manager = looked.hand_over.manager();
+    for _ in 1..ATTEMPTS {
+        match looked.hand_over.put_back(before, &now).await {
+            Err(Failure::Conflict(_)) => {}
+            // It was deleted.
+            Err(Failure::Missing(_)) => return Ok(()),
+            ended => return ended,
+        }
+        let entries = looked.all_entries().await.unwrap_or_default();
+        match entries.into_iter().find(|entry| entry.uid == before.uid) {
+            Some(entry) if entry.is_applied_by(&manager) => now = entry,
+            // Somebody else wrote there.
+            _ => return Ok(()),
+        }
+    }
+    looked.hand_over.put_back(before, &now).await
+}

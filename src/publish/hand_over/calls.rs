@@ -1,0 +1,242 @@
+//! The calls by which an administrator gives orders to the nodes, looks at them, and puts back what stood in a status; it must
+//! not know in which order they are made.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::networking::v1::Ingress;
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::core::Request;
+use kube::{Api, Client, Resource as _};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::record::{Entry, Wrote};
+use crate::publish::call::{Failure, call};
+use crate::publish::member::{GROUP_LABEL, Member};
+use crate::publish::membership::STOPPED;
+use crate::publish::options::Options;
+use crate::publish::order::{Order, Writes};
+use crate::publish::roster::{Life, Roster};
+use crate::source::cluster::Administrator;
+
+/// The field manager of the order, and of what nobody else has a name for.
+const MANAGER: &str = "ingressd-migrate";
+
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Time between two looks at the nodes.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// What an administrator does to the nodes of a group and to statuses.
+pub struct HandOver {
+    client: Client,
+    leases: Api<Lease>,
+    options: Options,
+}
+
+impl HandOver {
+    /// For the group of these options.
+    pub fn new(administrator: &Administrator, options: &Options) -> Self {
+        let client = administrator.client();
+        HandOver { leases: Api::namespaced(client.clone(), &options.namespace), client, options: options.clone() }
+    }
+
+    /// The field manager of the nodes.
+    pub fn manager(&self) -> String {
+        self.options.manager()
+    }
+
+    /// Gives all nodes of the group an order, which they see by their watch of Leases, also those that start later.
+    ///
+    /// # Errors
+    ///
+    /// What the API server says.
+    pub async fn give(&self, order: Order) -> Result<(), Failure> {
+        let group = &self.options.lease;
+        let lease = order.lease(&self.options.namespace, group);
+        let (parameters, name) = (PatchParams::apply(MANAGER).force(), Order::lease_name(group));
+        call(PATIENCE, self.leases.patch(&name, &parameters, &Patch::Apply(&lease))).await.map(drop)
+    }
+
+    /// The order that the nodes have, if any.
+    ///
+    /// # Errors
+    ///
+    /// What the API server says.
+    pub async fn order(&self) -> Result<Option<Order>, Failure> {
+        Ok(self.leases().await?.iter().find_map(Order::read))
+    }
+
+    async fn leases(&self) -> Result<Vec<Lease>, Failure> {
+        let of_group = ListParams::default().labels(&format!("{GROUP_LABEL}={}", self.options.lease));
+        Ok(call(PATIENCE, self.leases.list(&of_group)).await?.items)
+    }
+
+    /// The nodes, once each was seen to live or not to: whoever lives says so several times within the duration of a Lease. A
+    /// node whose daemon was stopped in good order needs not.
+    ///
+    /// # Errors
+    ///
+    /// What the API server says.
+    pub async fn nodes(&self) -> Result<Vec<(Arc<Member>, Life)>, Failure> {
+        self.watch_until(self.options.lease_duration, |member, life| life != Life::Presumed || has_stopped(member))
+            .await
+            .map(|(members, _)| members)
+    }
+
+    /// Waits until no node writes into a status any more, or the time is over; then it names those that may.
+    ///
+    /// # Errors
+    ///
+    /// What the API server says.
+    pub async fn until_held(&self, limit: Duration) -> Result<Vec<Arc<Member>>, Failure> {
+        let is_quiet = |member: &Member, life| {
+            let is_held = matches!(member.writes, Some(Writes::Held | Writes::Never));
+            is_held || life == Life::Expired || has_stopped(member)
+        };
+        let (members, is_over) = self.watch_until(limit, is_quiet).await?;
+        let loud = members.into_iter().filter(|(member, life)| is_over && !is_quiet(member, *life));
+        Ok(loud.map(|(member, _)| member).collect())
+    }
+
+    /// Looks at the nodes until each is as it should be, or the time is over, which is told as well.
+    async fn watch_until(
+        &self,
+        limit: Duration,
+        is_right: impl Fn(&Member, Life) -> bool,
+    ) -> Result<(Vec<(Arc<Member>, Life)>, bool), Failure> {
+        let (begun, mut roster) = (Instant::now(), Roster::new(self.options.lease_duration));
+        loop {
+            roster.replace(&self.leases().await?, Instant::now());
+            let now = Instant::now();
+            let is_over = now - begun > limit;
+            let members: Vec<_> = roster.members(now).map(|(member, life)| (Arc::clone(member), life)).collect();
+            if is_over || members.iter().all(|(member, life)| is_right(member, *life)) {
+                return Ok((members, is_over));
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Puts back what stood in the status of an Ingress, under the name of whoever wrote it, unless it is another version than
+    /// this one by now.
+    ///
+    /// # Errors
+    ///
+    /// What the API server says.
+    pub async fn put_back(&self, before: &Entry, now: &Entry) -> Result<(), Failure> {
+        let request = put_back(before, now, &self.manager()).map_err(kube::Error::BuildRequest);
+        // Nothing is read of the answer: managed fields may be nested deeper than the library reads.
+        let answer = async { self.client.request_text(request?).await };
+        call(PATIENCE, answer).await.map(drop)
+    }
+}
+
+/// A daemon that has ended writes nothing, whatever its record said last.
+fn has_stopped(member: &Member) -> bool {
+    *member.phase == *STOPPED
+}
+
+fn put_back(before: &Entry, now: &Entry, nodes: &str) -> Result<http::Request<Vec<u8>>, kube::core::request::Error> {
+    let request = Request::new(Ingress::url_path(&(), Some(&before.namespace)));
+    let metadata = json!({ "uid": now.uid, "resourceVersion": now.resource_version });
+    let writer = before.written_by.iter().find(|wrote| wrote.manager != nodes);
+    let applied = |status: Option<&Value>| {
+        let mut object = json!({
+            "apiVersion": Ingress::api_version(&()), "kind": Ingress::kind(&()), "metadata": metadata.clone(),
+        });
+        object["metadata"]["namespace"] = json!(before.namespace);
+        object["metadata"]["name"] = json!(before.name);
+        if let Some(status) = status {
+            object["status"] = json!({ "loadBalancer": status });
+        }
+        Patch::Apply(object)
+    };
+    let (parameters, patch) = match writer {
+        // There was nothing: what the nodes applied goes.
+        _ if before.addresses().is_empty() => (PatchParams::apply(nodes).force(), applied(None)),
+        Some(Wrote { manager, .. }) if writer.is_some_and(Wrote::is_applied) => {
+            (PatchParams::apply(manager).force(), applied(Some(&before.load_balancer)))
+        }
+        _ => {
+            let manager = writer.map_or(MANAGER, |wrote| &wrote.manager).to_owned();
+            let object = json!({ "metadata": metadata, "status": { "loadBalancer": before.load_balancer } });
+            (PatchParams { field_manager: Some(manager), ..PatchParams::default() }, Patch::Merge(object))
+        }
+    };
+    request.patch_subresource("status", &before.name, &parameters, &patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODES: &str = "ingressd/ingressd/ingressd";
+
+    fn entry(address: Option<&str>, written_by: &[(&str, &str)]) -> Entry {
+        let load_balancer = address.map_or(Value::Null, |ip| json!({ "ingress": [{ "ip": ip }] }));
+        let wrote = |(manager, operation): &(&str, &str)| Wrote {
+            manager: (*manager).to_owned(),
+            operation: (*operation).to_owned(),
+        };
+        Entry {
+            namespace: "shop".to_owned(),
+            name: "cart".to_owned(),
+            uid: "u".to_owned(),
+            resource_version: "7".to_owned(),
+            load_balancer,
+            written_by: written_by.iter().map(wrote).collect(),
+        }
+    }
+
+    #[test]
+    fn what_was_there_is_written_as_whoever_wrote_it_and_over_one_version() {
+        let now = Entry { resource_version: "9".to_owned(), ..entry(Some("192.0.2.1"), &[(NODES, "Apply")]) };
+        for (what, before, manager, kind, status) in [
+            (
+                "by the controller",
+                entry(Some("203.0.113.9"), &[("nginx-ingress-controller", "Update")]),
+                "nginx-ingress-controller",
+                "application/merge-patch+json",
+                json!({ "loadBalancer": { "ingress": [{ "ip": "203.0.113.9" }] } }),
+            ),
+            (
+                "by apply",
+                entry(Some("203.0.113.9"), &[(NODES, "Apply"), ("other", "Apply")]),
+                "other",
+                "application/apply-patch+yaml",
+                json!({ "loadBalancer": { "ingress": [{ "ip": "203.0.113.9" }] } }),
+            ),
+            (
+                "by nobody knows whom",
+                entry(Some("203.0.113.9"), &[]),
+                MANAGER,
+                "application/merge-patch+json",
+                json!({ "loadBalancer": { "ingress": [{ "ip": "203.0.113.9" }] } }),
+            ),
+            (
+                "nothing",
+                entry(None, &[("nginx-ingress-controller", "Update")]),
+                NODES,
+                "application/apply-patch+yaml",
+                Value::Null,
+            ),
+        ] {
+            let request = put_back(&before, &now, NODES).unwrap();
+            let uri = request.uri().to_string();
+            assert!(
+                uri.starts_with("/apis/networking.k8s.io/v1/namespaces/shop/ingresses/cart/status?"),
+                "{what}: {uri}"
+            );
+            let query: Vec<_> = url::form_urlencoded::parse(request.uri().query().unwrap().as_bytes()).collect();
+            assert!(query.iter().any(|(key, value)| key == "fieldManager" && value == manager), "{what}: {uri}");
+            assert_eq!(request.headers()["content-type"], kind, "{what}");
+            let body: Value = serde_json::from_slice(request.body()).unwrap();
+            assert_eq!((&body["metadata"]["uid"], &body["metadata"]["resourceVersion"]), (&json!("u"), &json!("9")));
+            assert_eq!(body["status"], status, "{what}");
+        }
+    }
+}
