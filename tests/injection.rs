@@ -19,6 +19,8 @@ mod judge;
 mod known;
 #[path = "injection/pipeline.rs"]
 mod pipeline;
+#[path = "injection/snippets.rs"]
+mod snippets;
 #[path = "injection/streams.rs"]
 mod streams;
 #[path = "injection/table.rs"]

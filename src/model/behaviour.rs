@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AccessList, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication, HeaderName,
-    ListMark, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
+    ListMark, OriginUrl, Pattern, RewriteTarget, Satisfy, Session, Snippet,
 };
 
 /// Everything about a route that is not its path or its backend. The default changes nothing.
@@ -32,6 +32,8 @@ pub struct Behaviour {
     pub satisfy: Satisfy,
     /// How much each client may ask for.
     pub limits: Option<Arc<ClientLimits>>,
+    /// What snippets ask for, those about the whole host first.
+    pub snippets: Vec<Arc<Snippet>>,
     /// Clients are chosen, or nobody is let in, and so no path of the namespace's on the host may mean one thing here and another to a backend.
     pub strict_paths: bool,
 }

@@ -16,11 +16,13 @@ mod error_pages;
 pub mod expression;
 mod external_authentication;
 mod instance;
+pub mod language;
 mod name;
 mod origin;
 mod passthrough;
 mod route;
 mod server;
+mod snippet;
 mod split;
 mod stream;
 mod template;
@@ -49,6 +51,10 @@ pub use origin::{Field, Kind, ObjectId, Origin};
 pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
+pub use snippet::{
+    AnswerHeader, OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetPart, SnippetStatement,
+    SnippetText,
+};
 pub use split::{Branch, Share, Split, Test};
 pub use stream::{Listener, Port, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
 pub use template::{Template, TemplatePart};

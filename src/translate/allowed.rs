@@ -27,12 +27,22 @@ pub struct AllowedHosts {
 impl AllowedHosts {
     /// Whether it is about this namespace; `None` when that depends on labels that nobody knows.
     fn selects(&self, namespace: &str, labels: Option<&BTreeMap<String, String>>) -> Option<bool> {
-        let is_named = self.namespaces.iter().any(|name| **name == *namespace || **name == *ALL);
-        match (&self.selector, is_named || self.namespaces.is_empty()) {
-            (_, false) => Some(false),
-            (None, true) => Some(true),
-            (Some(selector), true) => labels.map(|labels| selector.selects(labels)),
-        }
+        selects(&self.namespaces, self.selector.as_ref(), namespace, labels)
+    }
+}
+
+/// Whether names and a selector, of which one may be missing, select a namespace; `None` when that depends on labels that nobody knows.
+pub fn selects(
+    namespaces: &[Arc<str>],
+    selector: Option<&Selector>,
+    namespace: &str,
+    labels: Option<&BTreeMap<String, String>>,
+) -> Option<bool> {
+    let is_named = namespaces.iter().any(|name| **name == *namespace || **name == *ALL);
+    match (selector, is_named || namespaces.is_empty()) {
+        (_, false) => Some(false),
+        (None, true) => Some(true),
+        (Some(selector), true) => labels.map(|labels| selector.selects(labels)),
     }
 }
 

@@ -31,6 +31,7 @@ mod port;
 mod reading;
 mod server;
 mod site;
+mod snippets;
 mod streams;
 mod subject;
 mod tables;
@@ -54,8 +55,11 @@ pub use reading::{
     AppRoot, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Reading, RequestedAuthentication,
     RequestedBackendTls, RequestedSession,
 };
+pub use snippets::{AllowedSnippets, SnippetKind};
 pub use streams::StreamOptions;
-pub use tables::{ANNOTATIONS, PREFIX, everywhere, judge_default};
+pub use tables::{
+    ANNOTATIONS, PREFIX, everywhere, judge_default, snippet_alternatives, snippet_directives, snippet_variables,
+};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

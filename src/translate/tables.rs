@@ -13,6 +13,9 @@ use crate::source::{Snapshot, Stored};
 
 pub use super::annotation::{Table, Trust};
 pub use super::ingress_nginx::services::claims as claims_on_ports;
+pub use super::ingress_nginx::snippet::{
+    alternatives as snippet_alternatives, document as snippet_directives, variables as snippet_variables,
+};
 pub use super::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
 /// What the annotations of an object ask for.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
-use ingressd::translate::{ClassRule, Dialect, Options, StreamOptions};
+use ingressd::translate::{AllowedSnippets, ClassRule, Dialect, Options, SnippetKind, StreamOptions};
 
 /// 2027-01-01, when certificates are judged.
 const NOW: i64 = 1_798_761_600;
@@ -22,6 +22,9 @@ pub fn snapshot(text: &str) -> Snapshot {
 /// Namespace and name of the ConfigMaps with TCP and UDP services, which count where they are.
 pub const TCP_SERVICES: (&str, &str) = ("default", "tcp-services");
 pub const UDP_SERVICES: (&str, &str) = ("default", "udp-services");
+
+/// The namespace whose snippets count.
+pub const SCRIBES: &str = "scribes";
 
 /// Both dialects, and the default certificate in this namespace and of this name.
 pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Options {
@@ -46,6 +49,11 @@ pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Option
         default_certificate: Some((namespace.into(), name.into())),
         now: NOW,
         passthrough: true,
+        snippets: vec![AllowedSnippets {
+            namespaces: vec![SCRIBES.into()],
+            kinds: SnippetKind::ALL.to_vec(),
+            ..AllowedSnippets::default()
+        }],
         streams,
         ..Options::default()
     }

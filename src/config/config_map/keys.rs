@@ -2,9 +2,9 @@
 
 use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Refused, Text};
-use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::Compared;
 use crate::translate::value::{address_list, boolean, byte_size, integer, seconds};
+use crate::translate::{ANNOTATIONS, SnippetKind};
 
 /// From a value as the ConfigMap has it to the text of a setting; nothing leaves the setting as it is.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
@@ -33,6 +33,7 @@ impl Key {
                 "It belongs to nginx.conf of each node, which is not ours to write.",
                 "set it there",
             ),
+            Effect::Snippet(..) => Compared::Refused("It counts only where the settings allow it.", ALLOW),
             Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
             Effect::Unserved { instead, .. } => Compared::Refused("It has no effect here.", instead),
         }
@@ -53,6 +54,7 @@ impl Key {
                 "headers.hidden",
                 "listen.addresses",
                 "listen.proxy-protocol",
+                "snippets.annotations",
                 "tls.protocols",
             ]
             .contains(&setting),
@@ -75,6 +77,14 @@ pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
 
 /// What is told of these beside ingress-nginx; of the others their effect tells it.
 const COMPARED: &[(&str, Compared)] = &[
+    (
+        "allow-snippet-annotations",
+        Compared::Stricter(
+            "With true, snippets of annotations count only in namespaces that the setting snippets.allowed names, and only with \
+             the directives in docs/snippets.md.",
+            "name the namespaces in snippets.allowed, or take the annotations for what the snippets do",
+        ),
+    ),
     (
         "annotation-value-word-blocklist",
         Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
@@ -152,6 +162,8 @@ pub(super) enum Effect {
     Forwarded(fn(&str) -> Result<(), Refused>),
     /// It belongs to nginx.conf, as this directive.
     Host(&'static str),
+    /// It is a snippet that counts beside this annotation, where the administrator allows it for the namespace of the ConfigMap.
+    Snippet(&'static str, SnippetKind),
     /// It has no effect. `harmless` asks for what happens anyway; empty where nothing does.
     Unserved { harmless: &'static str, instead: &'static str },
 }
@@ -180,6 +192,10 @@ const fn host(name: &'static str, directive: &'static str) -> Key {
     Key { name, effect: Effect::Host(directive) }
 }
 
+const fn snippet(name: &'static str, annotation: &'static str, kind: SnippetKind) -> Key {
+    Key { name, effect: Effect::Snippet(annotation, kind) }
+}
+
 const fn unserved(name: &'static str, harmless: &'static str, instead: &'static str) -> Key {
     Key { name, effect: Effect::Unserved { harmless, instead } }
 }
@@ -187,6 +203,9 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
 const NOT_YET: &str = "not served yet";
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 const SNIPPETS: &str = "raw configuration is not served; write what all hosts need into nginx.conf of each node";
+/// How a snippet of the ConfigMap is allowed.
+pub(super) const ALLOW: &str = "raw configuration is not read; write what all hosts need into nginx.conf of each node, or let \
+    snippets.allowed name the key and the namespace of the ConfigMap for the directives in docs/snippets.md";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
 const TRACING: &str = "tracing is not served yet";
 const FIREWALL: &str = "ModSecurity is not served yet";
@@ -201,7 +220,7 @@ pub(super) const KEYS: &[Key] = &[
         effect: Effect::Directives("`proxy_pass_header Server` in every server when it is true", backend_server_header),
     },
     setting("allow-cross-namespace-resources", "cross-namespace", switch),
-    unserved("allow-snippet-annotations", "false", "snippets are not served"),
+    setting("allow-snippet-annotations", "snippets.annotations", switch),
     unserved(
         "annotation-value-word-blocklist",
         "",
@@ -299,7 +318,7 @@ pub(super) const KEYS: &[Key] = &[
     annotation("limit-rate-after"),
     setting("limit-req-status-code", "access.rate-status", same),
     annotation("load-balance"),
-    unserved("location-snippet", "", SNIPPETS),
+    snippet("location-snippet", "configuration-snippet", SnippetKind::Location),
     setting("log-format-escape-json", "access-log.escape-json", switch),
     unserved(
         "log-format-escape-none",
@@ -375,7 +394,7 @@ pub(super) const KEYS: &[Key] = &[
         "it follows the longest name; set server_names_hash_bucket_size in nginx.conf for more",
     ),
     host("server-name-hash-max-size", "server_names_hash_max_size"),
-    unserved("server-snippet", "", SNIPPETS),
+    snippet("server-snippet", "server-snippet", SnippetKind::Server),
     unserved("server-tokens", "false", "the version of nginx is not told"),
     annotation("service-upstream"),
     setting("skip-access-log-urls", "access-log.skip", same),

@@ -34,7 +34,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     slots.say_if(Slot::Preflight, variable("_preflight")?, "return", Word::fixed("204"));
     for (header, suffix) in HEADERS {
         slots.answer_header(Header::fixed(header, variable(suffix)?));
-        slots.hide_header(header);
+        slots.hide_header(Word::fixed(header));
     }
     if !cors.origins.contains(&OriginPattern::Any) {
         slots.answer_header(Header::fixed("Vary", Word::fixed("Origin")));

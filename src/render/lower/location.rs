@@ -16,7 +16,7 @@ use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
     access, access_log, answer, backend_headers, backend_tls, client_certificates, cors, error_pages,
-    external_authentication, limits, session,
+    external_authentication, limits, session, snippet,
 };
 
 /// What the locations of a server have in common.
@@ -72,6 +72,7 @@ const FEATURES: &[Feature] = &[
     error_pages::lower,
     backend_headers::lower,
     backend_tls::lower,
+    snippet::lower,
 ];
 
 /// A location for a route.

@@ -21,6 +21,7 @@ mod server;
 mod session;
 mod shared;
 mod slots;
+mod snippet;
 mod split;
 mod stream;
 mod upstream;

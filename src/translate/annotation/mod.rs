@@ -6,6 +6,7 @@ mod effective;
 mod engine;
 mod outline;
 mod row;
+mod snippets;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -16,8 +17,8 @@ pub use effective::effective;
 pub use engine::{judge, read};
 pub use outline::outline;
 pub use row::{
-    Ceiling, Compared, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, built_in, nothing_to_finish,
-    unserved,
+    Ceiling, Compared, Effect, Family, Gives, Implied, OnError, Row, Scope, SnippetRow, Trust, Try, Unit, asks,
+    built_in, nothing_to_finish, unserved,
 };
 pub use table::{Index, Table};
 
