@@ -17,7 +17,7 @@ const NAME: usize = 60;
 const LONGEST_NAME: usize = 20;
 
 /// A variable that a snippet sets, under a name that no other snippet has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OwnVariable(Arc<str>);
 
 impl OwnVariable {

@@ -192,10 +192,6 @@ const fn host(name: &'static str, directive: &'static str) -> Key {
     Key { name, effect: Effect::Host(directive) }
 }
 
-const fn snippet(name: &'static str, annotation: &'static str, kind: SnippetKind) -> Key {
-    Key { name, effect: Effect::Snippet(annotation, kind) }
-}
-
 const fn unserved(name: &'static str, harmless: &'static str, instead: &'static str) -> Key {
     Key { name, effect: Effect::Unserved { harmless, instead } }
 }
@@ -318,7 +314,7 @@ pub(super) const KEYS: &[Key] = &[
     annotation("limit-rate-after"),
     setting("limit-req-status-code", "access.rate-status", same),
     annotation("load-balance"),
-    snippet("location-snippet", "configuration-snippet", SnippetKind::Location),
+    Key { name: "location-snippet", effect: Effect::Snippet("configuration-snippet", SnippetKind::Location) },
     setting("log-format-escape-json", "access-log.escape-json", switch),
     unserved(
         "log-format-escape-none",
@@ -394,7 +390,7 @@ pub(super) const KEYS: &[Key] = &[
         "it follows the longest name; set server_names_hash_bucket_size in nginx.conf for more",
     ),
     host("server-name-hash-max-size", "server_names_hash_max_size"),
-    snippet("server-snippet", "server-snippet", SnippetKind::Server),
+    Key { name: "server-snippet", effect: Effect::Snippet("server-snippet", SnippetKind::Server) },
     unserved("server-tokens", "false", "the version of nginx is not told"),
     annotation("service-upstream"),
     setting("skip-access-log-urls", "access-log.skip", same),

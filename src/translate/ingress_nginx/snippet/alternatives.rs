@@ -4,35 +4,35 @@ use std::collections::BTreeSet;
 
 use super::{directives, refused};
 use crate::model::language::syntax::{self, Directive};
-use crate::translate::ANNOTATIONS;
+use crate::translate::annotation::Table;
 use crate::translate::value::excerpt;
 
 /// The most that is told of one snippet.
 const MOST: usize = 12;
 
-/// One clause for each directive of a snippet, or what is wrong with the snippet as a whole.
-pub fn alternatives(text: &str) -> Vec<String> {
+/// One clause for each directive of a snippet, with keys of this table, or what is wrong with the snippet as a whole.
+pub fn alternatives(table: &Table, text: &str) -> Vec<String> {
     let tree = match syntax::parse(text.as_bytes()) {
         Ok(tree) => tree,
         Err(error) => return vec![format!("it is no configuration of nginx: {error}")],
     };
     let (mut told, mut clauses) = (BTreeSet::new(), Vec::new());
-    collect(&tree, &mut told, &mut clauses);
+    collect(&tree, table, &mut told, &mut clauses);
     clauses.truncate(MOST);
     clauses
 }
 
-fn collect(tree: &[Directive], told: &mut BTreeSet<String>, clauses: &mut Vec<String>) {
+fn collect(tree: &[Directive], table: &Table, told: &mut BTreeSet<String>, clauses: &mut Vec<String>) {
     for directive in tree {
         if told.insert(directive.name.clone()) {
-            clauses.push(clause(&directive.name));
+            clauses.push(clause(table, &directive.name));
         }
-        collect(directive.children(), told, clauses);
+        collect(directive.children(), table, told, clauses);
     }
 }
 
-fn clause(name: &str) -> String {
-    let annotation = |instead: &str| match ANNOTATIONS.find(instead) {
+fn clause(table: &Table, name: &str) -> String {
+    let annotation = |instead: &str| match table.find(instead) {
         Some(_) => format!("the annotation {instead}"),
         None => instead.to_owned(),
     };

@@ -1,6 +1,6 @@
 //! Conditions of `if`, as nginx reads the words between its parentheses; it must not know what follows from them.
 
-use super::text::{Captures, DECODED, Place, Variables};
+use super::text::{Captures, DECODED, TextPlace, Variables};
 use crate::model::{Pattern, Refused, SnippetCondition, SnippetPart, SnippetText};
 use crate::translate::value::excerpt;
 
@@ -39,7 +39,7 @@ fn compared(
     let not = operator.starts_with('!');
     match operator {
         "=" | "!=" => {
-            let text = variables.text(value, Place::Compared, Captures::Unknown)?;
+            let text = variables.text(value, TextPlace::Compared, Captures::Unknown)?;
             Ok((SnippetCondition::Is { variable: part, text, not }, Captures::Unknown))
         }
         "~" | "~*" | "!~" | "!~*" => {
@@ -58,7 +58,7 @@ fn compared(
 
 fn named(word: &str, variables: &Variables) -> Result<SnippetPart, Refused> {
     match word.strip_prefix('$') {
-        Some(name) => variables.named(name, Place::Compared),
+        Some(name) => variables.named(name, TextPlace::Compared),
         None => Err(Refused(format!("{} is no variable", excerpt(word)).into())),
     }
 }

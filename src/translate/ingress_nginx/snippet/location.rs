@@ -2,8 +2,8 @@
 //! namespace, so that it takes no request from anybody else.
 
 use super::condition::pattern;
-use super::directives::answer;
 use super::reader::Reader;
+use super::statements::answer;
 use super::text::Captures;
 use crate::model::expression;
 use crate::model::language::syntax::Directive;

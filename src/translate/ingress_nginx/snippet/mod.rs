@@ -4,10 +4,13 @@
 mod alternatives;
 mod condition;
 mod directives;
+mod forms;
+mod headers;
 mod location;
 mod question;
 mod reader;
 mod refused;
+mod statements;
 #[cfg(test)]
 mod tests;
 mod text;

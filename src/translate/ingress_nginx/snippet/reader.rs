@@ -1,11 +1,13 @@
 //! From the text of a snippet to what it asks for, directive by directive; it must not know which directives there are.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::directives::{self, Allowed, Read};
 use super::refused;
-use super::text::{Captures, Place, Variables};
+use super::statements;
+use super::text::{Captures, TextPlace, Variables};
 use crate::model::catalogue::{self, Context as Block};
 use crate::model::language::syntax::{self, Directive};
 use crate::model::{Digest, OwnVariable, Refused, Snippet, SnippetDirective, SnippetStatement, SnippetText};
@@ -58,8 +60,6 @@ pub struct Reader<'a> {
     /// Clients by address.
     pub addresses: Addresses,
     implied: BTreeMap<&'static str, String>,
-    /// Variables that have a value whatever the request.
-    set: BTreeSet<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -69,12 +69,11 @@ impl<'a> Reader<'a> {
             context,
             entry,
             is_of_host,
-            variables: Variables { mark, own: BTreeSet::new() },
+            variables: Variables { mark, own: BTreeSet::new(), sizes: BTreeMap::new(), total: Cell::new(0) },
             snippet: Snippet::new(entry.origin()),
             late: Vec::new(),
             addresses: Addresses::default(),
             implied: BTreeMap::new(),
-            set: BTreeSet::new(),
         }
     }
 
@@ -176,17 +175,19 @@ impl<'a> Reader<'a> {
 
     /// A text that becomes a header, a URL or a body, outside of conditions.
     pub fn value(&self, text: &str) -> Result<SnippetText, Refused> {
-        self.variables.text(text, Place::Value, Captures::Unknown)
+        self.variables.text(text, TextPlace::Value, Captures::Unknown)
     }
 
     /// Gives a variable a value.
     pub fn set(&mut self, name: &str, value: SnippetText, in_condition: bool) -> Result<SnippetStatement, Refused> {
         let own = OwnVariable::new(&self.variables.mark, name)?;
         // A variable that some requests never meet would be a warning in nginx's log for each of them.
-        if in_condition && !self.set.contains(name) {
+        if in_condition && !self.variables.sizes.contains_key(&own) {
             self.snippet.statements.push(SnippetStatement::Set(own.clone(), SnippetText::default()));
         }
-        self.set.insert(name.to_owned());
+        let size = self.variables.size(&value);
+        let known = self.variables.sizes.entry(own.clone()).or_default();
+        *known = size.max(*known);
         Ok(SnippetStatement::Set(own, value))
     }
 
@@ -245,7 +246,7 @@ fn names(tree: &[Directive], into: &mut BTreeSet<String>) {
     for directive in tree {
         if directive.name == "set" {
             let name = directive.arguments.first().and_then(|name| name.strip_prefix('$'));
-            into.extend(name.filter(|name| directives::may_be_set(name)).map(str::to_ascii_lowercase));
+            into.extend(name.filter(|name| statements::may_be_set(name)).map(str::to_ascii_lowercase));
         }
         names(directive.children(), into);
     }

@@ -57,6 +57,7 @@ pub const REFUSED: &[(&str, &str, &str)] = &[
     ("proxy_bind", "it chooses an address of the node", "nothing"),
     ("proxy_cache*", "it keeps answers in files of the node", "the backend"),
     ("proxy_cookie_flags", "it takes the place of what others say", "proxy_cookie_path with the flags behind the path"),
+    ("proxy_ignore_client_abort", "requests would go on without a client", "nothing"),
     ("proxy_ignore_headers", "it lets backends send requests to other locations", "nothing"),
     ("proxy_intercept_errors", "it belongs to pages of errors", "custom-http-errors"),
     ("proxy_method", "it changes what was asked for", "the backend"),

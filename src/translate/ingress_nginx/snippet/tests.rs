@@ -225,6 +225,10 @@ const HOSTILE: &[(&str, &str)] = &[
     ("add_header X-A $1;", "captures"),
     ("add_header X-A $;", "refers to nothing"),
     ("add_header X-A ${host;", "never closed"),
+    ("rewrite ^ /x?u=$uri break;", "end a line"),
+    ("if ($http_x ~ (a)) { return 302 https://$best_http_host/$1; }", "captured"),
+    ("add_header X-A $ssl_server_name;", "may not read"),
+    ("if ($x) { return 200; } set $x 1;", "further down"),
     ("set $args x;", "nginx's own"),
     ("set $http_x x;", "nginx's own"),
     ("set $ingressd_plain \"\"; return 200 $ingressd_trusted;", "may not read"),
@@ -251,6 +255,10 @@ const HOSTILE: &[(&str, &str)] = &[
     ("if ($http_x ~ \"(a)\\1\") { return 200; }", "the expression"),
     ("if ($http_x ~ \"(?<ingressd_plain>a)\") { return 200; }", "the expression"),
     ("proxy_read_timeout soon;", "whole seconds"),
+    ("set $a $http_x$http_x$http_x$http_x; set $a $a$a; set $a $a$a;", "too long"),
+    ("gzip_comp_level 9;", "from 1 to 6"),
+    ("expires 1y2x;", "not a number"),
+    ("gzip_proxied }{;", "words of off"),
     // Forms.
     ("allow 10.0.0.0/8;", "lets everybody in"),
     ("allow 10.0.0.0/8; deny 10.0.0.1; deny all;", "denials have to stand before"),
@@ -259,7 +267,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("deny evil;", "not an address"),
     ("return 99;", "not a status"),
     ("return 301 javascript:alert(1);", "URL or a path"),
-    ("expires \"; }\";", "not a time"),
+    ("expires \"; }\";", "not a number"),
     ("default_type \"a b\";", "not a word"),
     ("proxy_cookie_path ~(a+)+ /;", "no expressions"),
     ("made_up on;", "not among the directives"),
@@ -403,7 +411,8 @@ fn every_directive_is_known_and_what_it_stands_for_exists() {
 
 #[test]
 fn what_does_the_same_is_told_directive_by_directive() {
-    let told = super::alternatives("proxy_read_timeout 1m;\nroot /;\nif ($a) { return 301 /; }\nmade_up;");
+    let told =
+        super::alternatives(&ANNOTATIONS, "proxy_read_timeout 1m;\nroot /;\nif ($a) { return 301 /; }\nmade_up;");
     let expected = [
         "proxy_read_timeout: the annotation proxy-read-timeout, or a snippet that snippets.allowed allows",
         "root: a Service that serves the files",
@@ -413,5 +422,5 @@ fn what_does_the_same_is_told_directive_by_directive() {
     ];
     assert_eq!(told.len(), expected.len(), "{told:?}");
     told.iter().zip(expected).for_each(|(told, expected)| assert!(told.starts_with(expected), "{told}"));
-    assert!(super::alternatives("}")[0].starts_with("it is no configuration"));
+    assert!(super::alternatives(&ANNOTATIONS, "}")[0].starts_with("it is no configuration"));
 }

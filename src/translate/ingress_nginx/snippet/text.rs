@@ -1,6 +1,7 @@
 //! Texts in snippets: which variables may stand where; it must not know directives.
 
-use std::collections::BTreeSet;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::model::{OwnVariable, Refused, RouteVariable, SnippetPart, SnippetText, Variable};
@@ -8,7 +9,7 @@ use crate::translate::value::{excerpt, variable_name};
 
 /// Where a text stands: that decides which variables cannot break it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TextPlace {
     /// It is compared, and goes nowhere.
     Compared,
     /// It becomes a path for the backend, which nginx encodes.
@@ -57,7 +58,6 @@ pub const READABLE: &[&str] = &[
     "ssl_client_serial",
     "ssl_client_verify",
     "ssl_protocol",
-    "ssl_server_name",
     "status",
     "time_iso8601",
     "time_local",
@@ -77,6 +77,13 @@ pub const DECODED: &[&str] = &["document_uri", "remote_user", "uri"];
 /// With passwords or tokens, which are for the backend alone.
 pub const SECRET: &[&str] = &["http_authorization", "http_cookie", "http_proxy_authorization"];
 
+/// How long a variable of nginx's own may be: nginx reads headers of up to 8 KB.
+const LONGEST_VARIABLE: u64 = 8 << 10;
+/// How long a text may become for a request: variables of variables would grow without end.
+const LONGEST_TEXT: u64 = 64 << 10;
+/// How long all texts of a snippet may become together.
+const LONGEST_TEXTS: u64 = 1 << 20;
+
 /// What texts of a snippet may refer to.
 #[derive(Debug)]
 pub struct Variables {
@@ -84,14 +91,32 @@ pub struct Variables {
     pub mark: String,
     /// Those that the snippet sets.
     pub own: BTreeSet<String>,
+    /// How long those may become that are set so far.
+    pub sizes: BTreeMap<OwnVariable, u64>,
+    /// How long all texts so far may become together.
+    pub total: Cell<u64>,
 }
 
 impl Variables {
+    /// How long a text may become for a request.
+    pub fn size(&self, text: &SnippetText) -> u64 {
+        let size = |part: &SnippetPart| match part {
+            SnippetPart::Text(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
+            SnippetPart::Own(own) => self.sizes.get(own).copied().unwrap_or_default(),
+            _ => LONGEST_VARIABLE,
+        };
+        text.parts().iter().map(size).fold(0, u64::saturating_add)
+    }
+
     /// A variable by its name.
-    pub fn named(&self, name: &str, place: Place) -> Result<SnippetPart, Refused> {
+    pub fn named(&self, name: &str, place: TextPlace) -> Result<SnippetPart, Refused> {
         let lower = name.to_ascii_lowercase();
         if self.own.contains(&lower) {
-            return OwnVariable::new(&self.mark, &lower).map(SnippetPart::Own);
+            let own = OwnVariable::new(&self.mark, &lower)?;
+            return match self.sizes.contains_key(&own) {
+                true => Ok(SnippetPart::Own(own)),
+                false => Err(Refused(format!("${name} is set further down; set it before it is read").into())),
+            };
         }
         match name {
             "" => return Err(Refused::because("a $ refers to nothing")),
@@ -101,16 +126,16 @@ impl Variables {
         }
         if let Some(variable) = RouteVariable::named(name) {
             return match place {
-                Place::Compared => {
+                TextPlace::Compared => {
                     Err(Refused(format!("${name} is known before any request and decides nothing").into()))
                 }
-                Place::Path | Place::Value => Ok(SnippetPart::Route(variable)),
+                TextPlace::Path | TextPlace::Value => Ok(SnippetPart::Route(variable)),
             };
         }
         if SECRET.contains(&name) {
             return Err(Refused(format!("${name} holds passwords or tokens, which go to the backend alone").into()));
         }
-        if DECODED.contains(&name) && place == Place::Value {
+        if DECODED.contains(&name) && place == TextPlace::Value {
             return Err(Refused(format!("${name} is decoded and could end a line; use $request_uri").into()));
         }
         match Variable::new(name) {
@@ -120,7 +145,7 @@ impl Variables {
     }
 
     /// A text, with what is known of captures.
-    pub fn text(&self, text: &str, place: Place, captures: Captures) -> Result<SnippetText, Refused> {
+    pub fn text(&self, text: &str, place: TextPlace, captures: Captures) -> Result<SnippetText, Refused> {
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('$') {
@@ -130,11 +155,11 @@ impl Variables {
             rest = match after.as_bytes().first() {
                 Some(digit @ b'1'..=b'9') => {
                     match (captures, place) {
-                        (Captures::Plain, _) | (Captures::Decoded, Place::Path | Place::Compared) => {}
+                        (Captures::Plain, _) | (Captures::Decoded, TextPlace::Path | TextPlace::Compared) => {}
                         (Captures::Unknown, _) => {
                             return Err(Refused::because("no expression before it in this block captures anything"));
                         }
-                        (Captures::Decoded, Place::Value) => {
+                        (Captures::Decoded, TextPlace::Value) => {
                             return Err(Refused::because(
                                 "what it captures is decoded and could end a line; match $request_uri",
                             ));
@@ -153,7 +178,19 @@ impl Variables {
         if !rest.is_empty() {
             parts.push(SnippetPart::Text(Arc::from(rest)));
         }
-        SnippetText::new(parts)
+        let mixes = |part: &SnippetPart| matches!(part, SnippetPart::ClientHost | SnippetPart::ClientScheme);
+        if parts.iter().any(mixes) && parts.iter().any(|part| matches!(part, SnippetPart::Capture(_))) {
+            return Err(Refused::because(
+                "its variables would take the place of what is captured; use $host and $scheme",
+            ));
+        }
+        let text = SnippetText::new(parts)?;
+        let (size, total) = (self.size(&text), self.total.get());
+        if size > LONGEST_TEXT || total.saturating_add(size) > LONGEST_TEXTS {
+            return Err(Refused::because("with its variables it could become too long; refer to fewer of them"));
+        }
+        self.total.set(total + size);
+        Ok(text)
     }
 }
 
