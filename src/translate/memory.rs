@@ -45,8 +45,8 @@ impl Remembered {
         reading.findings.shrink_to_fit();
         let (behaviour, reading) = (Arc::new(behaviour), Arc::new(reading));
         let refers = ingress.object.metadata.annotations.iter().flatten().any(|(key, _)| {
-            let name = key.strip_prefix(rule.annotations.prefix);
-            may_refer(key) || name.and_then(|name| rule.annotations.find(name)).is_some_and(|row| row.snippet.is_some())
+            let row = || rule.annotations.find(key.strip_prefix(rule.annotations.prefix)?);
+            may_refer(key) || (!options.snippets.is_empty() && row().is_some_and(|row| row.snippet.is_some()))
         });
         let (dialect, table) = (rule.dialect, rule.annotations);
         Remembered { version: ingress.version.clone(), dialect, table, reading, behaviour, refers }

@@ -80,9 +80,8 @@ const COMPARED: &[(&str, Compared)] = &[
     (
         "allow-snippet-annotations",
         Compared::Stricter(
-            "With true, snippets of annotations count only in namespaces that the setting snippets.allowed names, and only with \
-             the directives in docs/snippets.md.",
-            "name the namespaces in snippets.allowed, or take the annotations for what the snippets do",
+            "With true, snippets of annotations count in namespaces that snippets.allowed names, with directives of a list.",
+            "",
         ),
     ),
     (

@@ -258,7 +258,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("set $a $http_x$http_x$http_x$http_x; set $a $a$a; set $a $a$a;", "too long"),
     ("gzip_comp_level 9;", "from 1 to 6"),
     ("expires 1y2x;", "not a number"),
-    ("gzip_proxied }{;", "words of off"),
+    ("gzip_proxied \"}{\";", "words of off"),
     // Forms.
     ("allow 10.0.0.0/8;", "lets everybody in"),
     ("allow 10.0.0.0/8; deny 10.0.0.1; deny all;", "denials have to stand before"),
