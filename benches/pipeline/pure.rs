@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ingressd::model::catalogue::Version;
@@ -10,7 +11,7 @@ use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
-use ingressd::translate::{Names, Options, Translator};
+use ingressd::translate::{Claims, Names, Options, Translator};
 
 use crate::common::applications::Application;
 use crate::common::report::Figure;
@@ -22,6 +23,8 @@ const REPETITIONS: usize = 7;
 /// Translation, gate and rendering with what they remember.
 struct Rooms {
     translator: Translator,
+    /// Those of the last translation, as the daemon has them.
+    claims: Arc<Claims>,
     renderer: Renderer,
 }
 
@@ -37,15 +40,16 @@ struct Times {
 impl Rooms {
     fn new() -> Self {
         let options = Options { now: jiff::Timestamp::now().as_second(), ..Options::default() };
-        Rooms { translator: Translator::new(options), renderer: Renderer::default() }
+        Rooms { translator: Translator::new(options), claims: Arc::default(), renderer: Renderer::default() }
     }
 
     fn run(&mut self, snapshot: &Snapshot) -> (Times, FileSet) {
         // What Debian 12 has.
         let capabilities = Capabilities::profile(Version(1, 22, 1));
         let start = Instant::now();
-        let translation = self.translator.translate(snapshot, &Names::default(), &Default::default());
+        let translation = self.translator.translate(snapshot, &Names::default(), &self.claims);
         let translate = start.elapsed();
+        self.claims = Arc::clone(&translation.claims);
         assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
         let start = Instant::now();
         let (plan, _) = gate(translation.model, &capabilities, &OtherSites::default(), &GateOptions::default());

@@ -27,8 +27,8 @@ pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Opti
 
 /// The options of other settings, with what this host adds to them.
 pub fn under(host: &translate::Options, settings: &Settings) -> translate::Options {
-    let translate::Options { own_addresses, self_signed, limits, now, .. } = host.clone();
-    translate::Options { own_addresses, self_signed, limits, now, ..settings.translate_options() }
+    let translate::Options { own_addresses, claim_orders, self_signed, limits, now, .. } = host.clone();
+    translate::Options { own_addresses, claim_orders, self_signed, limits, now, ..settings.translate_options() }
 }
 
 /// The addresses of this host and of the other nodes, each with a port of our own listeners,

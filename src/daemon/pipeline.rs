@@ -1,7 +1,7 @@
 //! The rooms in a row for one host's nginx, from a snapshot to a running configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::certificate;
 use super::changes::Changes;
 use super::claims;
 use super::cycle::{Product, Stages};
-use super::publication::newest;
+use super::publication::{Peers, newest};
 use super::{options, state_file};
 use crate::apply::{
     Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
@@ -195,12 +195,13 @@ impl Pipeline {
         self.translator.translate(snapshot, &self.names, &self.claims)
     }
 
-    /// Gives the translation the current addresses of this host: an address that moves between
-    /// nodes comes while the daemon runs.
-    pub fn set_peers(&mut self, peers: &BTreeSet<IpAddr>) {
-        let own = options::own_addresses(&self.settings, peers);
-        if own != self.options.own_addresses {
+    /// Gives the translation the current addresses of this host, as an address that moves between nodes comes while the
+    /// daemon runs, and what other nodes say.
+    pub fn set_peers(&mut self, peers: &Peers) {
+        let own = options::own_addresses(&self.settings, &peers.addresses);
+        if own != self.options.own_addresses || peers.claim_orders != self.options.claim_orders {
             self.options.own_addresses = own;
+            self.options.claim_orders = Arc::clone(&peers.claim_orders);
             self.translator.set_options(self.options.clone());
         }
     }

@@ -13,11 +13,11 @@ use super::link::Link;
 use super::status::Status;
 use crate::apply::{Contents, Outcome, Pinned};
 use crate::config::Settings;
-use crate::model::ObjectId;
+use crate::model::{ClaimOrder, ObjectId};
 use crate::publish::{Address, Carried, Counts, Life, Options, Outlook, Publisher, Revision, Served};
 use crate::source::cluster::{Need, WatchHealth};
 use crate::source::{Snapshot, Version};
-use crate::translate::Accepted;
+use crate::translate::{Accepted, Claims};
 
 /// The name of the host and the mark of the machine, which together tell nodes apart.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
@@ -27,6 +27,15 @@ const MACHINE_ID: &str = "/etc/machine-id";
 /// withdrawn: it may well serve, and its requests would go to other nodes, which may be as busy.
 /// That it does not run, or serves another generation, is no silence.
 const SILENCE: Duration = Duration::from_secs(5);
+
+/// What the records of nodes say that a cycle depends on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Peers {
+    /// The addresses of all other nodes that may live.
+    pub addresses: BTreeSet<IpAddr>,
+    /// In which order they, and this one before, saw namespaces ask for what several of them ask for.
+    pub claim_orders: Arc<[Arc<ClaimOrder>]>,
+}
 
 /// What is published, and who does it.
 #[derive(Debug)]
@@ -47,6 +56,8 @@ pub struct Publication {
     cycled: Option<(u64, Arc<Snapshot>)>,
     confirmed: Option<u64>,
     read: Option<u64>,
+    /// The claims whose order is told.
+    claims: Option<Arc<Claims>>,
     /// Since when nginx runs and says nothing.
     silent: Option<Instant>,
     /// Since when the source reads another API server, of which it has not read everything yet.
@@ -80,6 +91,7 @@ impl Publication {
             cycled: None,
             confirmed: None,
             read: None,
+            claims: None,
             silent: None,
             asked_anew: None,
         };
@@ -124,7 +136,7 @@ impl Publication {
     /// The objects read so far may be those of another cluster. nginx serves the same as before.
     fn forget(&mut self) {
         self.served = Served { serving: self.served.serving, ..Served::default() };
-        (self.cycled, self.confirmed, self.read, self.earlier) = (None, None, None, None);
+        (self.cycled, self.confirmed, self.read, self.earlier, self.claims) = (None, None, None, None, None);
         self.asked_anew = Some(Instant::now());
         self.told.send_replace(None);
     }
@@ -148,18 +160,31 @@ impl Publication {
         self.publisher.as_ref().map(Publisher::outlook)
     }
 
-    /// The addresses of all other nodes that may live.
-    pub fn peers(&self) -> BTreeSet<IpAddr> {
-        let Some(view) = self.outlook().map(Outlook::view) else { return BTreeSet::new() };
+    /// What the records of nodes say that a cycle depends on.
+    pub fn peers(&self) -> Peers {
+        let Some(outlook) = self.outlook() else { return Peers::default() };
+        let view = outlook.view();
         let others =
             view.members.iter().filter(|peer| peer.member.identity != view.identity && peer.life != Life::Expired);
         let addresses = others.flat_map(|peer| &peer.member.addresses);
-        addresses
-            .filter_map(|address| match address {
-                Address::Ip(address) => Some(*address),
-                Address::Name(_) => None,
-            })
-            .collect()
+        let addresses = addresses.filter_map(|address| match address {
+            Address::Ip(address) => Some(*address),
+            Address::Name(_) => None,
+        });
+        Peers { addresses: addresses.collect(), claim_orders: outlook.claim_orders() }
+    }
+
+    /// Whether it is still to be read what other nodes say.
+    pub fn awaits_peers(&self) -> bool {
+        self.outlook().is_some_and(|outlook| !outlook.knows_members())
+    }
+
+    /// Waits until it is read.
+    pub async fn peers_known(&self) {
+        match self.outlook() {
+            Some(outlook) => outlook.members_known().await,
+            None => std::future::pending().await,
+        }
     }
 
     /// This is what a run before this one served.
@@ -233,6 +258,10 @@ impl Publication {
             // What is closed is closed everywhere.
             let lacking = lacking.iter().filter(|accepted| !accepted.is_closed());
             self.served.unserved = lacking.map(|accepted| Arc::clone(&accepted.id)).collect();
+            if self.claims.as_ref().is_none_or(|claims| !Arc::ptr_eq(claims, &report.claims)) {
+                self.served.claim_order = Arc::new(report.claims.order());
+                self.claims = Some(Arc::clone(&report.claims));
+            }
         }
     }
 
@@ -276,8 +305,12 @@ impl Publication {
         }
         // nginx serves what an earlier run left whether or not the objects can be read: that is no
         // reason to withdraw the node.
-        if self.publisher.is_none() || !(self.served.informed || serving) {
-            return;
+        let is_known = self.served.informed || (serving && !self.awaits_peers());
+        let Some(outlook) = self.outlook().filter(|_| is_known) else { return };
+        if self.claims.is_none() {
+            // Until this run knows better, its record goes on saying what that of the run before said.
+            let order = outlook.own_claim_order();
+            self.served.claim_order = order;
         }
         self.told.send_if_modified(|told| {
             let differs = told.as_ref().is_none_or(|told| !told.is_same(&self.served));

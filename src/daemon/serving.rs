@@ -1,7 +1,5 @@
 //! The main loop under one version of the settings: one event at a time.
 
-use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +20,7 @@ use super::notify;
 use super::options;
 use super::pacing::{Next, Pacer};
 use super::pipeline::Memory;
-use super::publication::Publication;
+use super::publication::{Peers, Publication};
 use super::reporter::Reporter;
 use super::retry::Retry;
 use super::run::{Load, Request};
@@ -35,6 +33,9 @@ use crate::translate::{self, Wanted};
 /// How long a change waits for the first answer about a name, so that its routes are not closed for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// How long the first cycle waits for the records of other nodes, which the same API server has as the objects.
+const PEERS_PATIENCE: Duration = Duration::from_secs(3);
+
 /// Whatever the settings say, DNS servers are not asked more often.
 const SHORTEST: Duration = Duration::from_millis(100);
 
@@ -46,6 +47,8 @@ enum Event {
     Requested(Option<Request>),
     Read(Observed),
     Resolved,
+    /// What other nodes say is known.
+    Known,
     Due,
     Done(Box<Done>),
     Drained,
@@ -79,8 +82,8 @@ pub struct Daemon {
     drained: watch::Receiver<bool>,
     queue: CommandQueue,
     names: NameWatch,
-    /// Addresses of the other nodes.
-    peers: Arc<BTreeSet<IpAddr>>,
+    /// What other nodes say.
+    peers: Arc<Peers>,
     translate: translate::Options,
     pacer: Pacer,
     retry: Retry,
@@ -97,6 +100,8 @@ pub struct Daemon {
     noticed: Option<Instant>,
     /// Until when a cycle waits for the first answer about a name.
     patience: Instant,
+    /// Until when the first cycle waits for what other nodes say.
+    peers_patience: Instant,
     /// Whether the names to request were determined for the next cycle.
     knows_names: bool,
     /// When time alone makes another cycle necessary.
@@ -155,6 +160,7 @@ impl Daemon {
             cycle_noticed: None,
             noticed: None,
             patience: began,
+            peers_patience: began,
             knows_names: false,
             ends: None,
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
@@ -237,6 +243,7 @@ impl Daemon {
             // A command waits for the cycle that was under way.
             Some(queued) = self.queue.next(), if idle => Event::Command(queued),
             () = self.names.changed() => Event::Resolved,
+            () = self.publication.peers_known(), if self.awaits_peers() => Event::Known,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
             _ = ticks.tick() => Event::Tick,
         }
@@ -248,7 +255,13 @@ impl Daemon {
         self.snapshot.as_ref()?;
         let paced = self.pacer.next().map(|next| self.began + next.at());
         let due = paced.into_iter().chain(self.retry.due()).chain(self.ends).min();
-        due.map(|due| if self.names.is_waiting() { due.max(self.patience) } else { due })
+        let due = due.map(|due| if self.names.is_waiting() { due.max(self.patience) } else { due });
+        due.map(|due| if self.awaits_peers() { due.max(self.peers_patience) } else { due })
+    }
+
+    /// Whether the first cycle waits for what other nodes say: what it sees for the first time may not be new to them.
+    fn awaits_peers(&self) -> bool {
+        matches!(self.cause, Cause::Start) && self.publication.awaits_peers()
     }
 
     /// Whether only a look at the old workers is due, on which the next cycle depends.
@@ -269,6 +282,8 @@ impl Daemon {
             Event::Requested(Some(Request::Reload)) => self.reload(load, reporter),
             Event::Read(observed) => self.read(observed, now, reporter),
             Event::Resolved => self.change(now, now),
+            // The cycle that waited for it is due.
+            Event::Known => {}
             Event::Due if self.looks_first(now) => self.begin_glance(),
             Event::Due => self.begin_cycle(now),
             Event::Done(done) => self.finish(*done, now, reporter),
@@ -290,7 +305,9 @@ impl Daemon {
         let is_new = self.publication.read(&observed);
         let Some(snapshot) = observed.snapshot else { return };
         self.names.read(Wanted::of(&snapshot, &self.translate));
-        self.snapshot = Some(snapshot);
+        if self.snapshot.replace(snapshot).is_none() {
+            self.peers_patience = now + PEERS_PATIENCE;
+        }
         // Statuses are no reason to look at all objects again.
         if self.revision.replace(observed.revision) != Some(observed.revision) || is_new {
             // Names that are never answered must not delay earlier changes: these wait no longer
@@ -310,8 +327,12 @@ impl Daemon {
     /// A request to another node would come back when that node sends it here.
     fn follow_peers(&mut self, now: Instant) {
         let peers = self.publication.peers();
+        // In which order they saw claims matters for those that this node sees for the first time, and is no change.
+        let is_change = peers.addresses != self.peers.addresses;
         if peers != *self.peers {
             self.peers = Arc::new(peers);
+        }
+        if is_change {
             self.change(now, now);
         }
     }

@@ -92,6 +92,7 @@ mod tests {
             observed: None,
             pinned: None,
             unserved: Default::default(),
+            claim_order: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
         })

@@ -1,7 +1,6 @@
 //! Work that blocks, on a thread of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -11,6 +10,7 @@ use super::commands::ControlCommand;
 use super::cycle::{Cycle, Report};
 use super::error::Error;
 use super::pipeline::{Memory, Pipeline};
+use super::publication::Peers;
 use crate::apply::{Cause, Contents, NginxState, Outcome, Pinned};
 use crate::config::Settings;
 use crate::finding::limit;
@@ -101,12 +101,12 @@ impl Work {
         self.drained = drained;
     }
 
-    /// Brings nginx to what snapshot and names say; `peers` are the addresses of the other nodes.
+    /// Brings nginx to what snapshot and names say; `peers` is what other nodes say.
     pub fn turn(
         mut self,
         snapshot: Arc<Snapshot>,
         names: Arc<Names>,
-        peers: Arc<BTreeSet<IpAddr>>,
+        peers: Arc<Peers>,
     ) -> JoinHandle<Done> {
         spawn_blocking(move || {
             self.prepare(names, &peers);
@@ -124,7 +124,7 @@ impl Work {
         mut self,
         snapshot: Arc<Snapshot>,
         names: Arc<Names>,
-        peers: Arc<BTreeSet<IpAddr>>,
+        peers: Arc<Peers>,
     ) -> JoinHandle<Done> {
         spawn_blocking(move || {
             self.prepare(names, &peers);
@@ -134,7 +134,7 @@ impl Work {
     }
 
     /// What is known besides objects, as it is now.
-    fn prepare(&mut self, names: Arc<Names>, peers: &BTreeSet<IpAddr>) {
+    fn prepare(&mut self, names: Arc<Names>, peers: &Peers) {
         self.pipeline.set_clock();
         self.pipeline.set_peers(peers);
         self.pipeline.set_names(names);

@@ -148,6 +148,7 @@ mod tests {
             observed: observed.map(Revision),
             pinned: None,
             unserved: Unserved::Nothing,
+            claim_order: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
         }

@@ -9,8 +9,9 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 
 use super::address::Address;
+use super::claim_order;
 use super::unserved::Unserved;
-use crate::model::Digest;
+use crate::model::{ClaimOrder, Digest};
 
 /// The label that the Leases of all members have; its value is the name of the leader's Lease.
 pub const GROUP_LABEL: &str = "ingressd/group";
@@ -22,6 +23,7 @@ const GENERATION: &str = "ingressd/generation";
 const OBSERVED: &str = "ingressd/carries";
 const PINNED: &str = "ingressd/pinned";
 const UNSERVED: &str = "ingressd/lacks";
+const CLAIM_ORDER: &str = "ingressd/claim-order";
 const VERSION: &str = "ingressd/version";
 const PHASE: &str = "ingressd/phase";
 
@@ -49,6 +51,8 @@ pub struct Member {
     pub pinned: Option<u64>,
     /// What that one does not serve.
     pub unserved: Unserved,
+    /// In which order it has seen namespaces ask for what several of them ask for.
+    pub claim_order: Arc<ClaimOrder>,
     /// The version of the program.
     pub version: Arc<str>,
     /// The phase of its daemon, in one word.
@@ -86,6 +90,7 @@ impl Member {
         annotations.extend(self.observed.map(|Revision(revision)| (OBSERVED, revision.to_string())));
         annotations.extend(self.pinned.map(|generation| (PINNED, generation.to_string())));
         annotations.extend(self.unserved.text().map(|text| (UNSERVED, text)));
+        annotations.extend(claim_order::text(&self.claim_order).map(|text| (CLAIM_ORDER, text)));
         Lease {
             metadata: ObjectMeta {
                 name: Some(lease_name(group, &self.identity)),
@@ -106,10 +111,8 @@ impl Member {
     /// The record in a Lease and its duration; `None` for Leases that are not of a member. Invalid
     /// parts are left out: anybody may have written them.
     pub fn read(lease: &Lease) -> Option<(Self, Duration)> {
-        let text = |key: &str| {
-            let value = lease.metadata.annotations.as_ref()?.get(key)?;
-            (value.len() <= LONGEST_TEXT * MOST_ADDRESSES).then_some(value.as_str())
-        };
+        let whole = |key: &str| lease.metadata.annotations.as_ref()?.get(key).map(String::as_str);
+        let text = |key: &str| whole(key).filter(|value| value.len() <= LONGEST_TEXT * MOST_ADDRESSES);
         let short = |text: &str| -> Option<Arc<str>> { (text.len() <= LONGEST_TEXT).then(|| text.into()) };
         let spec = lease.spec.as_ref()?;
         let listed = text(ADDRESSES)?.split(',').filter_map(|address| address.parse().ok());
@@ -124,9 +127,8 @@ impl Member {
             generation: text(GENERATION).and_then(|number| number.parse().ok()),
             observed: Revision::of(text(OBSERVED)),
             pinned: text(PINNED).and_then(|number| number.parse().ok()),
-            unserved: Unserved::read(
-                lease.metadata.annotations.as_ref().and_then(|all| all.get(UNSERVED)).map(String::as_str),
-            ),
+            unserved: Unserved::read(whole(UNSERVED)),
+            claim_order: claim_order::read(whole(CLAIM_ORDER)),
             version: text(VERSION).and_then(short).unwrap_or_default(),
             phase: text(PHASE).and_then(short).unwrap_or_default(),
         };
@@ -159,6 +161,7 @@ mod tests {
             observed: Some(Revision(4711)),
             pinned: None,
             unserved: Unserved::Nothing,
+            claim_order: Arc::default(),
             version: "0.1.0".into(),
             phase: "serving".into(),
         }
@@ -170,7 +173,8 @@ mod tests {
         let bare = Member { generation: None, observed: None, addresses: Vec::new(), drained: true, ..member() };
         let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
         let pinned = Member { pinned: Some(5), unserved: Unserved::of(&[object], true), ..member() };
-        for member in [member(), bare, pinned] {
+        let old = Member { claim_order: ClaimOrder::read([[7; 8], [3; 8]], [[9; 8]]).into(), ..member() };
+        for member in [member(), bare, pinned, old] {
             let lease = member.lease("ingressd", Duration::from_secs(15), now, now);
             assert_eq!(Member::read(&lease), Some((member, Duration::from_secs(15))));
         }

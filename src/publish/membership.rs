@@ -151,8 +151,8 @@ fn due(
         None => now,
         Some((last, began)) if last == member => *began + timing.renew,
         Some((last, began)) => {
-            let Member { observed, generation, phase, .. } = last.clone();
-            match *last == (Member { observed, generation, phase, ..member.clone() }) {
+            let Member { observed, generation, phase, claim_order, .. } = last.clone();
+            match *last == (Member { observed, generation, phase, claim_order, ..member.clone() }) {
                 // Only how far it has come, and how it is.
                 true => *began + SPACING.min(timing.renew),
                 false => now,
@@ -174,6 +174,7 @@ impl Member {
             observed: served.observed,
             pinned: served.pinned,
             unserved: Unserved::of(&served.unserved, served.pinned.is_some()),
+            claim_order: Arc::clone(&served.claim_order),
             version: env!("CARGO_PKG_VERSION").into(),
             phase: Arc::clone(&served.phase),
         }
@@ -198,6 +199,7 @@ mod tests {
             observed: Some(Revision(5)),
             pinned: None,
             unserved: Unserved::Nothing,
+            claim_order: Arc::default(),
             version: "1".into(),
             phase: "serving".into(),
         };

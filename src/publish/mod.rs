@@ -6,6 +6,7 @@ mod announcer;
 mod bucket;
 mod call;
 mod chronicle;
+mod claim_order;
 mod contention;
 mod counts;
 mod desired;

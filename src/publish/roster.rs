@@ -10,6 +10,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use tokio::time::Instant;
 
 use super::member::Member;
+use crate::model::ClaimOrder;
 
 /// How sure it is that a node lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +40,7 @@ struct Seen {
     member: Arc<Member>,
     duration: Duration,
     renewed: Option<Timestamp>,
+    created: Option<Timestamp>,
     /// When the record was last seen to change, or first seen.
     changed: Instant,
     proven: bool,
@@ -108,7 +110,8 @@ impl Roster {
             Some(_) => (now, true),
             None => (now, is_news),
         };
-        self.seen.insert(name, Seen { member: Arc::new(member), duration, renewed, changed, proven });
+        let created = lease.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        self.seen.insert(name, Seen { member: Arc::new(member), duration, renewed, created, changed, proven });
     }
 
     /// How long ago each record was seen to change, in the order of [`Roster::members`].
@@ -127,6 +130,20 @@ impl Roster {
             };
             (&seen.member, life)
         })
+    }
+
+    /// The orders of claims that this node and the others left, whether or not they still live: its own first, then those of nodes
+    /// that have had a record for longest.
+    pub fn claim_orders(&self, identity: &str) -> Arc<[Arc<ClaimOrder>]> {
+        let mut seen: Vec<_> = self.seen.values().filter(|seen| !seen.member.claim_order.is_empty()).collect();
+        seen.sort_by_key(|seen| (*seen.member.identity != *identity, seen.created.is_none(), seen.created));
+        seen.into_iter().map(|seen| Arc::clone(&seen.member.claim_order)).collect()
+    }
+
+    /// The order of claims in the record of one node.
+    pub fn claim_order(&self, identity: &str) -> Arc<ClaimOrder> {
+        let own = self.seen.values().find(|seen| *seen.member.identity == *identity);
+        own.map(|own| Arc::clone(&own.member.claim_order)).unwrap_or_default()
     }
 
     /// When the next record expires, if nothing is seen before.
@@ -151,6 +168,7 @@ mod tests {
             observed: None,
             pinned: None,
             unserved: Default::default(),
+            claim_order: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
         };

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::member::Revision;
 use crate::finding::Finding;
-use crate::model::ObjectId;
+use crate::model::{ClaimOrder, ObjectId};
 use crate::source::{Snapshot, Version};
 
 /// What is true of this host now. Lists are sorted by object.
@@ -37,6 +37,8 @@ pub struct Served {
     /// The Ingresses that this node does not serve although they are ours and fit to be served. Those that are not among
     /// the accepted ones have no route here, because others asked for their hosts and paths first.
     pub unserved: Arc<[Arc<ObjectId>]>,
+    /// In which order namespaces came to ask for what several of them ask for.
+    pub claim_order: Arc<ClaimOrder>,
     /// Whether the administrator took this node out.
     pub drained: bool,
     /// Where the daemon stands, in one word, for people.
@@ -65,6 +67,7 @@ impl Served {
             && Arc::ptr_eq(&self.snapshot, &other.snapshot)
             && Arc::ptr_eq(&self.findings, &other.findings)
             && (self.observed, &self.phase) == (other.observed, &other.phase)
+            && self.claim_order == other.claim_order
     }
 
     /// Whether this host serves the same in both. Objects may have changed, which is served only
@@ -99,6 +102,7 @@ mod tests {
         for (what, other, serves_same) in [
             ("objects", Served { snapshot: Arc::default(), ..served.clone() }, true),
             ("how far the generation has come", Served { observed: Some(Revision(1)), ..served.clone() }, true),
+            ("the order of claims", Served { claim_order: ClaimOrder::read([[1; 8]], []).into(), ..served.clone() }, true),
             ("findings", Served { findings: [].into(), ..served.clone() }, true),
             ("how the daemon is", Served { phase: "failed".into(), ..served.clone() }, true),
             ("what is accepted", Served { accepted: [].into(), ..served.clone() }, false),

@@ -136,7 +136,12 @@ mod tests {
         assert_eq!((has("crowd", "served"), has("few", "served"), has("victim", "cart")), (true, false, false));
         assert!(unserved.text().is_some_and(|text| text.len() < 100), "{unserved:?}");
         let namespaces: Vec<_> = (0..=MOST).map(|number| id(&number.to_string(), "cart")).collect();
-        assert_eq!(Unserved::of(&namespaces, false), Unserved::Newer);
+        // Of too many namespaces nobody is named, and what the generation was made from is published for everybody.
+        let crowds = Unserved::of(&namespaces, false);
+        assert_eq!(crowds, Unserved::Newer);
+        let victim = id("victim", "cart");
+        assert!(!crowds.has(&victim, Some(Revision(2)), Some(Revision(2))));
+        assert!(crowds.has(&victim, Some(Revision(3)), Some(Revision(2))));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::roster::{Life, Roster};
 use super::trouble::Board;
 use super::whereabouts::Whereabouts;
 use crate::finding::Finding;
-use crate::model::ObjectId;
+use crate::model::{ClaimOrder, ObjectId};
 
 /// What can be asked at any time.
 #[derive(Clone)]
@@ -79,6 +79,27 @@ impl Outlook {
             addresses: self.place.borrow().as_ref().map(|place| place.addresses.clone()),
             members: peers.collect(),
         }
+    }
+
+    /// See [`Roster::claim_orders`].
+    pub fn claim_orders(&self) -> Arc<[Arc<ClaimOrder>]> {
+        self.roster.borrow().claim_orders(&self.identity)
+    }
+
+    /// The order in the record of this node.
+    pub fn own_claim_order(&self) -> Arc<ClaimOrder> {
+        self.roster.borrow().claim_order(&self.identity)
+    }
+
+    /// Whether the records of all nodes were read once.
+    pub fn knows_members(&self) -> bool {
+        self.roster.borrow().is_complete()
+    }
+
+    /// Waits until they were.
+    pub async fn members_known(&self) {
+        // Nobody is left to read them where it fails: who waits has a deadline of its own.
+        let _ = self.roster.clone().wait_for(Roster::is_complete).await;
     }
 
     /// What is wrong with what is published, sorted.

@@ -1,5 +1,7 @@
 //! Since when each namespace asks for its hosts and paths, over versions of objects and restarts; it must not know what else objects ask for.
 
+mod order;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, btree_map};
 use std::iter::Peekable;
@@ -10,7 +12,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use serde::{Deserialize, Serialize};
 
 use super::host;
-use crate::model::{ObjectId, ServerName};
+use crate::model::{ClaimOrder, ObjectId, Seniority, ServerName};
 use crate::source::Stored;
 
 /// How many hosts and paths of one namespace are reserved at most while nobody asks for them.
@@ -96,6 +98,7 @@ pub struct Asking<'a> {
 /// A claim that was not there before.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct New<'a> {
+    seniority: Seniority,
     since: Since<'a>,
     host: &'a ServerName,
     namespace: &'a Arc<str>,
@@ -145,17 +148,19 @@ impl Claims {
     }
 
     /// The claims once these ask, each host once and in order, and the moment at which the next that is reserved ends.
-    /// `grace` is for how many seconds a claim outlives its objects.
+    /// `grace` is for how many seconds a claim outlives its objects. What is seen for the first time is as old as the first of
+    /// `orders` says that knows anything of the host, which are those of other nodes.
     pub fn follow(
         previous: &Arc<Self>,
         asked: &[(&ServerName, Vec<Asking<'_>>)],
         now: i64,
         grace: i64,
+        orders: &[Arc<ClaimOrder>],
     ) -> (Arc<Self>, Option<i64>) {
         let mut edits: Vec<(&ServerName, Vec<Claimant>)> = Vec::new();
         let mut new = Vec::new();
         let mut next_end = None;
-        let mut moment = Moment { previous, now, grace, reserved: HashMap::new() };
+        let mut moment = Moment { previous, now, grace, orders, reserved: HashMap::new() };
         let (mut asked, mut known) = (asked.iter().peekable(), previous.hosts.iter().peekable());
         loop {
             let host = match (known.peek(), asked.peek()) {
@@ -289,11 +294,12 @@ struct Moment<'p> {
     previous: &'p Claims,
     now: i64,
     grace: i64,
+    orders: &'p [Arc<ClaimOrder>],
     /// How many there are already.
     reserved: HashMap<Arc<str>, usize>,
 }
 
-impl Moment<'_> {
+impl<'p> Moment<'p> {
     /// Since when a claim that nobody makes now is gone; `None` when it was reserved for long enough.
     fn gone(&mut self, namespace: &Arc<str>, before: Option<i64>) -> Option<i64> {
         // A clock that was set back must not reserve it for ever.
@@ -306,6 +312,14 @@ impl Moment<'_> {
         (*reserved <= MOST_RESERVED).then_some(since)
     }
 
+    /// The first order that knows anything of a host.
+    fn order_of(&self, host: &ServerName, asking: &[Asking<'_>]) -> Option<&'p ClaimOrder> {
+        let knows = |order: &&ClaimOrder| {
+            asking.iter().any(|asking| order.seniority(host, asking.namespace, None) != Seniority::Unknown)
+        };
+        self.orders.iter().map(AsRef::as_ref).find(knows)
+    }
+
     fn follow<'a>(
         &mut self,
         host: &'a ServerName,
@@ -314,11 +328,13 @@ impl Moment<'_> {
         new: &mut Vec<New<'a>>,
     ) -> Vec<Claimant> {
         let find = |namespace: &str| asking.iter().find(|asking| **asking.namespace == *namespace);
+        let order = self.order_of(host, asking);
         let stay = |claimant| self.stay(host, claimant, before.len() == 1, find(&claimant.namespace));
         let mut after: Vec<_> = before.iter().filter_map(stay).collect();
         for asking in asking {
             if !before.iter().any(|claimant| claimant.namespace == *asking.namespace) {
-                new.push(New { since: asking.since, host, namespace: asking.namespace, place: None });
+                let seniority = seniority(order, host, asking.namespace, None);
+                new.push(New { seniority, since: asking.since, host, namespace: asking.namespace, place: None });
                 after.push(Claimant {
                     namespace: Arc::clone(asking.namespace),
                     number: UNNUMBERED,
@@ -332,7 +348,7 @@ impl Moment<'_> {
             0 | 1 => after.iter_mut().for_each(|claimant| claimant.places = None),
             _ => after.iter_mut().for_each(|claimant| {
                 if let Some(asking) = find(&claimant.namespace) {
-                    self.follow_places(host, claimant, asking, new);
+                    self.follow_places(host, claimant, asking, order, new);
                 }
             }),
         }
@@ -372,6 +388,7 @@ impl Moment<'_> {
         host: &'a ServerName,
         claimant: &mut Claimant,
         asking: &Asking<'a>,
+        order: Option<&ClaimOrder>,
         new: &mut Vec<New<'a>>,
     ) {
         // Whoever was alone had all of its paths when it got company, also while it was away.
@@ -386,7 +403,9 @@ impl Moment<'_> {
                 Some(held) => held.number,
                 None if was_alone => claimant.number,
                 None => {
-                    new.push(New { since: *since, host, namespace: asking.namespace, place: Some(Arc::clone(place)) });
+                    let (namespace, since) = (asking.namespace, *since);
+                    let seniority = seniority(order, host, namespace, Some(place));
+                    new.push(New { seniority, since, host, namespace, place: Some(Arc::clone(place)) });
                     UNNUMBERED
                 }
             };
@@ -399,4 +418,8 @@ impl Moment<'_> {
         }
         claimant.places = Some(places);
     }
+}
+
+fn seniority(order: Option<&ClaimOrder>, host: &ServerName, namespace: &str, place: Option<&str>) -> Seniority {
+    order.map_or(Seniority::Unknown, |order| order.seniority(host, namespace, place))
 }

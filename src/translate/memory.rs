@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
 
 use super::certificate::Certificates;
 use super::tables::{self, Table};
-use super::{ClassRule, Dialect, Options, Reading};
+use super::{ClassRule, Dialect, Options, Reading, SMALLEST_PART};
 use crate::model::{Behaviour, Model, ObjectId};
 use crate::source::cluster::may_refer;
 use crate::source::{Snapshot, Stored, Version};
@@ -124,12 +124,17 @@ impl Memory {
 }
 
 /// Both lists are sorted by the key.
-fn share<T: PartialEq, K: Ord>(new: &mut [Arc<T>], old: &[Arc<T>], key: fn(&T) -> &K) {
+fn share<T: PartialEq + Send + Sync, K: Ord>(new: &mut [Arc<T>], old: &[Arc<T>], key: fn(&T) -> &K) {
     let mut old = old.iter().peekable();
-    for item in new {
+    let namesakes = new.iter().map(|item| {
         while old.next_if(|candidate| key(candidate) < key(item)).is_some() {}
-        if let Some(same) = old.next_if(|candidate| *candidate == item) {
+        old.next_if(|candidate| key(candidate) == key(item))
+    });
+    let namesakes: Vec<_> = namesakes.collect();
+    let pairs = new.par_iter_mut().zip(namesakes).with_min_len(SMALLEST_PART);
+    pairs.for_each(|(item, old)| {
+        if let Some(same) = old.filter(|old| *old == item) {
             *item = Arc::clone(same);
         }
-    }
+    });
 }

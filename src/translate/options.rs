@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::tables::{ANNOTATIONS, Table, Trust};
 use super::{AllowedHosts, AllowedSnippets, Limits, Places, StreamOptions};
-use crate::model::{Certificate, Cidr, Directive, Origin, UrlPath};
+use crate::model::{Certificate, Cidr, ClaimOrder, Directive, Origin, UrlPath};
 
 /// Whose semantics an object has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,6 +123,9 @@ pub struct Options {
     pub ownership: HostOwnership,
     /// For how many seconds a host or path stays reserved for a namespace of which no object asks for it any more.
     pub host_grace: i64,
+    /// The order of claims that other nodes have seen, those first that may know most: what is seen for the first time here may
+    /// not be new to them.
+    pub claim_orders: Arc<[Arc<ClaimOrder>]>,
     /// Namespaces whose objects without a host may take the place of `default_backend` and bring a certificate for unknown hosts.
     pub catch_all: Vec<Arc<str>>,
     /// Whether objects with `spec.defaultBackend` are left alone.
@@ -198,8 +201,8 @@ pub struct Options {
 impl Options {
     /// Whether annotations mean the same under both: they depend neither on the time nor on what listens where.
     pub fn reads_annotations_like(&self, other: &Options) -> bool {
-        let Options { own_addresses, now, self_signed, server_directives, .. } = self.clone();
-        *self == Options { own_addresses, now, self_signed, server_directives, ..other.clone() }
+        let Options { own_addresses, now, self_signed, server_directives, claim_orders, .. } = self.clone();
+        *self == Options { own_addresses, now, self_signed, server_directives, claim_orders, ..other.clone() }
     }
 
     /// Whether objects of this dialect ask for strict paths.
@@ -238,6 +241,7 @@ impl Default for Options {
             classes: vec![ClassRule::new("ingressd/nginx", Dialect::Specification)],
             ownership: HostOwnership::default(),
             host_grace: 300,
+            claim_orders: Arc::default(),
             catch_all: Vec::new(),
             no_catch_all: false,
             endpoints: EndpointMode::Pod,

@@ -236,6 +236,51 @@ async fn who_at(node: &Node) -> String {
     reply.try_echo().map_or(reply.status.to_string(), |echo| echo.address.ip().to_string())
 }
 
+/// Claims on the host of all, as a daemon keeps them.
+fn in_this_order(namespaces: &[&str]) -> String {
+    let claim = |(number, namespace): (usize, &&str)| {
+        json!({"host": "shop.example", "namespace": namespace, "number": number, "exclusive": true})
+    };
+    namespaces.iter().enumerate().map(claim).collect::<Value>().to_string()
+}
+
+#[test]
+fn a_new_node_knows_who_asked_first_from_those_that_were_there() {
+    cluster::run(async |cluster| {
+        // An older object of the attacker's asks for the victim's host when the first node serves that.
+        let evil = attacker(cluster).await;
+        let attack = |host: &str| ingress("attack").host(host, "web");
+        create(cluster, &evil, attack("own.example")).await;
+        wait_a_second(&evil).await;
+        let ([mut one], shop) = nodes(cluster, ["one"], &[SHORT]).await;
+        create(cluster, &evil, attack("shop.example")).await;
+        let notes = async || told(&evil, "attack", "HostOwned").await;
+        wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
+        let orders = async || {
+            let leases = cluster.objects.list("Lease").await.into_iter();
+            let order = |lease: Value| lease["metadata"]["annotations"]["ingressd/claim-order"].as_str().map(str::to_owned);
+            leases.filter_map(order).collect::<Vec<_>>()
+        };
+        wait::until_right("the order in the Lease", orders, |orders| orders.len() == 1).await;
+        // The one that knows is lost before the next one starts, and another one after that, which is all that is left.
+        let mark = shop.mark();
+        one.daemon.kill();
+        for name in ["two", "three"] {
+            let mut node = cluster.add_node(name);
+            node.daemon.set(SHORT.0, SHORT.1);
+            node.start().await;
+            node.daemon.confirmed("shop").await;
+            assert_eq!(who_at(&node).await, VICTIM, "{name}");
+            node.until_leader().await;
+            cluster.objects.until_published("shop", &[&node.address]).await;
+            assert_eq!(evil.addresses("attack").await, [""; 0]);
+            node.daemon.kill();
+        }
+        assert!(shop.since(mark).iter().all(|addresses| !addresses.is_empty()), "{:?}", shop.since(mark));
+        evil.clear().await;
+    });
+}
+
 #[test]
 fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
     cluster::run(async |cluster| {
@@ -249,10 +294,13 @@ fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
         let notes = async || told(&evil, "attack", "HostOwned").await;
         wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
         evil.until_published("attack", &[]).await;
-        // Whoever knows nothing of before goes by the dates of the objects.
+        // Whoever knows nothing of before goes by what other nodes say, and one that has it wrong by what it has.
         let attacked = evil.follow_addresses("attack").await;
         let (mark, mut two) = (shop.mark(), cluster.add_node("two"));
         two.daemon.set(SHORT.0, SHORT.1);
+        std::fs::create_dir_all(two.daemon.state()).unwrap();
+        let other_order = in_this_order(&[evil.namespace(), cluster.objects.namespace()]);
+        std::fs::write(two.daemon.state().join("claims.json"), other_order).unwrap();
         two.start().await;
         two.daemon.confirmed("attack").await;
         assert_eq!((who_at(&one).await, who_at(&two).await), (VICTIM.to_owned(), EVIL.to_owned()));

@@ -101,6 +101,7 @@ fn everything() -> String {
         observed: None,
         pinned: None,
         unserved: Default::default(),
+        claim_order: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
     };

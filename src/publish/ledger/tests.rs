@@ -69,6 +69,7 @@ fn member() -> Member {
         observed: None,
         pinned: None,
         unserved: Default::default(),
+        claim_order: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
     }

@@ -91,6 +91,7 @@ impl Node {
             pinned: None,
             closed: Arc::default(),
             unserved: Arc::default(),
+            claim_order: Arc::default(),
             snapshot: Arc::new(Snapshot {
                 ingresses: ingresses.into(),
                 services: services.into(),

@@ -105,7 +105,7 @@ impl<'s, 'a> Askers<'s, 'a> {
         let gathered = gather(self.subjects, known, &mut self.allowances, &mut refusals, findings);
         let withheld = withheld(self.withheld, &mut self.allowances);
         let asked = asked(&gathered, &withheld, known, options);
-        let (claims, ends) = Claims::follow(known, &asked, options.now, options.host_grace);
+        let (claims, ends) = Claims::follow(known, &asked, options.now, options.host_grace, &options.claim_orders);
         drop(asked);
         let mut arbiter = arbiter::Arbiter::new(options, &claims, self.allowances);
         gathered.iter().for_each(|(name, site)| arbiter.note(name, site));

@@ -33,6 +33,12 @@ impl Cluster {
         translation
     }
 
+    /// A node that was not there before and has no memory but what this one says in its Lease.
+    pub fn newcomer(&self) -> Self {
+        let claim_orders = [Arc::new(self.claims.order())].into();
+        Cluster::new(Options { claim_orders, ..self.options.clone() })
+    }
+
     /// Lets time pass, and tells what it is then.
     pub fn advance(&mut self, seconds: i64) -> i64 {
         self.options.now += seconds;

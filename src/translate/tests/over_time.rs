@@ -1,7 +1,7 @@
 //! What a namespace has on a host while it and another one add, edit, delete and make objects again, drawn at random; it must not know how
 //! claims are settled.
 //!
-//! The cluster is followed twice, with the attacker and without. Ages of places are kept here too, by nothing but who asked first.
+//! The cluster is followed twice, with the attacker and without, and a node that is new at each step has to find the same. Ages of places are kept here too, by nothing but who asked first.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -384,9 +384,16 @@ fn run(steps: &[Step], is_shared: bool) -> Option<String> {
             let ingresses = snapshot_of(&written.collect::<Vec<_>>().join("\n---\n")).ingresses;
             cluster.read(&Snapshot { ingresses, ..SERVICES.with(Snapshot::clone) })
         };
-        let (with, alone) = (read(&mut with, &[0, 1]), read(&mut alone, &[0]));
+        let (translated, alone) = (read(&mut with, &[0, 1]), read(&mut alone, &[0]));
+        // What is reserved and asked for by nobody only those know who were there.
+        let newcomer = with.due.is_none().then(|| read(&mut with.newcomer(), &[0, 1]));
+        let with = translated;
         for (host, target) in ASKED.iter().flat_map(|host| TARGETS.iter().map(move |target| (host, target))) {
             let (with, alone) = (answer(&with, host, target), answer(&alone, host, target));
+            let of_newcomer = newcomer.as_ref().map_or(with.clone(), |newcomer| answer(newcomer, host, target));
+            if of_newcomer != with {
+                return Some(format!("step {number}, {host}{target}: {with:?} becomes {of_newcomer:?} on a new node"));
+            }
             if let Some(wrong) = alone.as_ref().and_then(|alone| judge(alone, with.as_ref(), &ledger)) {
                 return Some(format!(
                     "step {number}, {host}{target}: {wrong}\n    with  {with:?}\n    alone {alone:?}"

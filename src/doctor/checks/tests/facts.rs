@@ -134,6 +134,7 @@ pub fn member() -> Member {
         observed: None,
         pinned: None,
         unserved: Unserved::Nothing,
+        claim_order: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
     }

@@ -1,0 +1,178 @@
+//! In which order namespaces came to ask for what several of them ask for, short enough to be told to other nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Digest, ServerName};
+
+/// Most marks that are told; annotations of an object may have 256 KiB in all.
+const MOST: usize = 4096;
+
+/// Stands for a claim or a namespace.
+type Mark = [u8; 8];
+
+/// What of a host a claim is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extent<'a> {
+    /// The host, and none of its paths.
+    Host,
+    /// The host with all paths that the namespace has there.
+    Whole,
+    /// One path, by what it is known by.
+    Place(&'a str),
+}
+
+/// A claim of a namespace with its age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AgedClaim<'a> {
+    /// The age: the lower, the older.
+    pub number: u64,
+    /// The host.
+    pub host: &'a ServerName,
+    /// The namespace.
+    pub namespace: &'a str,
+    /// What of the host.
+    pub extent: Extent<'a>,
+    /// Whether another namespace asked for the host before.
+    pub is_later: bool,
+}
+
+/// How old a claim is beside others of which the same node knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Seniority {
+    /// The lower, the older.
+    Known(u32),
+    /// That node knows nothing of it, so it is younger.
+    Unknown,
+    /// It is of a namespace that asked for more of what others have than could be told one by one.
+    Last,
+}
+
+/// The order of claims that one node has seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClaimOrder {
+    known: BTreeMap<Mark, u32>,
+    last: BTreeSet<Mark>,
+}
+
+impl ClaimOrder {
+    /// The order of these claims, which are all on hosts that several namespaces ask for.
+    ///
+    /// When they are too many, those namespaces that ask for most of what others had before come last as a whole: a namespace
+    /// that fills the list is young wherever it asks, and nobody else is.
+    pub fn of<'a>(mut claims: Vec<AgedClaim<'a>>) -> Self {
+        let mut later = BTreeMap::<&str, usize>::new();
+        claims.iter().filter(|claim| claim.is_later).for_each(|claim| *later.entry(claim.namespace).or_default() += 1);
+        let mut later: Vec<_> = later.into_iter().map(|(namespace, count)| (count, namespace)).collect();
+        later.sort_unstable();
+        let mut last = BTreeSet::new();
+        while claims.len() > MOST
+            && let Some((_, namespace)) = later.pop()
+        {
+            last.insert(mark(namespace, None));
+            claims.retain(|claim| claim.namespace != namespace);
+            let contested: BTreeSet<_> = claims.iter().filter(|claim| claim.is_later).map(|claim| claim.host).collect();
+            claims.retain(|claim| contested.contains(claim.host));
+        }
+        claims.sort_unstable();
+        let known = claims.iter().take(MOST).zip(0..);
+        let known = known.map(|(claim, rank)| (mark(claim.namespace, Some((claim.host, claim.extent))), rank)).collect();
+        ClaimOrder { known, last: last.into_iter().take(MOST).collect() }
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.last.is_empty()
+    }
+
+    /// How old the claim of a namespace on a host is, or on one of its paths.
+    pub fn seniority(&self, host: &ServerName, namespace: &str, place: Option<&str>) -> Seniority {
+        if self.last.contains(&mark(namespace, None)) {
+            return Seniority::Last;
+        }
+        let rank = |extent| self.known.get(&mark(namespace, Some((host, extent))));
+        let rank = rank(place.map_or(Extent::Host, Extent::Place)).or_else(|| rank(Extent::Whole));
+        rank.map_or(Seniority::Unknown, |rank| Seniority::Known(*rank))
+    }
+
+    /// The marks from the oldest to the youngest, and those of namespaces that come last.
+    pub fn marks(&self) -> (Vec<Mark>, impl Iterator<Item = &Mark>) {
+        let mut known: Vec<_> = self.known.iter().map(|(mark, rank)| (*rank, *mark)).collect();
+        known.sort_unstable();
+        (known.into_iter().map(|(_, mark)| mark).collect(), self.last.iter())
+    }
+
+    /// The order that these marks tell, of which at most as many count as are ever told.
+    pub fn read(known: impl IntoIterator<Item = Mark>, last: impl IntoIterator<Item = Mark>) -> Self {
+        let known = known.into_iter().take(MOST).zip(0..).collect();
+        ClaimOrder { known, last: last.into_iter().take(MOST).collect() }
+    }
+}
+
+fn mark(namespace: &str, on: Option<(&ServerName, Extent<'_>)>) -> Mark {
+    let host = |host: &ServerName| match host {
+        ServerName::CatchAll => "*".to_owned(),
+        ServerName::Exact(host) => host.to_string(),
+        ServerName::Wildcard(parent) => format!("*.{parent}"),
+    };
+    let (host, sort, place) = match on {
+        None => (String::new(), "namespace", ""),
+        Some((name, Extent::Host)) => (host(name), "host", ""),
+        Some((name, Extent::Whole)) => (host(name), "whole", ""),
+        Some((name, Extent::Place(place))) => (host(name), "place", place),
+    };
+    // No name of a namespace or host has a blank in it.
+    Digest::of_all([sort, " ", namespace, " ", &host, " ", place]).first()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HostName;
+
+    fn host(name: &str) -> ServerName {
+        ServerName::Exact(HostName::new(name).unwrap())
+    }
+
+    fn claim<'a>(number: u64, host: &'a ServerName, namespace: &'a str, extent: Extent<'a>) -> AgedClaim<'a> {
+        AgedClaim { number, host, namespace, extent, is_later: namespace != "victim" }
+    }
+
+    #[test]
+    fn claims_are_as_old_as_they_are_told() {
+        let (shop, other) = (host("shop.example"), host("other.example"));
+        let order = ClaimOrder::of(vec![
+            claim(9, &shop, "late", Extent::Place("/new")),
+            claim(4, &shop, "late", Extent::Host),
+            claim(1, &shop, "victim", Extent::Whole),
+        ]);
+        for (host, namespace, place, expected) in [
+            (&shop, "victim", None, Seniority::Known(0)),
+            (&shop, "victim", Some("/any"), Seniority::Known(0)),
+            (&shop, "late", None, Seniority::Known(1)),
+            (&shop, "late", Some("/new"), Seniority::Known(2)),
+            // What was asked for of the host says nothing of a path that was not there.
+            (&shop, "late", Some("/newer"), Seniority::Unknown),
+            (&other, "victim", None, Seniority::Unknown),
+            (&shop, "nobody", None, Seniority::Unknown),
+        ] {
+            assert_eq!(order.seniority(host, namespace, place), expected, "{namespace} {place:?}");
+        }
+        let (known, last) = order.marks();
+        assert_eq!(ClaimOrder::read(known, last.copied()), order);
+    }
+
+    #[test]
+    fn whoever_fills_the_list_comes_last_and_nobody_else() {
+        let hosts: Vec<_> = (0..=MOST / 2).map(|number| host(&format!("h{number}.example"))).collect();
+        let shop = host("shop.example");
+        let of_crowd = |(host, number)| [claim(number, host, "victim", Extent::Whole), claim(90_000 + number, host, "crowd", Extent::Whole)];
+        let claims: Vec<_> = hosts.iter().zip(100..).flat_map(of_crowd).collect();
+        let few = [claim(1, &shop, "victim", Extent::Whole), claim(2, &shop, "few", Extent::Whole)];
+        let order = ClaimOrder::of(claims.into_iter().chain(few).collect());
+        assert_eq!(order.seniority(&hosts[7], "crowd", None), Seniority::Last);
+        assert_eq!(order.seniority(&shop, "victim", None), Seniority::Known(0));
+        assert_eq!(order.seniority(&shop, "few", None), Seniority::Known(1));
+        // Nobody else asks for it but who comes last anyway.
+        assert!(order.seniority(&hosts[7], "victim", None) < order.seniority(&hosts[7], "crowd", None));
+    }
+}
