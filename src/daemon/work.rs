@@ -102,12 +102,7 @@ impl Work {
     }
 
     /// Brings nginx to what snapshot and names say; `peers` is what other nodes say.
-    pub fn turn(
-        mut self,
-        snapshot: Arc<Snapshot>,
-        names: Arc<Names>,
-        peers: Arc<Peers>,
-    ) -> JoinHandle<Done> {
+    pub fn turn(mut self, snapshot: Arc<Snapshot>, names: Arc<Names>, peers: Arc<Peers>) -> JoinHandle<Done> {
         spawn_blocking(move || {
             self.prepare(names, &peers);
             let mut report = self.cycle.turn(&snapshot, &mut self.pipeline);
@@ -120,12 +115,7 @@ impl Work {
     }
 
     /// Finds out to which names something refers that would be served.
-    pub fn find_names(
-        mut self,
-        snapshot: Arc<Snapshot>,
-        names: Arc<Names>,
-        peers: Arc<Peers>,
-    ) -> JoinHandle<Done> {
+    pub fn find_names(mut self, snapshot: Arc<Snapshot>, names: Arc<Names>, peers: Arc<Peers>) -> JoinHandle<Done> {
         spawn_blocking(move || {
             self.prepare(names, &peers);
             let names = self.pipeline.names_of(&self.cycle.preview(&snapshot));

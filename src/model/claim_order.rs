@@ -75,7 +75,8 @@ impl ClaimOrder {
         }
         claims.sort_unstable();
         let known = claims.iter().take(MOST).zip(0..);
-        let known = known.map(|(claim, rank)| (mark(claim.namespace, Some((claim.host, claim.extent))), rank)).collect();
+        let known =
+            known.map(|(claim, rank)| (mark(claim.namespace, Some((claim.host, claim.extent))), rank)).collect();
         ClaimOrder { known, last: last.into_iter().take(MOST).collect() }
     }
 
@@ -165,7 +166,9 @@ mod tests {
     fn whoever_fills_the_list_comes_last_and_nobody_else() {
         let hosts: Vec<_> = (0..=MOST / 2).map(|number| host(&format!("h{number}.example"))).collect();
         let shop = host("shop.example");
-        let of_crowd = |(host, number)| [claim(number, host, "victim", Extent::Whole), claim(90_000 + number, host, "crowd", Extent::Whole)];
+        let of_crowd = |(host, number)| {
+            [claim(number, host, "victim", Extent::Whole), claim(90_000 + number, host, "crowd", Extent::Whole)]
+        };
         let claims: Vec<_> = hosts.iter().zip(100..).flat_map(of_crowd).collect();
         let few = [claim(1, &shop, "victim", Extent::Whole), claim(2, &shop, "few", Extent::Whole)];
         let order = ClaimOrder::of(claims.into_iter().chain(few).collect());

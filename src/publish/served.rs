@@ -102,7 +102,11 @@ mod tests {
         for (what, other, serves_same) in [
             ("objects", Served { snapshot: Arc::default(), ..served.clone() }, true),
             ("how far the generation has come", Served { observed: Some(Revision(1)), ..served.clone() }, true),
-            ("the order of claims", Served { claim_order: ClaimOrder::read([[1; 8]], []).into(), ..served.clone() }, true),
+            (
+                "the order of claims",
+                Served { claim_order: ClaimOrder::read([[1; 8]], []).into(), ..served.clone() },
+                true,
+            ),
             ("findings", Served { findings: [].into(), ..served.clone() }, true),
             ("how the daemon is", Served { phase: "failed".into(), ..served.clone() }, true),
             ("what is accepted", Served { accepted: [].into(), ..served.clone() }, false),

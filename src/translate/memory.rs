@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _};
+use rayon::prelude::{
+    IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
+};
 
 use super::certificate::Certificates;
 use super::tables::{self, Table};

@@ -178,12 +178,11 @@ fn they_do_what_they_say_and_everything_else_stays() {
         assert_eq!(get("http://asked.test/").send().await.status, 200);
 
         let status = rig.daemon.status().await.unwrap();
-        let told = notes(&status, "Ingress default/stranger", "RefusedValue");
+        let told = notes(&status, "Ingress stranger", "RefusedValue");
         assert!(told.iter().any(|note| note.contains("snippets.allowed")), "{told:?}");
 
         // A better one takes its place, and one that is refused leaves the last good one.
         for (snippet, seen) in [("add_header X-Whole again always;", "again"), ("root /etc;", "again")] {
-            rig.manifests.write("whole.yaml", &[]);
             let mut all = objects();
             all.retain(|object| object["metadata"]["name"] != "whole");
             all.push(with("whole", "server-snippet", snippet));
@@ -191,7 +190,7 @@ fn they_do_what_they_say_and_everything_else_stays() {
             get("http://whole.test/").send_until(seen, |reply| reply.header("x-whole") == Some(seen)).await;
         }
         let told = |status: &Value| {
-            notes(status, "Ingress scribe/whole", "RefusedValue")
+            notes(status, "Ingress whole", "RefusedValue")
                 .iter()
                 .any(|note| note.contains("line 1, column 1: \"root\""))
         };

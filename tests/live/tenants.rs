@@ -238,9 +238,7 @@ async fn who_at(node: &Node) -> String {
 
 /// Claims on the host of all, as a daemon keeps them.
 fn in_this_order(namespaces: &[&str]) -> String {
-    let claim = |(number, namespace): (usize, &&str)| {
-        json!({"host": "shop.example", "namespace": namespace, "number": number, "exclusive": true})
-    };
+    let claim = |(number, namespace): (usize, &&str)| json!({"host": "shop.example", "namespace": namespace, "number": number, "exclusive": true});
     namespaces.iter().enumerate().map(claim).collect::<Value>().to_string()
 }
 
@@ -258,7 +256,8 @@ fn a_new_node_knows_who_asked_first_from_those_that_were_there() {
         wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
         let orders = async || {
             let leases = cluster.objects.list("Lease").await.into_iter();
-            let order = |lease: Value| lease["metadata"]["annotations"]["ingressd/claim-order"].as_str().map(str::to_owned);
+            let order =
+                |lease: Value| lease["metadata"]["annotations"]["ingressd/claim-order"].as_str().map(str::to_owned);
             leases.filter_map(order).collect::<Vec<_>>()
         };
         wait::until_right("the order in the Lease", orders, |orders| orders.len() == 1).await;
