@@ -89,7 +89,7 @@ fn run(key: &str, snippets: &[String]) -> Outcome {
 /// The names of all directives with the blocks around them.
 fn names(shapes: &[Shape], path: &[String], into: &mut BTreeSet<Vec<String>>) {
     for Shape(name, _, block) in shapes {
-        let path = [path, &[name.clone()]].concat();
+        let path = [path, std::slice::from_ref(name)].concat();
         names(block.as_deref().unwrap_or_default(), &path, into);
         into.insert(path);
     }
