@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use rayon::slice::ParallelSliceMut as _;
+
 use super::endpoint::SliceIndex;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
@@ -67,7 +69,8 @@ pub struct Backends<'a> {
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
     /// The same for hosts that are no Services, by who asked for which and how.
     hosts: HashMap<Host, Arc<Resolution>>,
-    upstreams: BTreeMap<UpstreamId, Upstream>,
+    /// In the order in which they were resolved; two ways to name one port make one twice.
+    upstreams: Vec<Upstream>,
     /// The names of Services that were referred to, with the namespaces that have them.
     pub names: BTreeMap<HostName, Namespaces>,
 }
@@ -105,7 +108,7 @@ impl Located<'_> {
 impl<'a> Backends<'a> {
     /// Nothing resolved yet.
     pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a SliceIndex<'a>) -> Self {
-        let (resolved, hosts, upstreams) = (HashMap::new(), HashMap::new(), BTreeMap::new());
+        let (resolved, hosts, upstreams) = (HashMap::new(), HashMap::new(), Vec::new());
         Backends { snapshot, known: names, options, slices, resolved, hosts, upstreams, names: BTreeMap::new() }
     }
 
@@ -118,7 +121,7 @@ impl<'a> Backends<'a> {
         let target = match self.upstream(reference, &mut notes) {
             Ok(upstream) => {
                 let id = upstream.id.clone();
-                self.upstreams.entry(id.clone()).or_insert(upstream);
+                self.upstreams.push(upstream);
                 Some(id)
             }
             Err((reason, note)) => {
@@ -150,7 +153,7 @@ impl<'a> Backends<'a> {
                     tls: None,
                 };
                 let upstream = Upstream { id: id.clone(), origin: Origin::object(&requested.origin.object), endpoints };
-                self.upstreams.entry(id.clone()).or_insert(upstream);
+                self.upstreams.push(upstream);
                 Some(id)
             }
             Err((reason, note)) => {
@@ -194,8 +197,10 @@ impl<'a> Backends<'a> {
     }
 
     /// The upstreams that something refers to, sorted.
-    pub fn into_upstreams(self) -> impl Iterator<Item = Upstream> {
-        self.upstreams.into_values()
+    pub fn into_upstreams(mut self) -> Vec<Upstream> {
+        self.upstreams.par_sort_by(|one, other| one.id.cmp(&other.id));
+        self.upstreams.dedup_by(|one, other| one.id == other.id);
+        self.upstreams
     }
 
     /// The endpoints of a port for whoever takes connections or datagrams for it. With no endpoint it is there all the same;

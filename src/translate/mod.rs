@@ -238,7 +238,7 @@ impl Translator {
             streams::build(&claims_on_ports, of_hosts, &mut backends, options, &mut findings);
         translation.names = std::mem::take(&mut backends.names);
         translation.refused.extend(refused);
-        let mut upstreams: Vec<_> = backends.into_upstreams().collect();
+        let mut upstreams = backends.into_upstreams();
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
         let of_backends =
             subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
