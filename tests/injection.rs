@@ -25,6 +25,8 @@ mod known;
 mod pipeline;
 #[path = "injection/shop.rs"]
 mod shop;
+#[path = "injection/snippets.rs"]
+mod snippets;
 #[path = "injection/streams.rs"]
 mod streams;
 #[path = "injection/table.rs"]

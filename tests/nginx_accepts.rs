@@ -96,6 +96,7 @@ fn everything() -> Behaviour {
         strict_paths: true,
         // It needs a module that is not part of nginx; tests/end_to_end/modules.rs has it.
         firewall: None,
+        snippets: Vec::new(),
         backend_headers: Some(Arc::new(BackendHeaders {
             host: RewriteTarget::new(vec![TargetPart::Literal("a\"b".into())]).ok(),
             prefix: RewriteTarget::new(vec![TargetPart::Capture(1)]).ok(),

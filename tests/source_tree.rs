@@ -52,7 +52,7 @@ const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
         "admission",
         &["allowed", "annotation", "class", "host", "limits", "mod", "options", "path", "subject", "tables", "value"],
     ),
-    ("annotation", &["host", "limits", "options", "places", "reading", "value"]),
+    ("annotation", &["host", "limits", "options", "places", "reading", "snippets", "value"]),
     (
         "ingress_nginx",
         &[
@@ -65,6 +65,7 @@ const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
             "options",
             "port",
             "reading",
+            "snippets",
             "streams",
             "value",
         ],

@@ -177,6 +177,8 @@ mod tests {
         // The sample shows these, whose default is to be absent.
         default.translate.allowed_hosts = read.translate.allowed_hosts.clone();
         assert_eq!(default.translate.allowed_hosts.len(), 1);
+        default.translate.snippets = read.translate.snippets.clone();
+        assert_eq!(default.translate.snippets.len(), 1);
         default.translate.classes[0].class_name = Some("nginx".into());
         default.translate.classes[0].legacy_class = Some("nginx".into());
         default.translate.classes[0].endpoints = Some(crate::translate::EndpointMode::Pod);

@@ -15,6 +15,7 @@ mod limits;
 mod pacing;
 mod publishing;
 mod settings;
+mod snippets;
 mod table;
 mod templates;
 mod value;

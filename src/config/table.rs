@@ -4,7 +4,7 @@ use config::{Value, ValueKind};
 
 use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
-use super::{access, access_log, everywhere, firewall, hosts, ingress_nginx, limits, pacing, publishing};
+use super::{access, access_log, everywhere, firewall, hosts, ingress_nginx, limits, pacing, publishing, snippets};
 use crate::model::is_label;
 use crate::source::Selector;
 
@@ -53,6 +53,7 @@ impl Row {
 pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("", "What is served"),
     ("hosts", "Which namespace may serve which host"),
+    ("snippets", "Which namespace may write snippets of nginx's configuration"),
     ("listen", "Where nginx listens for it"),
     ("upstreams", "How backends are reached"),
     ("access", "Who is let in, and whose forwarded headers are believed"),
@@ -92,6 +93,7 @@ const TABLES: &[&[Row]] = &[
     limits::ROWS,
     pacing::ROWS,
     publishing::ROWS,
+    snippets::ROWS,
 ];
 
 /// Those of most sections.

@@ -10,8 +10,8 @@ use crate::config;
 use crate::finding::{Finding, Reason, Severity, on_one_line};
 use crate::model::{Field, Kind, ObjectId};
 use crate::source::Inventory;
-use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::{Compared, Table};
+use crate::translate::{ANNOTATIONS, snippet_alternatives};
 
 /// What a report is made of.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Annotation(at) if *at == **key);
         let found = findings.iter().filter(is_at);
         let found = found.filter_map(|finding| Item::of_finding(name, value, finding, known)).collect();
-        items.push(worst(found).unwrap_or_else(|| Item::of_key(name, value, known.silent())));
+        items.push(without_snippet(worst(found).unwrap_or_else(|| Item::of_key(name, value, known.silent()))));
     }
     let rest = findings.iter().filter(|finding| match &finding.origin.field {
         Field::Annotation(key) => !key.starts_with(table.prefix),
@@ -93,6 +93,14 @@ fn place(finding: &Finding) -> String {
         Field::Object => "the object".to_owned(),
         field => field.to_string(),
     }
+}
+
+/// A snippet that is not read, with what does the same directive by directive.
+fn without_snippet(item: Item) -> Item {
+    if item.verdict != Verdict::Refused || !item.remedy.starts_with("raw configuration") {
+        return item;
+    }
+    Item { remedy: snippet_alternatives(&item.value).join("; "), ..item }
 }
 
 /// Several findings about one key are told as one, by the worst.
@@ -127,7 +135,7 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
         let found = findings.iter().filter(is_at).filter_map(|finding| Item::of_finding(key, value, finding, known));
         let item = worst(found.collect()).unwrap_or_else(|| Item::of_key(key, value, known.silent()));
         let becomes = facts.filter(|facts| facts.is_served).map_or_else(String::new, |facts| facts.becomes.clone());
-        items.push(Item { becomes, ..item });
+        items.push(Item { becomes, ..without_snippet(item) });
     }
     let whole = findings.iter().filter(|finding| finding.origin.field == Field::Object);
     items.extend(whole.filter_map(|finding| Item::of_finding("the ConfigMap", "", finding, Known::NOTHING)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AccessList, AnswerHeader, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication,
-    FastCgi, Firewall, HeaderName, ListMark, Mirror, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
+    FastCgi, Firewall, HeaderName, ListMark, Mirror, OriginUrl, Pattern, RewriteTarget, Satisfy, Session, Snippet,
 };
 
 /// Everything about a route that is not its path or its backend. The default changes nothing.
@@ -40,6 +40,8 @@ pub struct Behaviour {
     pub limits: Option<Arc<ClientLimits>>,
     /// A firewall looks into requests.
     pub firewall: Option<Arc<Firewall>>,
+    /// What snippets ask for, those about the whole host first.
+    pub snippets: Vec<Arc<Snippet>>,
     /// Clients or requests are chosen, or nobody is let in, and so no path of the namespace's on the host may mean one thing here and another to a backend.
     pub strict_paths: bool,
 }

@@ -11,7 +11,7 @@ use super::catalogue::Module;
 use super::{
     AccessList, Action, AuthenticationPolicy, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr,
     ClientCertificates, ClientLimits, Cors, Directive, FastCgi, Firewall, ListMark, MirrorPolicy, Model, PathMatch,
-    RewritePattern, Route, SessionCookie, Split, TargetPart, Template, TlsTermination, UpstreamId,
+    RewritePattern, Route, SessionCookie, Snippet, Split, TargetPart, Template, TlsTermination, UpstreamId,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -218,6 +218,17 @@ impl Cost {
         if behaviour.firewall.is_some() {
             cost += GUARDED;
         }
+        behaviour.snippets.iter().for_each(|snippet| cost += Self::of_snippet(snippet));
+        cost
+    }
+
+    /// What a path costs more for which a snippet counts. Headers may have the location repeat all that it would inherit.
+    pub fn of_snippet(snippet: &Snippet) -> Self {
+        let mut cost = HEADERS;
+        cost += times(DIRECTIVE, 2 * snippet.lines());
+        cost += times(EXPRESSION, 2 * snippet.patterns().count());
+        cost.configuration += 2 * bytes(snippet.length());
+        cost.memory += 4 * bytes(snippet.length());
         cost
     }
 

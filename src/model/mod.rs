@@ -20,6 +20,7 @@ mod external_authentication;
 mod fastcgi;
 mod firewall;
 mod instance;
+pub mod language;
 mod listener;
 mod mirror;
 mod name;
@@ -27,6 +28,7 @@ mod origin;
 mod passthrough;
 mod route;
 mod server;
+mod snippet;
 mod split;
 mod stream;
 mod template;
@@ -61,6 +63,10 @@ pub use origin::{Field, Kind, ObjectId, Origin};
 pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
+pub use snippet::{
+    OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader, SnippetPart,
+    SnippetStatement, SnippetText,
+};
 pub use split::{Branch, Share, Split, Test};
 pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 pub use template::{Template, TemplatePart};

@@ -6,11 +6,10 @@ pub mod complaint;
 mod everywhere;
 mod firewall;
 mod gate;
-pub mod lexer;
 mod other_sites;
 mod plan;
-pub mod syntax;
 
+pub use crate::model::language::{lexer, syntax};
 pub use access_log::{AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs};
 pub use capabilities::{Capabilities, UnknownBuild};
 pub use everywhere::{Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, SetHeader, Test};

@@ -213,12 +213,17 @@ fn stranger() -> Result<Value, Refused> {
 
 fn location() -> Result<Value, Refused> {
     let conditional = view::Conditional { condition: WORD, name: WORD, arguments: words() };
+    let compared = view::Compared { variable: WORD, operator: WORD, value: words(), name: WORD, arguments: words() };
     Ok(json!(view::Location {
         modifier: WORD,
         path: Literal::new("/")?.into(),
         directives: vec![directive()],
         strict_paths: true,
-        statements: vec![view::Statement { conditional: vec![conditional], plain: vec![directive()] }],
+        statements: vec![view::Statement {
+            conditional: vec![conditional],
+            compared: vec![compared],
+            plain: vec![directive()],
+        }],
         pass: vec![view::Pass { directive: WORD, scheme: WORD, upstream: WORD }],
     }))
 }

@@ -1,5 +1,7 @@
 //! Words of nginx's configuration language, proven and quoted when they are made.
 
+mod snippet;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -13,6 +15,8 @@ use crate::model::{
 };
 use crate::nginx::lexer::push_quoted;
 use crate::render::names;
+
+pub use snippet::Surroundings as SnippetSurroundings;
 
 /// Longest word in bytes as written; nginx's reader gives up at 4096 with the closing quote.
 const LONGEST: usize = 4090;

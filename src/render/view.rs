@@ -220,11 +220,13 @@ pub struct Location {
     pub pass: Vec<Pass>,
 }
 
-/// A directive of a feature: one of the lists has one element, the other none.
-#[derive(Debug, Serialize)]
+/// A directive of a feature: one of the lists has one element, the others none.
+#[derive(Debug, Default, Serialize)]
 pub struct Statement {
     /// For some requests only.
     pub conditional: Vec<Conditional>,
+    /// For those whose variable compares like this.
+    pub compared: Vec<Compared>,
     /// For all of them.
     pub plain: Vec<Directive>,
 }
@@ -236,6 +238,21 @@ pub struct Conditional {
     pub condition: Word,
     /// The name of the directive.
     pub name: Word,
+    pub arguments: Words,
+}
+
+/// A directive for requests for which a variable is like something else.
+#[derive(Debug, Serialize)]
+pub struct Compared {
+    /// The variable.
+    pub variable: Word,
+    /// How it is compared.
+    pub operator: Word,
+    /// What with.
+    pub value: Words,
+    /// The name of the directive.
+    pub name: Word,
+    /// Its arguments.
     pub arguments: Words,
 }
 

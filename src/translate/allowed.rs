@@ -27,12 +27,22 @@ pub struct AllowedHosts {
 impl AllowedHosts {
     /// Whether it is about this namespace; `None` when that depends on labels that nobody knows.
     fn selects(&self, namespace: &str, labels: Option<&BTreeMap<String, String>>) -> Option<bool> {
-        let is_named = self.namespaces.iter().any(|name| **name == *namespace || **name == *ALL);
-        match (&self.selector, is_named || self.namespaces.is_empty()) {
-            (_, false) => Some(false),
-            (None, true) => Some(true),
-            (Some(selector), true) => labels.map(|labels| selector.selects(labels)),
-        }
+        selects(&self.namespaces, self.selector.as_ref(), namespace, labels)
+    }
+}
+
+/// Whether names and a selector, of which one may be missing, select a namespace; `None` when that depends on labels that nobody knows.
+pub fn selects(
+    namespaces: &[Arc<str>],
+    selector: Option<&Selector>,
+    namespace: &str,
+    labels: Option<&BTreeMap<String, String>>,
+) -> Option<bool> {
+    let is_named = namespaces.iter().any(|name| **name == *namespace || **name == *ALL);
+    match (selector, is_named || namespaces.is_empty()) {
+        (_, false) => Some(false),
+        (None, true) => Some(true),
+        (Some(selector), true) => labels.map(|labels| selector.selects(labels)),
     }
 }
 
@@ -157,7 +167,9 @@ impl<'a> Allowances<'a> {
 
 /// That labels are needed which we may not see.
 pub fn unseen(snapshot: &Snapshot, options: &Options) -> Option<Finding> {
-    let settings = Arc::new(ObjectId::new(Kind::Settings, "", "hosts.allowed"));
+    let is_of_hosts = options.allowed_hosts.iter().any(|entry| entry.selector.is_some());
+    let key = if is_of_hosts { "hosts.allowed" } else { "snippets.allowed" };
+    let settings = Arc::new(ObjectId::new(Kind::Settings, "", key));
     let note = "Namespaces may not be listed and watched: what its selectors allow is refused, because nobody knows whose labels fit";
     let is_missed = options.needs_labels() && snapshot.unseen.contains(&Kind::Namespace);
     is_missed.then(|| Finding::new(Reason::MissingRight, Origin::object(&settings), note))

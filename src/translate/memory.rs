@@ -35,7 +35,7 @@ struct Remembered {
     basis: Basis,
     reading: Arc<Reading>,
     behaviour: Arc<Behaviour>,
-    /// Whether an annotation may name a Secret, which the reading depends on then.
+    /// Whether an annotation may name a Secret, which the reading depends on then, or is a snippet.
     refers: bool,
 }
 
@@ -47,7 +47,10 @@ impl Remembered {
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
         let (behaviour, reading) = (Arc::new(behaviour), Arc::new(reading));
-        let refers = ingress.object.metadata.annotations.iter().flatten().any(|(key, _)| may_refer(key));
+        let refers = ingress.object.metadata.annotations.iter().flatten().any(|(key, _)| {
+            let row = || rule.annotations.find(key.strip_prefix(rule.annotations.prefix)?);
+            may_refer(key) || (!options.snippets.is_empty() && row().is_some_and(|row| row.snippet.is_some()))
+        });
         let (dialect, table) = (rule.dialect, rule.annotations);
         Remembered { version: ingress.version.clone(), dialect, table, basis, reading, behaviour, refers }
     }
@@ -62,7 +65,9 @@ impl Memory {
     pub fn begin(&mut self, snapshot: &Snapshot) {
         let referable = || {
             let secrets = snapshot.secrets.iter().map(|secret| (&secret.id, &secret.version));
-            secrets.chain(snapshot.config_maps.iter().map(|map| (&map.id, &map.version)))
+            let maps = snapshot.config_maps.iter().map(|map| (&map.id, &map.version));
+            // Labels tell where snippets count.
+            secrets.chain(maps).chain(snapshot.namespaces.iter().map(|namespace| (&namespace.id, &namespace.version)))
         };
         if !referable().eq(self.referable.iter().map(|(id, version)| (id, version))) {
             self.readings.retain(|_, known| !known.refers);

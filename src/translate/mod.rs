@@ -33,6 +33,7 @@ mod reading;
 mod server;
 mod service;
 mod site;
+mod snippets;
 mod streams;
 mod subject;
 mod tables;
@@ -56,8 +57,11 @@ pub use reading::{
     AppRoot, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Reading, RequestedAuthentication,
     RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
 };
+pub use snippets::{AllowedSnippets, SnippetKind};
 pub use streams::StreamOptions;
-pub use tables::{ANNOTATIONS, PREFIX, everywhere, judge_default};
+pub use tables::{
+    ANNOTATIONS, PREFIX, everywhere, judge_default, snippet_alternatives, snippet_directives, snippet_variables,
+};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::tables::{ANNOTATIONS, Table, Trust};
-use super::{AllowedHosts, Limits, Places, StreamOptions};
+use super::{AllowedHosts, AllowedSnippets, Limits, Places, StreamOptions};
 use crate::model::{Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, Origin, UrlPath};
 
 /// Whose semantics an object has.
@@ -187,6 +187,10 @@ pub struct Options {
     pub append_forwarded_for: bool,
     /// Which hosts which namespace may claim; empty lets every namespace claim every host.
     pub allowed_hosts: Vec<AllowedHosts>,
+    /// Which snippets count in which namespace; empty lets nobody write any.
+    pub snippets: Vec<AllowedSnippets>,
+    /// Whether those in annotations do at all.
+    pub annotation_snippets: bool,
     /// Whether objects may have TLS of their hosts passed on unopened.
     pub passthrough: bool,
     /// TCP and UDP services.
@@ -228,7 +232,8 @@ impl Options {
 
     /// Whether anything depends on the labels of namespaces.
     pub fn needs_labels(&self) -> bool {
-        self.allowed_hosts.iter().any(|entry| entry.selector.is_some())
+        let of_snippets = self.snippets.iter().map(|entry| &entry.selector);
+        self.allowed_hosts.iter().map(|entry| &entry.selector).chain(of_snippets).any(Option::is_some)
     }
 }
 
@@ -265,6 +270,8 @@ impl Default for Options {
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
             allowed_hosts: Vec::new(),
+            snippets: Vec::new(),
+            annotation_snippets: true,
             passthrough: false,
             streams: StreamOptions::default(),
             shares_firewall_rules: false,

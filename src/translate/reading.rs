@@ -8,7 +8,7 @@ use crate::finding::Finding;
 use crate::model::{
     AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, ConnectionReuse,
     CookiePath, Directive, MirrorPolicy, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName,
-    SessionCookie,
+    SessionCookie, Snippet,
 };
 
 /// What an object asks of the certificates of clients, for the hosts that it has.
@@ -33,6 +33,8 @@ pub struct HostOptions {
     pub redirects_www: Option<Origin>,
     /// What is asked of the certificates of clients.
     pub client_rule: Option<ClientRule>,
+    /// What snippets ask for: they count for the routes of the namespace.
+    pub snippets: Vec<Arc<Snippet>>,
 }
 
 /// Where requests for `/` are sent.

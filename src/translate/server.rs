@@ -14,6 +14,7 @@ use super::passthrough::{self, Passed};
 use super::path::{self, Matching};
 use super::port::PortReference;
 use super::site::{self, Claim, Site};
+use super::snippets;
 use super::subject::Subject;
 use super::tls::Tls;
 use super::{Dialect, EndpointMode, Everywhere, Options};
@@ -135,6 +136,7 @@ impl<'a> Servers<'a> {
         mirror::apply(self, &mut server, site);
         authentication::exempt(&mut server, self.options);
         authentication::apply(self, &mut server, site);
+        snippets::apply(&mut server, site, &self.options.limits, &mut self.findings);
         Some(server)
     }
 

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::Ingress;
 
 use super::annotation::{self, Context, NotedOptions};
-use super::ingress_nginx::{external_authentication, mirror};
+use super::ingress_nginx::{external_authentication, mirror, snippet};
 use super::{ClassRule, DefaultValue, Dialect, Everywhere, Options, Reading, class};
 use crate::model::{HostName, Kind, ObjectId};
 use crate::source::{Snapshot, Stored};
 
 pub use super::annotation::{Basis, Change, Table, Trust};
 pub use super::ingress_nginx::services::claims as claims_on_ports;
+pub use super::ingress_nginx::snippet::variables as snippet_variables;
 pub use super::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
 /// What the annotations of an object ask for, and which settings that depends on.
@@ -35,6 +36,16 @@ pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
     let context = Context { object, namespace: "", dialect, table, snapshot, options };
     let Reading { behaviour, closed, authentication, .. } = annotation::read(&context, &BTreeMap::new());
     Everywhere { dialect, behaviour: Arc::new(behaviour), closed, authentication }
+}
+
+/// What does the same as a snippet, one clause for each of its directives.
+pub fn snippet_alternatives(text: &str) -> Vec<String> {
+    snippet::alternatives(&ANNOTATIONS, text)
+}
+
+/// The directives that a snippet may have, in Markdown.
+pub fn snippet_directives() -> String {
+    snippet::document(&ANNOTATIONS)
 }
 
 /// Whether a default of an annotation of ingress-nginx can be used: what is wrong with it, and whether it protects something.

@@ -62,6 +62,12 @@ fn checks_of_the_doctor_are_documented() {
 }
 
 #[test]
+fn snippets_are_documented() {
+    section("docs/snippets.md", "snippets", &ingressd::translate::snippet_directives());
+    section("docs/snippets.md", "variables of snippets", &ingressd::translate::snippet_variables());
+}
+
+#[test]
 fn headers_are_documented() {
     section("docs/security.md", "headers", &ingressd::render::headers::document());
 }

@@ -61,6 +61,7 @@ mod rig_itself;
 mod sessions;
 mod settings;
 mod setup;
+mod snippets;
 mod status;
 mod streams;
 mod strict_paths;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ingressd::model::HeaderName;
 use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
-use ingressd::translate::{ClassRule, Dialect, Options, StreamOptions};
+use ingressd::translate::{AllowedSnippets, ClassRule, Dialect, Options, SnippetKind, StreamOptions};
 
 /// 2027-01-01, when certificates are judged.
 const NOW: i64 = 1_798_761_600;
@@ -27,6 +27,8 @@ pub const UDP_SERVICES: (&str, &str) = ("default", "udp-services");
 /// Headers of answers that objects may set.
 const ALLOWED_HEADERS: [&str; 5] =
     ["content-security-policy", "Set-Cookie", "Strict-Transport-Security", "Vary", "X-Frame-Options"];
+/// The namespace whose snippets count.
+pub const SCRIBES: &str = "scribes";
 
 /// Both dialects, and the default certificate in this namespace and of this name.
 pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Options {
@@ -52,6 +54,11 @@ pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Option
         allowed_headers: ALLOWED_HEADERS.into_iter().filter_map(|name| HeaderName::new(name).ok()).collect(),
         now: NOW,
         passthrough: true,
+        snippets: vec![AllowedSnippets {
+            namespaces: vec![SCRIBES.into()],
+            kinds: SnippetKind::ALL.to_vec(),
+            ..AllowedSnippets::default()
+        }],
         streams,
         ..Options::default()
     }

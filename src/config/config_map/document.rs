@@ -56,7 +56,7 @@ pub fn facts() -> impl Iterator<Item = KeyFacts> {
         name: key.name,
         becomes: words(key),
         compared: key.compared(),
-        is_served: !matches!(key.effect, Effect::Unserved { .. } | Effect::Host(_)),
+        is_served: !matches!(key.effect, Effect::Unserved { .. } | Effect::Host(_) | Effect::Snippet(..)),
     })
 }
 
@@ -91,6 +91,10 @@ fn words(key: &Key) -> String {
                                  setting, everybody is believed, with a finding"
             .to_owned(),
         Effect::Host(directive) => format!("no effect: belongs to nginx.conf of each node as `{directive}`"),
+        Effect::Snippet(annotation, _) => format!(
+            "counts for all routes beside the annotation `{annotation}` where the setting `snippets.allowed` lets the namespace of \
+             the ConfigMap write it"
+        ),
         Effect::Unserved { harmless: "", instead } => format!("no effect: {instead}"),
         Effect::Unserved { harmless, instead } => format!("no effect but as `{harmless}`: {instead}"),
     }

@@ -10,7 +10,7 @@ use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Origin, Refused};
 use crate::translate::annotation::Compared;
 use crate::translate::value::{address_list, boolean, byte_size, integer};
-use crate::translate::{ANNOTATIONS, DefaultValue};
+use crate::translate::{ANNOTATIONS, DefaultValue, SnippetKind};
 
 /// From a value to another one for the setting, which its form reads; nothing leaves the setting as it is.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
@@ -44,6 +44,7 @@ impl Key {
                 "It belongs to nginx.conf of each node, which is not ours to write.",
                 "set it there",
             ),
+            Effect::Snippet(..) => Compared::Refused("It counts only where the settings allow it.", ALLOW),
             Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
             Effect::Unserved { instead, .. } => Compared::Refused("It has no effect here.", instead),
         }
@@ -66,6 +67,7 @@ impl Key {
                 "headers.hidden",
                 "listen.addresses",
                 "listen.proxy-protocol",
+                "snippets.annotations",
                 "tls.protocols",
             ]
             .contains(&setting),
@@ -87,6 +89,13 @@ pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
 
 /// What is told of these beside ingress-nginx; of the others their effect tells it.
 const COMPARED: &[(&str, Compared)] = &[
+    (
+        "allow-snippet-annotations",
+        Compared::Stricter(
+            "With true, snippets of annotations count in namespaces that snippets.allowed names, with directives of a list.",
+            "",
+        ),
+    ),
     (
         "annotation-value-word-blocklist",
         Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
@@ -198,6 +207,8 @@ pub(super) enum Effect {
     Finally(&'static str, Change),
     /// It belongs to nginx.conf, as this directive.
     Host(&'static str),
+    /// It is a snippet that counts beside this annotation, where the administrator allows it for the namespace of the ConfigMap.
+    Snippet(&'static str, SnippetKind),
     /// It has no effect. `harmless` asks for what happens anyway; empty where nothing does.
     Unserved { harmless: &'static str, instead: &'static str },
 }
@@ -232,6 +243,9 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
 
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 const SNIPPETS: &str = "raw configuration is not served; write what all hosts need into nginx.conf of each node";
+/// How a snippet of the ConfigMap is allowed.
+pub(super) const ALLOW: &str = "raw configuration is not read; write what all hosts need into nginx.conf of each node, or let \
+    snippets.allowed name the key and the namespace of the ConfigMap for the directives in docs/snippets.md";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
 const TRACING: &str = "nginx's module for OpenTelemetry is in no package of Debian; have the backends trace, which get the headers of \
     their clients' traces";
@@ -247,7 +261,7 @@ pub(super) const KEYS: &[Key] = &[
         effect: Effect::Directives("`proxy_pass_header Server` in every server when it is true", backend_server_header),
     },
     setting("allow-cross-namespace-resources", "cross-namespace", same),
-    unserved("allow-snippet-annotations", "false", "snippets are not served"),
+    setting("allow-snippet-annotations", "snippets.annotations", same),
     unserved(
         "annotation-value-word-blocklist",
         "",
@@ -359,7 +373,7 @@ pub(super) const KEYS: &[Key] = &[
     annotation("limit-rate-after"),
     setting("limit-req-status-code", "access.rate-status", same),
     annotation("load-balance"),
-    unserved("location-snippet", "", SNIPPETS),
+    Key { name: "location-snippet", effect: Effect::Snippet("configuration-snippet", SnippetKind::Location) },
     setting("log-format-escape-json", "access-log.escape-json", same),
     unserved(
         "log-format-escape-none",
@@ -441,7 +455,7 @@ pub(super) const KEYS: &[Key] = &[
         "it follows the longest name; set server_names_hash_bucket_size in nginx.conf for more",
     ),
     host("server-name-hash-max-size", "server_names_hash_max_size"),
-    unserved("server-snippet", "", SNIPPETS),
+    Key { name: "server-snippet", effect: Effect::Snippet("server-snippet", SnippetKind::Server) },
     setting("server-tokens", "headers.server", same),
     annotation("service-upstream"),
     setting("skip-access-log-urls", "access-log.skip", same),

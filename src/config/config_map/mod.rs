@@ -162,6 +162,17 @@ impl Layer<'_> {
                 self.findings.push(Finding { severity: Severity::Info, ..finding });
                 Ok(())
             }
+            Effect::Snippet(annotation, kind) => {
+                let namespace = &*self.id.namespace;
+                let labels = self.snapshot.namespace(namespace).map(|stored| &stored.object.labels);
+                if self.settings.translate.allows_snippet(kind, namespace, labels) {
+                    // What it leaves out may protect something: without it, the last good version counts.
+                    return self.default(annotation, value, origin)
+                        && self.defaults.last().is_some_and(|default| default.origin == *origin);
+                }
+                self.find(Reason::UnsupportedKey, origin.clone(), keys::ALLOW);
+                Ok(())
+            }
             Effect::Unserved { harmless, instead } => {
                 if asks(value, harmless) {
                     self.find(Reason::UnsupportedKey, origin.clone(), instead);

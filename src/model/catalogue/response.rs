@@ -43,5 +43,9 @@ rows! {
     SLICE = row("slice", HTTP_TO_LOCATION, Form::Size).default("0").reset();
     SSI = row("ssi", HTTP_TO_IF, Form::Switch).default("off").reset();
     SUB_FILTER = row("sub_filter", HTTP_TO_LOCATION, Form::Words).of(Module::Sub).permanent();
+    SUB_FILTER_LAST_MODIFIED =
+        row("sub_filter_last_modified", HTTP_TO_LOCATION, Form::Switch).of(Module::Sub).default("off");
+    SUB_FILTER_ONCE = row("sub_filter_once", HTTP_TO_LOCATION, Form::Switch).of(Module::Sub).default("on");
+    SUB_FILTER_TYPES = row("sub_filter_types", HTTP_TO_LOCATION, Form::Words).of(Module::Sub).default("text/html");
     USERID = row("userid", HTTP_TO_LOCATION, Form::Word).default("off").reset();
 }

@@ -7,7 +7,7 @@ use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
     Action, Balance, Behaviour, CertificateId, Cors, Directive, HeaderName, LONGEST, Model, ObjectId, Origin,
-    PasswordFileId, Route, Server, Split, TlsTermination, UpstreamId,
+    PasswordFileId, Route, Server, Snippet, SnippetDirective, Split, TlsTermination, UpstreamId,
 };
 use crate::nginx::Capabilities;
 use crate::nginx::firewall::Obstacles;
@@ -135,6 +135,31 @@ pub(super) fn left_out(directive: &Directive, capabilities: &Capabilities) -> Fi
     Finding::new(Reason::MissingCapability, directive.origin.clone(), words)
 }
 
+/// Snippets without the directives that this nginx does not know, where there are any: none of them protects anything.
+fn without_unknown(
+    snippets: &[Arc<Snippet>],
+    capabilities: &Capabilities,
+    findings: &mut Vec<Finding>,
+) -> Option<Vec<Arc<Snippet>>> {
+    let is_known = |directive: &SnippetDirective| capabilities.knows(directive.row);
+    if snippets.iter().all(|snippet| snippet.directives.iter().all(is_known)) {
+        return None;
+    }
+    let without = |snippet: &Arc<Snippet>| {
+        let mut without = Snippet::clone(snippet);
+        without.directives.retain(|directive| {
+            let is_known = is_known(directive);
+            findings.extend((!is_known).then(|| {
+                let words = format!("nginx {} lacks {}: it is left out", capabilities.version, directive.row.name);
+                Finding::new(Reason::MissingCapability, snippet.origin.clone(), words)
+            }));
+            is_known
+        });
+        Arc::new(without)
+    };
+    Some(snippets.iter().map(without).collect())
+}
+
 fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
     if let Some((reason, words)) = unservable(route, known).or_else(|| unprotectable(route, known)) {
         findings.push(Finding::new(reason, route.origin.clone(), words));
@@ -148,6 +173,9 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
         directive.row.since > known.capabilities.version || module.is_some_and(|module| !known.capabilities.has(module))
     };
     let mut fitted: Option<Behaviour> = None;
+    if let Some(snippets) = without_unknown(&behaviour.snippets, known.capabilities, findings) {
+        fitted.get_or_insert_with(|| (**behaviour).clone()).snippets = snippets;
+    }
     for directive in behaviour.directives.iter().filter(missing) {
         let name = directive.row.name;
         if directive.row.security {

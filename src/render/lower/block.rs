@@ -53,6 +53,7 @@ fn shareable(server: &Server) -> Option<&HostName> {
         matches!(route.path, PathMatch::Regex(_))
             || route.action.upstream().is_some_and(|upstream| upstream.tls.is_some())
             || rewrite.is_some()
+            || !route.behaviour.snippets.is_empty()
             || route.action.split().is_some()
             || route.behaviour.session.is_some()
             || directives.iter().any(contradicts)

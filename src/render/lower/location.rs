@@ -16,7 +16,7 @@ use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
     access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, error_pages,
-    external_authentication, fastcgi, firewall, limits, mirror, session,
+    external_authentication, fastcgi, firewall, limits, mirror, session, snippet,
 };
 
 /// What the locations of a server have in common.
@@ -78,6 +78,7 @@ const FEATURES: &[Feature] = &[
     backend_tls::lower,
     fastcgi::lower,
     mirror::lower,
+    snippet::lower,
 ];
 
 /// A location for a route.

@@ -25,6 +25,7 @@ mod server;
 mod session;
 mod shared;
 mod slots;
+mod snippet;
 mod split;
 mod stream;
 mod upstream;

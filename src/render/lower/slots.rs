@@ -23,6 +23,8 @@ pub enum Slot {
     Answer,
     /// Clients by long lists of addresses.
     Denied,
+    /// What snippets have nginx do, in their order.
+    Snippets,
     /// Another path for the backend.
     Rewrite,
     /// Clients by short lists of addresses.
@@ -79,13 +81,18 @@ impl Slots {
     /// Says a directive.
     pub fn say(&mut self, slot: Slot, name: &'static str, arguments: impl Into<Words>) {
         let plain = view::Directive { name: Word::fixed(name), arguments: arguments.into() };
-        self.statements.push((slot, view::Statement { conditional: Vec::new(), plain: vec![plain] }));
+        self.statements.push((slot, view::Statement { plain: vec![plain], ..Default::default() }));
     }
 
     /// Says a directive for requests for which a variable is neither empty nor 0.
     pub fn say_if(&mut self, slot: Slot, condition: Word, name: &'static str, arguments: impl Into<Words>) {
         let conditional = view::Conditional { condition, name: Word::fixed(name), arguments: arguments.into() };
-        self.statements.push((slot, view::Statement { conditional: vec![conditional], plain: Vec::new() }));
+        self.statements.push((slot, view::Statement { conditional: vec![conditional], ..Default::default() }));
+    }
+
+    /// Says a directive for requests for which a variable is like something else.
+    pub fn say_compared(&mut self, slot: Slot, compared: view::Compared) {
+        self.statements.push((slot, view::Statement { compared: vec![compared], ..Default::default() }));
     }
 
     /// Adds a header to answers, whatever their status.

@@ -64,7 +64,9 @@ pub fn values(table: &'static Table, options: &Options, abilities: Abilities) ->
             checks.push(of_value(spelling, &expression, message, move |value| !accepts(&form, value, abilities)));
         }
     }
-    let protects = |row: &Row| matches!(row.on_error, OnError::Close | OnError::Refuse);
+    // What some namespace may write, only the parser judges.
+    let protects =
+        |row: &Row| matches!(row.on_error, OnError::Close | OnError::Refuse) && !row.is_allowed_somewhere(options);
     checks.into_iter().chain(not_served(table, protects)).collect()
 }
 

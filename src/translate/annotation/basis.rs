@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::row::{Row, Trust};
 use super::table::Table;
 use crate::model::{Cidr, HeaderName};
-use crate::translate::{DefaultValue, Options, PasswordLimits, Places};
+use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, Places, SnippetKind};
 
 /// Each line is one decision of the administrator that rows and families may ask for, with where it is in the settings.
 macro_rules! decisions {
@@ -60,6 +60,12 @@ decisions! {
     max_trust: Trust = |options| options.max_trust;
     /// Where settings were written, for findings.
     places: &Places = |options| &options.places;
+    /// Which snippets count in which namespaces.
+    snippets: &[AllowedSnippets] = |options| &options.snippets;
+    /// Whether annotations may be snippets at all.
+    annotation_snippets: bool = |options| options.annotation_snippets;
+    /// All limits, for what stands for annotations that the object does not have.
+    limits: &Limits = |options| &options.limits;
     /// How many bytes an annotation may have.
     annotation_bytes: u64 = |options| options.limits.object.annotation_bytes;
     /// How many elements the lists of an object may have.
@@ -83,6 +89,18 @@ impl<'a> NotedOptions<'a> {
     /// Nothing is noted yet.
     pub fn new(options: &'a Options) -> Self {
         NotedOptions { options, noted: Cell::new(0) }
+    }
+
+    /// Whether a snippet of this kind counts in a namespace with these labels, as far as they are known.
+    pub fn allows_snippet(
+        &self,
+        kind: SnippetKind,
+        namespace: &str,
+        labels: Option<&BTreeMap<String, String>>,
+    ) -> bool {
+        !self.snippets().is_empty()
+            && self.annotation_snippets()
+            && self.options.allows_snippet(kind, namespace, labels)
     }
 
     /// What objects ask for that do not say otherwise. Nothing has to be noted: which rows an object has itself is known.

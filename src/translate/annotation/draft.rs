@@ -134,6 +134,8 @@ pub struct ExternalDraft {
     pub response_headers: Vec<HeaderName>,
     /// The ConfigMap with headers for the question.
     pub request_headers: Option<SecretReference>,
+    /// Headers that a snippet has for the question.
+    pub snippet_headers: Vec<(HeaderName, Template)>,
     /// `X-Auth-Request-Redirect`.
     pub request_redirect: Option<Template>,
     /// By what answers are remembered.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::basis::{Basis, NotedOptions};
 use super::draft::{Context, Draft, Entry};
 use super::row::{Effect, OnError, Row, Scope, Trust, asks};
+use super::snippets::{self, ImpliedAnnotation};
 use super::table::Table;
 use super::value::excerpt;
 use crate::finding::{Finding, Reason, Severity, unknown_key};
@@ -21,7 +22,11 @@ const OWN_PREFIX: &str = "ingressd/";
 /// where the reading says `closed` or `refused`.
 pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Reading {
     let (mut draft, table) = (Draft::default(), context.table);
-    apply_defaults(context, annotations, &mut draft);
+    let implied = snippets::read(context, annotations, &mut draft);
+    apply_defaults(context, annotations, &implied, &mut draft);
+    for implied in &implied {
+        apply(implied.row, &implied.entry(), context, &mut draft);
+    }
     // An empty value is the same as no annotation.
     let is_set = |key: &str| annotations.get(key).is_some_and(|value| !value.trim().is_empty());
     let mut foreign = None;
@@ -33,6 +38,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
                     let note = format!("{} is set as well and wins", row.key);
                     draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                 }
+                Some(row) if snippets::is_read(row, &entry, context) => {}
                 Some(row) => apply(row, &entry, context, &mut draft),
                 None => {
                     let note = unknown_key(table.prefix, name, table.names());
@@ -73,9 +79,17 @@ pub fn read_with_basis(context: &Context<'_>, annotations: &BTreeMap<String, Str
 }
 
 /// What the administrator wants of all objects that do not say otherwise.
-fn apply_defaults(context: &Context<'_>, annotations: &BTreeMap<String, String>, draft: &mut Draft) {
+fn apply_defaults(
+    context: &Context<'_>,
+    annotations: &BTreeMap<String, String>,
+    implied: &[ImpliedAnnotation<'_>],
+    draft: &mut Draft,
+) {
     for default in context.options.defaults() {
         let Some(row) = context.table.find(default.key) else { continue };
+        if row.snippet.is_some() || implied.iter().any(|implied| implied.row.key == row.key) {
+            continue;
+        }
         let own = |name: &str| annotations.get(&format!("{}{name}", context.table.prefix));
         let mut names = std::iter::once(row.key).chain(row.aliases.iter().copied());
         let is_overridden = names.any(|name| own(name).is_some_and(|value| !value.trim().is_empty()));
@@ -128,6 +142,9 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
             }
         }),
         Effect::Part(set) => set(draft, entry),
+        Effect::Unserved { .. } if snippets::is_read(row, entry, context) => {
+            snippets::prove(row, draft, entry, context)
+        }
         Effect::Unserved { harmless, instead, .. } => {
             if asks(entry.value, harmless) {
                 unserved(row, entry, instead, draft);
@@ -154,7 +171,7 @@ fn trusted(row: &Row, options: &NotedOptions<'_>) -> Result<(), Refused> {
 }
 
 /// What an object may ask for, whatever the row makes of it: lists have any length, and are read again for each change.
-fn within(options: &NotedOptions<'_>, entry: &Entry<'_>, draft: &mut Draft) -> Result<(), Refused> {
+pub(super) fn within(options: &NotedOptions<'_>, entry: &Entry<'_>, draft: &mut Draft) -> Result<(), Refused> {
     let refused = |has: usize, what: &str, key: &str, most: u64| {
         Err(Refused(format!("{has} {what} are more than limits.{key} allows, which is {most}").into()))
     };
@@ -174,7 +191,7 @@ fn within(options: &NotedOptions<'_>, entry: &Entry<'_>, draft: &mut Draft) -> R
     Ok(())
 }
 
-fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: &mut Draft) {
+pub(super) fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: &mut Draft) {
     let value = excerpt(entry.value);
     match row.on_error {
         OnError::Skip => {

@@ -7,6 +7,7 @@ mod effective;
 mod engine;
 mod outline;
 mod row;
+mod snippets;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -18,8 +19,8 @@ pub use effective::effective;
 pub use engine::{judge, read, read_with_basis};
 pub use outline::outline;
 pub use row::{
-    Ceiling, Compared, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, built_in, nothing_to_finish,
-    unserved,
+    Ceiling, Compared, Effect, Family, Gives, Implied, OnError, Row, Scope, SnippetRow, Trust, Try, Unit, asks,
+    built_in, nothing_to_finish, unserved,
 };
 pub use table::{Index, Table};
 

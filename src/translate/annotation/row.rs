@@ -5,7 +5,7 @@ use super::value::Form;
 use super::value::{boolean, byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Argument, ByteSize, Refused};
-use crate::translate::Limits;
+use crate::translate::{Limits, Options, SnippetKind};
 
 /// What a value changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +82,18 @@ impl OnError {
 
 /// Turns a value into the arguments of a directive.
 pub type ParseArguments = fn(&str) -> Result<Vec<Argument>, Refused>;
+
+/// What a snippet asks for that is an annotation: its key without the prefix, and the value.
+pub type Implied = (&'static str, String);
+
+/// A snippet of configuration, which counts only where the administrator lets it.
+#[derive(Debug, Clone, Copy)]
+pub struct SnippetRow {
+    /// What the administrator calls it.
+    pub kind: SnippetKind,
+    /// Reads it: what is no annotation goes into the draft.
+    pub read: fn(&mut Draft, &Entry<'_>, &Context<'_>) -> Result<Vec<Implied>, Refused>,
+}
 
 /// What a row does.
 #[derive(Debug, Clone, Copy)]
@@ -238,6 +250,8 @@ pub struct Row {
     pub tries: &'static [Try],
     /// What it does.
     pub effect: Effect,
+    /// It is a snippet, and this is done where the administrator lets it.
+    pub snippet: Option<SnippetRow>,
     /// Whether that is what ingress-nginx does.
     pub compared: Compared,
 }
@@ -258,6 +272,7 @@ impl Row {
         beside: &[],
         tries: &[],
         effect: Effect::Unserved { example: "", harmless: "", instead: "" },
+        snippet: None,
         compared: Compared::Equal,
     };
 
@@ -285,6 +300,12 @@ impl Row {
             }
             Effect::Directive(..) | Effect::Part(_) => self,
         }
+    }
+
+    /// Whether its values count in some namespace although it is not served.
+    pub fn is_allowed_somewhere(&self, options: &Options) -> bool {
+        options.annotation_snippets
+            && self.snippet.is_some_and(|snippet| options.allows_snippet_somewhere(snippet.kind))
     }
 
     /// The row with this scope.

@@ -69,6 +69,9 @@ impl Demand {
                 }
             }
         }
+        // They count for the routes of other objects on its hosts as well, where those bear the cost.
+        let of_hosts = reading.host.snippets.iter();
+        of_hosts.for_each(|snippet| own += Cost::of_snippet(snippet) * (own.routes + hosts));
         if let Some(limits) = &behaviour.limits {
             own += Cost::of_limits(limits);
         }

@@ -371,7 +371,7 @@ pub fn name(value: &str) -> Option<crate::model::HostName> {
 }
 
 /// Whether a header may be set: nginx refuses names that its tables do not take, and some are its own.
-fn settable(name: &HeaderName) -> Result<(), Refused> {
+pub(super) fn settable(name: &HeaderName) -> Result<(), Refused> {
     if name.as_str().len() > LONGEST_HEADER_NAME {
         return Err(Refused::because("a name of a header has more than 46 letters, which is more than nginx takes"));
     }
@@ -433,13 +433,14 @@ fn policy(
         }
         None => None,
     };
-    let request_headers = match &part.request_headers {
+    let mut request_headers = match &part.request_headers {
         Some(reference) => config_map::headers(context, reference, |name, value| {
             settable(&name)?;
             Ok((name, template(value, TemplateUse::Header)?))
         })?,
         None => Vec::new(),
     };
+    request_headers.extend(part.snippet_headers);
     let memory = match part.memory_key {
         Some(key) => {
             let default = || answer_durations(DURATIONS).map_err(refused(at.clone()));

@@ -27,7 +27,7 @@ mod rewrite;
 mod secret;
 mod server;
 pub mod services;
-mod snippet;
+pub mod snippet;
 
 use super::annotation::{Index, Table};
 

@@ -30,7 +30,7 @@ pub use service::{
 pub use target::{
     HASH_KEY, HOST_HEADER, PATH_PREFIX, REWRITE_TARGET, hash_key, host_header, is_harmless, prefix, rewrite_target,
 };
-pub use template::{TemplateUse, template};
+pub use template::{TemplateUse, name as variable_name, template};
 
 /// Longest part of a value that stands in a note.
 const LONGEST_EXCERPT: usize = 60;

@@ -8,6 +8,7 @@ mod features;
 mod hosts;
 mod passthrough;
 mod requests;
+mod snippets;
 mod values;
 
 use crate::row::Row;
@@ -46,4 +47,21 @@ fn whose_tls_is_passed_on_when_each_dialect_has_the_rule_of_the_other() {
 #[test]
 fn what_values_cost_and_clients_send() {
     DEFAULTS.run(COSTS);
+}
+
+/// The namespaces of rows whose names begin with `scribes`, in their orders.
+const SCRIBES: &str = "[{kinds = ['configuration-snippet', 'server-snippet'], namespaces = [\
+    'evil-scribes-a-whole-host-se', 'evil-scribes-a-whole-host-st', 'evil-scribes-a-whole-host-ne', \
+    'evil-scribes-a-whole-host-nt', 'evil-scribes-over-a-snippet-se', 'evil-scribes-over-a-snippet-st', \
+    'evil-scribes-over-a-snippet-ne', 'evil-scribes-over-a-snippet-nt', 'victim-scribes-over-a-snippet-se', \
+    'victim-scribes-over-a-snippet-st', 'victim-scribes-over-a-snippet-ne', 'victim-scribes-over-a-snippet-nt', \
+    'evil-scribes-what-is-refused-se', 'evil-scribes-what-is-refused-st', 'evil-scribes-what-is-refused-ne', \
+    'evil-scribes-what-is-refused-nt']}]";
+
+/// What is tried where the administrator lets those write snippets.
+const SCRIBING: Stage = Stage { settings: &[("snippets.allowed", SCRIBES)], ..DEFAULTS };
+
+#[test]
+fn whose_snippets_count() {
+    SCRIBING.run(&[snippets::ROWS]);
 }

@@ -9,6 +9,9 @@ use super::lexer::{Lexer, NoBlank, Part, Step};
 /// Longest parameter in bytes as written: nginx reads into a buffer of this size.
 const LONGEST_PARAMETER: usize = 4096;
 
+/// How many blocks may stand within each other: nobody needs as many, and each takes stack when the tree is dropped.
+const DEEPEST: usize = 100;
+
 /// One directive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Directive {
@@ -65,6 +68,7 @@ pub fn parse(text: &[u8]) -> Result<Vec<Directive>, SyntaxError> {
                 parent.block = Some(std::mem::replace(&mut directives, siblings));
                 directives.push(parent);
             }
+            Some(b'{') if open.len() == DEEPEST => return Err(reader.error("too many blocks within each other")),
             Some(b'{') => open.push((statement, std::mem::take(&mut directives))),
             Some(_) => directives.push(statement),
             None if open.is_empty() => return Ok(directives),
@@ -211,6 +215,8 @@ mod tests {
         for (text, line) in table {
             assert_eq!(parse(text.as_bytes()).map_err(|error| error.line), Err(*line), "{text}");
         }
+        let deep = "a{".repeat(DEEPEST + 1);
+        assert_eq!(parse(deep.as_bytes()).map_err(|error| error.line), Err(1));
         let long = format!("\na \"{}\";", "b".repeat(LONGEST_PARAMETER));
         assert_eq!(parse(long.as_bytes()), Err(SyntaxError { line: 2, words: "too long parameter" }));
     }

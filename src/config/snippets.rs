@@ -1,0 +1,122 @@
+//! The keys of the section `snippets`: who may write raw configuration.
+
+use config::Value;
+
+use super::table::Row;
+use super::value::{Column, Form, Setting, list, one_of, put, read_table};
+use crate::model::is_label;
+use crate::translate::{AllowedSnippets, SnippetKind};
+
+/// Its keys.
+pub const ROWS: &[Row] = &[
+    Row {
+        key: "snippets.allowed",
+        form: Form::Tables(ALLOWED),
+        default: "[]",
+        doc: "Which snippets of nginx's configuration count in which namespaces; without a table none does, and an object with one is refused. It gives those namespaces power over the nginx of this host as far as the list of directives in docs/snippets.md goes: over their own routes, but for what nginx has to do for each request. A table with `namespaces` selects these, one with `selector` those with such labels, one with both those that are named and have the labels, as in `hosts.allowed`. `access.max-trust` does not concern them.",
+        set: |settings, value| {
+            let read = |(number, entry): (usize, &Value)| {
+                AllowedSnippets::read(entry).map_err(|why| format!("table {}: {why}", number + 1))
+            };
+            settings.translate.snippets = list(value)?.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+            Ok(())
+        },
+    },
+    Row {
+        key: "snippets.annotations",
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether snippets in annotations count where `snippets.allowed` lets them. With false no namespace may write any; what the ConfigMap of an ingress-nginx has counts all the same. Its key `allow-snippet-annotations` takes the place of this.",
+        set: |settings, value| put(&mut settings.translate.annotation_snippets, value),
+    },
+];
+
+/// What tables of `[[snippets.allowed]]` hold.
+const ALLOWED: &[Column] = &[
+    Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
+    Column {
+        key: "selector",
+        form: Form::Text,
+        doc: "Labels of namespaces, written as kubectl takes them with -l. While nothing is known of the labels of a namespace, no selector selects it.",
+        example: r#""snippets=yes""#,
+    },
+    Column {
+        key: "kinds",
+        form: Form::List,
+        doc: "The keys that count there: the annotations `configuration-snippet`, `server-snippet` and `auth-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `location-snippet` and `server-snippet`. What reaches further (`http-snippet`, `main-snippet`, `stream-snippet`, `global-auth-snippet`) never counts.",
+        example: r#"["configuration-snippet"]"#,
+    },
+];
+
+impl Setting for AllowedSnippets {
+    fn read(value: &Value) -> Result<Self, String> {
+        let entry = read_table(value, ALLOWED, AllowedSnippets::default(), |entry, key, value| match key {
+            "namespaces" => {
+                put(&mut entry.namespaces, value)?;
+                let wrong = entry.namespaces.iter().find(|name| &***name != "*" && !is_label(name));
+                wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
+            }
+            "selector" => put(&mut entry.selector, value),
+            _ => put(&mut entry.kinds, value),
+        })?;
+        match (entry.namespaces.is_empty() && entry.selector.is_none(), entry.kinds.is_empty()) {
+            (true, _) => Err("it selects no namespace: add namespaces, or a selector of their labels".to_owned()),
+            (false, true) => Err("it lists no kinds of snippets".to_owned()),
+            (false, false) => Ok(entry),
+        }
+    }
+}
+
+impl Setting for SnippetKind {
+    fn read(value: &Value) -> Result<Self, String> {
+        one_of(value, &SnippetKind::ALL.map(|kind| (kind.name(), kind)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Settings, Sources};
+    use crate::translate::SnippetKind;
+
+    fn load(text: &str) -> Result<Settings, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ingressd.toml");
+        std::fs::write(&file, text).unwrap();
+        let settings = Sources { file: Some(file), ..Sources::default() }.load();
+        settings.map_err(|error| error.to_string().replace(&format!("{}/", folder.path().display()), ""))
+    }
+
+    #[test]
+    fn snippets_are_allowed_by_kind_and_namespace() {
+        let text = "[[snippets.allowed]]\nnamespaces = ['a']\nkinds = ['server-snippet', 'auth-snippet']\n\
+                    [[snippets.allowed]]\nselector = 'team'\nkinds = ['configuration-snippet']\n";
+        let read = load(text).unwrap().translate;
+        assert!(read.needs_labels() && read.annotation_snippets);
+        let labels = [("team".to_owned(), "x".to_owned())].into();
+        for (kind, namespace, labels, expected) in [
+            (SnippetKind::Server, "a", None, true),
+            (SnippetKind::Server, "b", Some(&labels), false),
+            (SnippetKind::Configuration, "a", None, false),
+            (SnippetKind::Configuration, "b", Some(&labels), true),
+            (SnippetKind::Location, "a", Some(&labels), false),
+        ] {
+            assert_eq!(read.allows_snippet(kind, namespace, labels), expected, "{kind:?} in {namespace}");
+        }
+        assert!(!load("").unwrap().translate.allows_snippet_somewhere(SnippetKind::Server));
+    }
+
+    #[test]
+    fn mistakes_name_the_table_and_the_key() {
+        for (table, expected) in [
+            ("kinds = ['server-snippet']", "it selects no namespace"),
+            ("namespaces = ['a']", "it lists no kinds"),
+            ("namespaces = ['A']\nkinds = ['server-snippet']", "is not a name of a namespace"),
+            ("namespaces = ['a']\nkinds = ['http-snippet']", "http-snippet"),
+            ("selector = 'a b'\nkinds = ['server-snippet']", "is no selector of labels"),
+            ("namespaces = ['a']\nkind = ['server-snippet']", "unknown key \"kind\""),
+        ] {
+            let message = load(&format!("[[snippets.allowed]]\n{table}\n")).unwrap_err();
+            assert!(message.contains("snippets.allowed: table 1: ") && message.contains(expected), "got {message}");
+        }
+    }
+}

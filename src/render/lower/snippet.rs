@@ -1,0 +1,173 @@
+//! What snippets ask for, in a location; it must not know who may write one, nor what of one was refused.
+//!
+//! Headers go the way of all headers, so that what the server says of the kind is repeated: a list of nginx's would be replaced as a
+//! whole by a single line of a snippet.
+
+use std::sync::Arc;
+
+use crate::model::expression::LIMITS;
+use crate::model::{
+    Action, Pattern, Refused, Route, RouteVariable, Snippet, SnippetCondition, SnippetDirective, SnippetPart,
+    SnippetStatement, SnippetText,
+};
+use crate::render::token::{Literal, SnippetSurroundings, Text, Word, Words};
+use crate::render::view;
+
+use super::location::Scene;
+use super::slots::{Header, Slot, Slots};
+
+/// Where a directive stands.
+enum When<'a> {
+    /// For all requests.
+    Always,
+    /// For those that fulfil this.
+    If(&'a SnippetCondition),
+    /// For those for which the variable was set.
+    Noted(&'a Word),
+}
+
+/// What a location says.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let snippets = &scene.route.behaviour.snippets;
+    if snippets.is_empty() || scene.route.action == Action::Closed {
+        return Ok(());
+    }
+    let known = |variable| known(scene.route, variable);
+    let surroundings = SnippetSurroundings { known: &known, trusts: scene.facts.forwarded.trusts_proxies() };
+    let mut lowering = Lowering { surroundings, slots, notes: 0 };
+    snippets.iter().try_for_each(|snippet| lowering.snippet(snippet))?;
+    // The nearer one counts where nginx takes a single one.
+    let all: Vec<&SnippetDirective> = snippets.iter().flat_map(|snippet| &snippet.directives).collect();
+    for (index, directive) in all.iter().enumerate() {
+        let is_last = all[index + 1..].iter().all(|later| later.row != directive.row);
+        if directive.is_list || is_last {
+            let arguments = directive.arguments.iter().map(|text| lowering.text(text));
+            let arguments = Words::join(arguments.collect::<Result<Vec<_>, _>>()?);
+            lowering.slots.say(Slot::Backend, directive.row.name, arguments);
+        }
+    }
+    Ok(())
+}
+
+/// What is known of a route without any request.
+fn known(route: &Route, variable: RouteVariable) -> Option<Arc<str>> {
+    let upstream = route.action.upstream();
+    match variable {
+        RouteVariable::Namespace => Some(Arc::clone(&route.origin.object.namespace)),
+        RouteVariable::IngressName => Some(Arc::clone(&route.origin.object.name)),
+        RouteVariable::ServiceName => upstream.map(|upstream| Arc::clone(&upstream.service)),
+        RouteVariable::ServicePort => upstream.map(|upstream| Arc::clone(&upstream.port)),
+    }
+}
+
+struct Lowering<'a> {
+    surroundings: SnippetSurroundings<'a>,
+    slots: &'a mut Slots,
+    /// Conditions that are kept in a variable so far.
+    notes: usize,
+}
+
+impl Lowering<'_> {
+    fn snippet(&mut self, snippet: &Snippet) -> Result<(), Refused> {
+        for statement in &snippet.statements {
+            match statement {
+                SnippetStatement::If(condition, then) => self.condition(condition, then)?,
+                statement => self.say(&When::Always, statement)?,
+            }
+        }
+        for header in &snippet.answer_headers {
+            let value = self.text(&header.value)?.into();
+            let written = Header { name: Word::header_name(&header.name)?, value };
+            match header.always {
+                true => self.slots.answer_header(written),
+                false => self.slots.answer_header_of_success(written),
+            }
+        }
+        for name in &snippet.hidden_headers {
+            self.slots.hide_header(Word::header_name(name)?);
+        }
+        for (name, value) in &snippet.request_headers {
+            let value = self.text(value)?.into();
+            self.slots.request_header(Header { name: Word::header_name(name)?, value });
+        }
+        Ok(())
+    }
+
+    /// A block of several directives is one condition for each, kept in a variable: what the first of them changes must not decide
+    /// about the next.
+    fn condition(&mut self, condition: &SnippetCondition, then: &[SnippetStatement]) -> Result<(), Refused> {
+        if let [statement] = then {
+            return self.say(&When::If(condition), statement);
+        }
+        let note = Word::variable(&format!("s_{}", self.notes))?;
+        self.notes += 1;
+        self.slots.say(Slot::Snippets, "set", Words::join([note.clone(), Word::fixed("\"\"")]));
+        self.directive(&When::If(condition), "set", Words::join([note.clone(), Word::fixed("1")]))?;
+        then.iter().try_for_each(|statement| self.say(&When::Noted(&note), statement))
+    }
+
+    fn say(&mut self, when: &When<'_>, statement: &SnippetStatement) -> Result<(), Refused> {
+        let (name, arguments) = match statement {
+            SnippetStatement::Set(own, value) => {
+                ("set", Words::join([Words::from(Word::own_variable(own)), self.text(value)?.into()]))
+            }
+            SnippetStatement::Return(status, text) => {
+                let text = text.as_ref().map(|text| self.text(text)).transpose()?;
+                let status = Words::from(Word::number(u64::from(*status)));
+                ("return", Words::join([status].into_iter().chain(text.map(Words::from))))
+            }
+            SnippetStatement::Rewrite(pattern, target, flag) => {
+                let words = [expression(pattern)?.into(), self.text(target)?.into(), Word::fixed(flag.name()).into()];
+                ("rewrite", Words::join::<Words>(words))
+            }
+            SnippetStatement::Break => ("break", Words::nothing()),
+            // There is none within another one.
+            SnippetStatement::If(..) => return Err(Refused::because("a condition stands within another one")),
+        };
+        self.directive(when, name, arguments)
+    }
+
+    fn directive(&mut self, when: &When<'_>, name: &'static str, arguments: Words) -> Result<(), Refused> {
+        let variable = |part: &SnippetPart| {
+            Word::of_snippet(part, self.surroundings.trusts).ok_or(Refused::because("a condition has no variable"))
+        };
+        let (variable, operator, value) = match when {
+            When::Always => {
+                self.slots.say(Slot::Snippets, name, arguments);
+                return Ok(());
+            }
+            When::Noted(note) => {
+                self.slots.say_if(Slot::Snippets, (*note).clone(), name, arguments);
+                return Ok(());
+            }
+            When::If(SnippetCondition::IsSet(part)) => {
+                self.slots.say_if(Slot::Snippets, variable(part)?, name, arguments);
+                return Ok(());
+            }
+            When::If(SnippetCondition::Is { variable: part, text, not }) => {
+                (variable(part)?, if *not { "!=" } else { "=" }, Words::from(self.text(text)?))
+            }
+            When::If(SnippetCondition::Matches { variable: part, pattern, any_case, not }) => {
+                let operator = match (not, any_case) {
+                    (false, false) => "~",
+                    (false, true) => "~*",
+                    (true, false) => "!~",
+                    (true, true) => "!~*",
+                };
+                (variable(part)?, operator, expression(pattern)?.into())
+            }
+        };
+        let (operator, name) = (Word::fixed(operator), Word::fixed(name));
+        self.slots.say_compared(Slot::Snippets, view::Compared { variable, operator, value, name, arguments });
+        Ok(())
+    }
+
+    fn text(&self, text: &SnippetText) -> Result<Text, Refused> {
+        Text::of_snippet(text, &self.surroundings)
+    }
+}
+
+/// An expression with the limits at which it gives up.
+fn expression(pattern: &Pattern) -> Result<Literal, Refused> {
+    Literal::new(&format!("{LIMITS}{pattern}"))
+}

@@ -1,0 +1,66 @@
+//! Texts and variables of snippets as words of nginx's language; it must not know which directive they are for.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::{INSTANCE, OURS, Text, Word, escape, fits};
+use crate::model::{OwnVariable, Refused, RouteVariable, SnippetPart, SnippetText};
+
+/// What variables of snippets depend on besides the request.
+pub struct Surroundings<'a> {
+    /// What is known of the route.
+    pub known: &'a dyn Fn(RouteVariable) -> Option<Arc<str>>,
+    /// Whether proxies are believed about the scheme of a request.
+    pub trusts: bool,
+}
+
+impl Text {
+    /// A text of a snippet.
+    pub fn of_snippet(text: &SnippetText, surroundings: &Surroundings<'_>) -> Result<Self, Refused> {
+        let mut quoted = String::from("\"");
+        for part in text.parts() {
+            match part {
+                SnippetPart::Text(text) => escape(text, true, &mut quoted)?,
+                SnippetPart::Route(variable) => {
+                    if let Some(text) = (surroundings.known)(*variable) {
+                        escape(&text, true, &mut quoted)?;
+                    }
+                }
+                SnippetPart::Capture(number) => {
+                    let _ = write!(quoted, "${number}");
+                }
+                part => {
+                    let name = name(part, surroundings.trusts).unwrap_or_default();
+                    let _ = write!(quoted, "${{{name}}}");
+                }
+            }
+        }
+        quoted.push('"');
+        fits(quoted).map(Text)
+    }
+}
+
+impl Word {
+    /// A reference to a variable in a condition; `None` for what is none, or is known without any request.
+    pub fn of_snippet(part: &SnippetPart, trusts: bool) -> Option<Self> {
+        name(part, trusts).map(|name| Word(Cow::Owned(format!("${name}"))))
+    }
+
+    /// A variable that a snippet sets.
+    pub fn own_variable(own: &OwnVariable) -> Self {
+        Word(Cow::Owned(format!("${OURS}{INSTANCE}_{}", own.as_str())))
+    }
+}
+
+/// The name of a variable: letters, digits and `_`.
+fn name(part: &SnippetPart, trusts: bool) -> Option<String> {
+    match part {
+        SnippetPart::Variable(name) => Some(name.to_string()),
+        SnippetPart::Own(own) => Some(format!("{OURS}{INSTANCE}_{}", own.as_str())),
+        SnippetPart::ClientScheme if trusts => Some(format!("{OURS}{INSTANCE}_scheme")),
+        SnippetPart::ClientScheme => Some("scheme".to_owned()),
+        SnippetPart::ClientHost => Some(format!("{OURS}{INSTANCE}_host")),
+        SnippetPart::Text(_) | SnippetPart::Route(_) | SnippetPart::Capture(_) => None,
+    }
+}

@@ -1,0 +1,50 @@
+//! What does without a snippet what a snippet is written for, directive by directive; it must not know whether the snippet counts.
+
+use std::collections::BTreeSet;
+
+use super::{directives, refused};
+use crate::model::language::syntax::{self, Directive};
+use crate::translate::annotation::Table;
+use crate::translate::value::excerpt;
+
+/// The most that is told of one snippet.
+const MOST: usize = 12;
+
+/// One clause for each directive of a snippet, with keys of this table, or what is wrong with the snippet as a whole.
+pub fn alternatives(table: &Table, text: &str) -> Vec<String> {
+    let tree = match syntax::parse(text.as_bytes()) {
+        Ok(tree) => tree,
+        Err(error) => return vec![format!("it is no configuration of nginx: {error}")],
+    };
+    let (mut told, mut clauses) = (BTreeSet::new(), Vec::new());
+    collect(&tree, table, &mut told, &mut clauses);
+    clauses.truncate(MOST);
+    clauses
+}
+
+fn collect(tree: &[Directive], table: &Table, told: &mut BTreeSet<String>, clauses: &mut Vec<String>) {
+    for directive in tree {
+        if told.insert(directive.name.clone()) {
+            clauses.push(clause(table, &directive.name));
+        }
+        collect(directive.children(), table, told, clauses);
+    }
+}
+
+fn clause(table: &Table, name: &str) -> String {
+    let annotation = |instead: &str| match table.find(instead) {
+        Some(_) => format!("the annotation {instead}"),
+        None => instead.to_owned(),
+    };
+    match (directives::find(name), refused::find(name)) {
+        (Some(allowed), _) if allowed.instead.starts_with("nothing") => {
+            format!("{name}: nothing but a snippet, which snippets.allowed may allow")
+        }
+        (Some(allowed), _) => {
+            format!("{name}: {}, or a snippet that snippets.allowed allows", annotation(allowed.instead))
+        }
+        (None, Some((_, _, "nothing"))) => format!("{name}: nothing"),
+        (None, Some((_, _, instead))) => format!("{name}: {}", annotation(instead)),
+        (None, None) => format!("{}: nothing that is known", excerpt(name)),
+    }
+}

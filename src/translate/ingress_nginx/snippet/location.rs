@@ -1,0 +1,63 @@
+//! A `location` in a snippet about a whole host, which answers by itself: it becomes a condition on the path in the locations of the
+//! namespace, so that it takes no request from anybody else.
+
+use super::condition::pattern;
+use super::reader::Reader;
+use super::statements::answer;
+use super::text::Captures;
+use crate::model::expression;
+use crate::model::language::syntax::Directive;
+use crate::model::{Refused, SnippetCondition, SnippetPart, SnippetStatement, SnippetText, UrlPath, Variable};
+
+/// What may stand beside the answer, and means nothing without files or logs of its own.
+const IDLE: [&str; 2] = ["access_log", "log_not_found"];
+
+/// Reads one.
+pub fn read(reader: &mut Reader<'_>, directive: &Directive) -> Result<(), Refused> {
+    let condition = condition(&directive.arguments)?;
+    let mut inner = directive.children().iter().filter(|inner| !IDLE.contains(&inner.name.as_str()) || !is_off(inner));
+    let (Some(only), None) = (inner.next(), inner.next()) else {
+        return Err(Refused::because(
+            "it answers by one return or deny all; what goes to a Service is a path of an Ingress",
+        ));
+    };
+    let then = match (only.name.as_str(), only.arguments.as_slice()) {
+        _ if only.block.is_some() => return Err(Refused::because("no block stands within another one")),
+        ("deny", [all]) if all == "all" => SnippetStatement::Return(403, None),
+        ("return", words) => answer(reader, words, Captures::Unknown)?,
+        _ => {
+            return Err(Refused::because(
+                "it answers by one return or deny all; what goes to a Service is a path of an Ingress",
+            ));
+        }
+    };
+    reader.late.push(SnippetStatement::If(condition, vec![then]));
+    Ok(())
+}
+
+fn is_off(directive: &Directive) -> bool {
+    directive.block.is_none() && directive.arguments == ["off"]
+}
+
+fn condition(words: &[String]) -> Result<SnippetCondition, Refused> {
+    let variable = SnippetPart::Variable(Variable::new("uri")?);
+    let matches =
+        |pattern, any_case| SnippetCondition::Matches { variable: variable.clone(), pattern, any_case, not: false };
+    let beginning = |path: &str| {
+        let path = UrlPath::new(path)?;
+        Ok(matches(pattern(&format!("^{}", expression::literal(path.as_str())))?, false))
+    };
+    match words {
+        [operator, path] if operator == "=" => {
+            let path = UrlPath::new(path)?;
+            let text = SnippetText::new(vec![SnippetPart::Text(path.as_str().into())])?;
+            Ok(SnippetCondition::Is { variable, text, not: false })
+        }
+        [operator, expression] if operator == "~" || operator == "~*" => {
+            Ok(matches(pattern(expression)?, operator == "~*"))
+        }
+        [operator, path] if operator == "^~" => beginning(path),
+        [path] if path.starts_with('/') => beginning(path),
+        _ => Err(Refused::because("it is a path, or an expression behind ~ or ~*")),
+    }
+}

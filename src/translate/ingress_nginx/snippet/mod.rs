@@ -1,0 +1,69 @@
+//! Snippets of nginx's configuration: read by nginx's grammar into values where the administrator allows it, and never copied; it must not
+//! know whom that is.
+
+mod alternatives;
+mod condition;
+mod directives;
+mod forms;
+mod headers;
+mod location;
+mod question;
+mod reader;
+mod refused;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use alternatives::alternatives;
+pub use directives::document;
+pub use text::variables;
+
+use crate::translate::SnippetKind;
+use crate::translate::annotation::{Family, OnError, Row, Scope, SnippetRow, Trust, nothing_to_finish, unserved};
+
+const SNIPPETS: &str = "raw configuration is not read, because it hands the node to whoever may write an Ingress; use the annotation for \
+    what it does, or ask the administrator, whose snippets.allowed may let this namespace write the directives in docs/snippets.md";
+
+const STREAM: &str =
+    "raw configuration outside of HTTP is never read; the ConfigMaps of TCP and UDP services open ports";
+
+const fn snippet(key: &'static str, example: &'static str, documentation: &'static str, row: SnippetRow) -> Row {
+    let unserved = unserved(key, example, documentation, SNIPPETS).trust(Trust::Critical).on_error(OnError::Refuse);
+    Row { snippet: Some(row), stands_alone: true, ..unserved }
+}
+
+pub static FAMILY: Family = Family {
+    title: "Raw configuration",
+    rows: &[
+        snippet(
+            "auth-snippet",
+            "proxy_set_header X y;",
+            "Directives for the question to auth-url. Read only where the administrator's `snippets.allowed` lets the namespace write them; elsewhere the object is refused, because what it leaves out may protect something.",
+            SnippetRow { kind: SnippetKind::Auth, read: question::read },
+        ),
+        snippet(
+            "configuration-snippet",
+            "deny all;",
+            "Directives for the location. Read only where the administrator's `snippets.allowed` lets the namespace write them; elsewhere the object is refused, because what it leaves out may protect something.",
+            SnippetRow { kind: SnippetKind::Configuration, read: reader::of_location },
+        ),
+        snippet(
+            "server-snippet",
+            "return 403;",
+            "Directives for the server: they count for the routes of the namespace on the hosts of the object. Read only where the administrator's `snippets.allowed` lets the namespace write them; elsewhere the object is refused, because what it leaves out may protect something.",
+            SnippetRow { kind: SnippetKind::Server, read: reader::of_host },
+        )
+        .scope(Scope::Server),
+        unserved(
+            "stream-snippet",
+            "server {}",
+            "Directives outside of HTTP. Never read: the object is refused, because what it leaves out may protect something.",
+            STREAM,
+        )
+        .scope(Scope::Server)
+        .trust(Trust::Critical)
+        .on_error(OnError::Refuse),
+    ],
+    finish: nothing_to_finish,
+};

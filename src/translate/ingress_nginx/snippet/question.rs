@@ -1,0 +1,44 @@
+//! Snippets for the question to a service that says who may pass: headers and nothing else; they must not know the service.
+
+use super::refused;
+use crate::model::Refused;
+use crate::model::language::syntax;
+use crate::translate::annotation::{Context, Draft, Entry, Implied};
+use crate::translate::ingress_nginx::external_authentication::settable;
+use crate::translate::value::{TemplateUse, header_names, template};
+
+/// The most headers of one question.
+const MOST_HEADERS: usize = 32;
+
+/// Reads one.
+pub fn read(draft: &mut Draft, entry: &Entry<'_>, _context: &Context<'_>) -> Result<Vec<Implied>, Refused> {
+    let tree = syntax::parse(entry.value.as_bytes()).map_err(|error| Refused(error.to_string().into()))?;
+    if tree.len() > MOST_HEADERS {
+        return Err(Refused::because("it has more than 32 directives"));
+    }
+    let mut headers = Vec::new();
+    for directive in &tree {
+        let at = |refused: Refused| Refused(format!("line {}: {refused}", directive.line).into());
+        let (name, value) = match (directive.name.as_str(), directive.arguments.as_slice(), &directive.block) {
+            ("proxy_set_header", [name, value], None) => (name, value),
+            ("proxy_set_header", ..) => return Err(at(Refused::because("it has a name and a value"))),
+            (name, ..) if super::directives::find(name).is_some() => {
+                return Err(at(Refused(
+                    format!("{name} means nothing in a question; proxy_set_header alone does").into(),
+                )));
+            }
+            (name, ..) => return Err(at(refused::why(name))),
+        };
+        let read = || {
+            let names = header_names(name)?;
+            let [name] = names.as_slice() else { return Err(Refused::because("it is not one name of a header")) };
+            settable(name)?;
+            Ok((name.clone(), template(value, TemplateUse::Header)?))
+        };
+        headers.push(read().map_err(at)?);
+    }
+    let part = draft.external_of(entry);
+    part.snippet_headers.extend(headers);
+    part.belongings.push(entry.origin());
+    Ok(Vec::new())
+}

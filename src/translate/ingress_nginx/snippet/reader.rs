@@ -1,0 +1,253 @@
+//! From the text of a snippet to what it asks for, directive by directive; it must not know which directives there are.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::directives::{self, Allowed, Read};
+use super::refused;
+use super::statements;
+use super::text::{Captures, TextPlace, Variables};
+use crate::model::catalogue::{self, Context as Block};
+use crate::model::language::syntax::{self, Directive};
+use crate::model::{Digest, OwnVariable, Refused, Snippet, SnippetDirective, SnippetStatement, SnippetText};
+use crate::translate::annotation::{Context, Draft, Effect, Entry, Implied};
+
+/// The most directives of one snippet: each is in every location that it counts for.
+const MOST_DIRECTIVES: usize = 100;
+/// What the expressions of one snippet may weigh together: each request is matched with all of them.
+const MOST_WEIGHT: u32 = 50;
+/// The most mistakes that are told at once.
+const MOST_MISTAKES: usize = 5;
+
+/// A snippet for the locations of an object.
+pub fn of_location(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> Result<Vec<Implied>, Refused> {
+    let (snippet, implied) = Reader::new(entry, context, false).read(entry.value)?;
+    if snippet != Snippet::new(entry.origin()) {
+        draft.reading.behaviour.snippets.push(Arc::new(snippet));
+    }
+    Ok(implied)
+}
+
+/// A snippet for whole hosts.
+pub fn of_host(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> Result<Vec<Implied>, Refused> {
+    let (snippet, implied) = Reader::new(entry, context, true).read(entry.value)?;
+    if snippet != Snippet::new(entry.origin()) {
+        draft.reading.host.snippets.push(Arc::new(snippet));
+    }
+    Ok(implied)
+}
+
+/// Clients by their addresses, as nginx reads them: the first line that fits decides.
+#[derive(Debug, Default)]
+pub struct Addresses {
+    deny: Vec<String>,
+    allow: Vec<String>,
+    has_ended: bool,
+}
+
+/// A snippet while it is read.
+pub struct Reader<'a> {
+    context: &'a Context<'a>,
+    entry: &'a Entry<'a>,
+    is_of_host: bool,
+    /// What may be referred to.
+    pub variables: Variables,
+    /// What it asks for.
+    pub snippet: Snippet,
+    /// What is tried after everything else.
+    pub late: Vec<SnippetStatement>,
+    /// Clients by address.
+    pub addresses: Addresses,
+    implied: BTreeMap<&'static str, String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(entry: &'a Entry<'a>, context: &'a Context<'a>, is_of_host: bool) -> Self {
+        let mark = Digest::of(entry.value.as_bytes()).hexadecimal(4);
+        Reader {
+            context,
+            entry,
+            is_of_host,
+            variables: Variables { mark, own: BTreeSet::new(), sizes: BTreeMap::new(), total: Cell::new(0) },
+            snippet: Snippet::new(entry.origin()),
+            late: Vec::new(),
+            addresses: Addresses::default(),
+            implied: BTreeMap::new(),
+        }
+    }
+
+    fn read(mut self, text: &str) -> Result<(Snippet, Vec<Implied>), Refused> {
+        let tree = syntax::parse(text.as_bytes()).map_err(|error| Refused(error.to_string().into()))?;
+        if count(&tree) > MOST_DIRECTIVES {
+            return Err(Refused(format!("it has more than {MOST_DIRECTIVES} directives").into()));
+        }
+        names(&tree, &mut self.variables.own);
+        let mut mistakes = Vec::new();
+        for directive in &tree {
+            if let Err(refused) = self.directive(directive) {
+                mistakes.push(mistake(text, directive, &refused));
+            }
+        }
+        if mistakes.is_empty() {
+            self.settle_addresses()?;
+        }
+        if mistakes.len() > MOST_MISTAKES {
+            let more = mistakes.len() - MOST_MISTAKES;
+            mistakes.truncate(MOST_MISTAKES);
+            mistakes.push(format!("and {more} more"));
+        }
+        self.snippet.statements.append(&mut self.late);
+        match self.snippet.weight() > MOST_WEIGHT {
+            _ if !mistakes.is_empty() => Err(Refused(mistakes.join("; ").into())),
+            true => Err(Refused(
+                format!("its expressions weigh more than {MOST_WEIGHT} together, which would keep nginx busy").into(),
+            )),
+            false => Ok((self.snippet, self.implied.into_iter().collect())),
+        }
+    }
+
+    fn directive(&mut self, directive: &Directive) -> Result<(), Refused> {
+        let Some(allowed) = directives::find(&directive.name) else { return Err(refused::why(&directive.name)) };
+        if self.is_of_host && !allowed.of_hosts {
+            return Err(Refused::because("it counts for single routes; write it into configuration-snippet"));
+        }
+        if !self.is_of_host && allowed.only_of_hosts {
+            return Err(Refused::because("it has no place in a location; write it into server-snippet"));
+        }
+        if directive.block.is_some() != allowed.has_block {
+            let what = if allowed.has_block { "it needs a block" } else { "it has no block" };
+            return Err(Refused::because(what));
+        }
+        self.allowed(allowed, directive)
+    }
+
+    fn allowed(&mut self, allowed: &'static Allowed, directive: &Directive) -> Result<(), Refused> {
+        match allowed.read {
+            Read::By(read) => read(self, directive),
+            Read::Nothing(fits) => fits(&directive.arguments),
+            Read::Plain { fits, is_list } => {
+                fits(&directive.arguments)?;
+                let arguments = directive.arguments.iter().map(|argument| self.value(argument));
+                let arguments = arguments.collect::<Result<_, _>>()?;
+                let Some(row) = catalogue::find(allowed.name, Block::Location) else {
+                    return Err(Refused::because("nothing is known of it"));
+                };
+                if !is_list && self.snippet.directives.iter().any(|other| other.row == row) {
+                    return Err(Refused::because("it is said twice"));
+                }
+                self.snippet.directives.push(SnippetDirective { row, arguments, is_list });
+                Ok(())
+            }
+            Read::Annotation(key, written) => {
+                let value = written(&directive.arguments)?;
+                match self.is_of_host {
+                    true => self.setting(key, &value),
+                    false => self.imply(key, value),
+                }
+            }
+        }
+    }
+
+    /// Has the snippet stand for an annotation.
+    pub fn imply(&mut self, key: &'static str, value: String) -> Result<(), Refused> {
+        match self.implied.insert(key, value) {
+            None => Ok(()),
+            Some(_) => Err(Refused(format!("{key} is said twice").into())),
+        }
+    }
+
+    /// Says for a whole host what an annotation says for an object.
+    fn setting(&mut self, key: &'static str, value: &str) -> Result<(), Refused> {
+        let row = self.context.table.find(key);
+        let Some((row, Effect::Directive(directive, parse))) = row.map(|row| (row, row.effect)) else {
+            return Err(Refused::because("it counts for single routes; write it into configuration-snippet"));
+        };
+        let cut = row.ceiling.instead_of(value, self.context.options.limits());
+        let arguments = parse(cut.as_ref().map_or(value, |(instead, _)| instead))?;
+        if self.snippet.settings.iter().any(|other| other.row == directive) {
+            return Err(Refused::because("it is said twice"));
+        }
+        let origin = self.entry.origin();
+        self.snippet.settings.push(crate::model::Directive { row: directive, arguments, origin });
+        Ok(())
+    }
+
+    /// A text that becomes a header, a URL or a body, outside of conditions.
+    pub fn value(&self, text: &str) -> Result<SnippetText, Refused> {
+        self.variables.text(text, TextPlace::Value, Captures::Unknown)
+    }
+
+    /// Gives a variable a value.
+    pub fn set(&mut self, name: &str, value: SnippetText, in_condition: bool) -> Result<SnippetStatement, Refused> {
+        let own = OwnVariable::new(&self.variables.mark, name)?;
+        // A variable that some requests never meet would be a warning in nginx's log for each of them.
+        if in_condition && !self.variables.sizes.contains_key(&own) {
+            self.snippet.statements.push(SnippetStatement::Set(own.clone(), SnippetText::default()));
+        }
+        let size = self.variables.size(&value);
+        let known = self.variables.sizes.entry(own.clone()).or_default();
+        *known = size.max(*known);
+        Ok(SnippetStatement::Set(own, value))
+    }
+
+    /// Lets clients of a network in, or not.
+    pub fn address(&mut self, lets_in: bool, network: &str) -> Result<(), Refused> {
+        let Addresses { deny, allow, has_ended } = &mut self.addresses;
+        if *has_ended {
+            return Err(Refused::because("a line before it decides about all clients"));
+        }
+        match (network, lets_in) {
+            ("all", true) if allow.is_empty() => {}
+            ("all", true) => return Err(Refused::because("networks that are allowed before it mean nothing then")),
+            ("all", false) if allow.is_empty() => deny.extend(["0.0.0.0/0", "::/0"].map(str::to_owned)),
+            ("all", false) => {}
+            ("unix:", _) => return Err(Refused::because("no client comes by a socket of the node")),
+            (network, true) => allow.push(network.to_owned()),
+            (_, false) if !allow.is_empty() => {
+                return Err(Refused::because(
+                    "denials have to stand before what is allowed: nobody else decides after those",
+                ));
+            }
+            (network, false) => deny.push(network.to_owned()),
+        }
+        *has_ended = network == "all";
+        Ok(())
+    }
+
+    fn settle_addresses(&mut self) -> Result<(), Refused> {
+        let Addresses { deny, allow, has_ended } = std::mem::take(&mut self.addresses);
+        if !allow.is_empty() && !has_ended {
+            return Err(Refused::because("allow without deny all lets everybody in; add deny all; behind it"));
+        }
+        for (key, list) in [("denylist-source-range", deny), ("allowlist-source-range", allow)] {
+            if !list.is_empty() {
+                self.imply(key, list.join(","))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a directive, and where it stands.
+fn mistake(text: &str, directive: &Directive, refused: &Refused) -> String {
+    let before = &text[..directive.span.start];
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let name = crate::translate::value::excerpt(&directive.name);
+    format!("line {}, column {column}: {name}: {refused}", directive.line)
+}
+
+fn count(tree: &[Directive]) -> usize {
+    tree.iter().map(|directive| 1 + count(directive.children())).sum()
+}
+
+/// The variables that a snippet sets.
+fn names(tree: &[Directive], into: &mut BTreeSet<String>) {
+    for directive in tree {
+        if directive.name == "set" {
+            let name = directive.arguments.first().and_then(|name| name.strip_prefix('$'));
+            into.extend(name.filter(|name| statements::may_be_set(name)).map(str::to_ascii_lowercase));
+        }
+        names(directive.children(), into);
+    }
+}

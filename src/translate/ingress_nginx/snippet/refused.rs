@@ -1,0 +1,137 @@
+//! Why a directive is refused in a snippet, and what does what it is meant for; it must not know where it stands.
+
+use crate::model::Refused;
+use crate::translate::value::excerpt;
+
+/// A directive, or the beginning of the names of some behind which a `*` stands, with the reason and the alternative.
+pub const REFUSED: &[(&str, &str, &str)] = &[
+    ("absolute_redirect", "it decides about redirects of nginx's own", "relative-redirects"),
+    ("access_by_*", CODE, "auth-url, or the backend"),
+    ("add_trailer", "nothing does it here", "the backend"),
+    ("alias", FILES, "a Service that serves the files"),
+    ("auth_basic", "its passwords are a file of the node", "auth-type and auth-secret"),
+    ("auth_basic_user_file", FILES, "auth-secret"),
+    ("auth_request", "it names a location", "auth-url"),
+    ("auth_request_set", "it belongs to auth-url", "auth-response-headers"),
+    ("body_filter_by_*", CODE, "sub_filter, or the backend"),
+    ("client_body_in_file_only", FILES, "the backend"),
+    ("client_body_temp_path", FILES, "nothing"),
+    ("content_by_*", CODE, "the backend"),
+    ("debug_connection", "it fills the log of the node", "nothing"),
+    ("disable_symlinks", FILES, "nothing"),
+    ("env", "it belongs to the whole nginx", "the administrator"),
+    ("error_log", "it writes a file of the node", "nothing"),
+    ("error_page", "it sends requests to other locations", "custom-http-errors and default-backend"),
+    ("etag", "it is about files", "the backend"),
+    ("fastcgi_*", "requests go to the Service of the path", "a web server in front of the program"),
+    ("geo*", "it is read for all hosts", "the administrator"),
+    ("grpc_*", "it follows from the annotations about backends", "backend-protocol, proxy-read-timeout"),
+    ("header_filter_by_*", CODE, "more_set_headers, or the backend"),
+    ("http2*", "it belongs to the sockets of all hosts", "the administrator"),
+    ("include", FILES, "the directives themselves"),
+    ("index", FILES, "app-root"),
+    ("init_by_*", CODE, "the administrator"),
+    ("internal", "it hides the path from its clients", "an Ingress without the path"),
+    ("js_*", CODE, "the backend"),
+    ("keepalive_*", "it belongs to connections, which hosts share", "the administrator"),
+    ("large_client_header_buffers", "it belongs to connections, which hosts share", "the administrator"),
+    ("limit_conn", "it refers to memory that all hosts share", "limit-connections"),
+    ("limit_conn_*", "it takes memory that all hosts share", "limit-connections"),
+    ("limit_except", "it is a block of its own", "an if that compares $request_method"),
+    ("limit_req", "it refers to memory that all hosts share", "limit-rps or limit-rpm"),
+    ("limit_req_*", "it takes memory that all hosts share", "limit-rps or limit-rpm"),
+    ("listen", "it opens a port of the node", "the administrator"),
+    ("load_module", "it runs a program in nginx", "the administrator"),
+    ("log_by_*", CODE, "the administrator"),
+    ("log_format", "it is read for all hosts", "the administrator's access-log"),
+    ("log_not_found", "it is about files", "nothing"),
+    ("lua_*", CODE, "the backend"),
+    ("map", "it is read for all hosts", "an if that sets a variable"),
+    ("map_*", "it is read for all hosts", "the administrator"),
+    ("merge_slashes", "it decides which route a request takes", "nothing"),
+    ("mirror*", "it names a location", "mirror-target"),
+    ("modsecurity*", "its rules are files of the node", "the administrator"),
+    ("opentelemetry*", "it sends to addresses of the node", "the administrator"),
+    ("perl*", CODE, "the backend"),
+    ("port_in_redirect", "it decides about redirects of nginx's own", "use-port-in-redirects"),
+    ("proxy_bind", "it chooses an address of the node", "nothing"),
+    ("proxy_cache*", "it keeps answers in files of the node", "the backend"),
+    ("proxy_cookie_flags", "it takes the place of what others say", "proxy_cookie_path with the flags behind the path"),
+    ("proxy_ignore_client_abort", "requests would go on without a client", "nothing"),
+    ("proxy_ignore_headers", "it lets backends send requests to other locations", "nothing"),
+    ("proxy_intercept_errors", "it belongs to pages of errors", "custom-http-errors"),
+    ("proxy_method", "it changes what was asked for", "the backend"),
+    (
+        "proxy_pass",
+        "requests go to the Service of the path and nowhere else",
+        "the backend of the path, or a Service of type ExternalName",
+    ),
+    ("proxy_pass_header", "it lets through what nginx keeps to itself", "the backend"),
+    ("proxy_set_body", "it changes what was sent", "the backend"),
+    ("proxy_ssl_*", "its certificates are files of the node", "the annotations proxy-ssl-*"),
+    ("proxy_store*", FILES, "nothing"),
+    ("proxy_temp_*", FILES, "nothing"),
+    (
+        "real_ip_*",
+        "whoever is believed about clients is believed by all hosts",
+        "the administrator's access.trusted-proxies",
+    ),
+    ("resolver*", "nginx would ask names that nobody has judged", "a Service of type ExternalName"),
+    ("rewrite_by_*", CODE, "rewrite-target"),
+    ("rewrite_log", "it has an annotation", "enable-rewrite-log"),
+    ("root", FILES, "a Service that serves the files"),
+    ("scgi_*", "requests go to the Service of the path", "a web server in front of the program"),
+    ("server", "hosts are those of Ingresses", "an Ingress for the host"),
+    ("server_name", "hosts are those of Ingresses", "the hosts of the Ingress, or server-alias"),
+    ("set_by_*", CODE, "set and if"),
+    (
+        "set_real_ip_from",
+        "whoever is believed about clients is believed by all hosts",
+        "the administrator's access.trusted-proxies",
+    ),
+    ("split_clients", "it is read for all hosts", "canary-weight"),
+    ("ssi*", "it sends requests to other locations", "the backend"),
+    ("ssl_certificate*", FILES, "spec.tls"),
+    ("ssl_ciphers", "it belongs to the handshake of the host", "ssl-ciphers"),
+    ("ssl_client_*", FILES, "auth-tls-secret"),
+    ("ssl_prefer_server_ciphers", "it belongs to the handshake of the host", "ssl-prefer-server-ciphers"),
+    ("ssl_protocols", "it belongs to the handshake of all hosts", "the administrator's tls.protocols"),
+    ("ssl_verify_*", "it belongs to the handshake of the host", "auth-tls-verify-client and auth-tls-verify-depth"),
+    ("ssl_*", "it belongs to the handshake, which hosts share", "the administrator"),
+    ("stub_status", "it tells of all hosts", "the administrator's metrics"),
+    ("subs_filter*", "it is of a module that stock nginx lacks", "sub_filter"),
+    ("try_files", FILES, "a Service that serves the files"),
+    ("types", "it is about files", "default_type"),
+    ("underscores_in_headers", "clients could send what backends take for headers of nginx", "the administrator"),
+    ("upstream", "requests go to the Service of the path", "the backend of the path"),
+    ("user", "it belongs to the whole nginx", "the administrator"),
+    ("userid*", "it belongs to modules that write logs", "session-cookie-name and its like, or the backend"),
+    ("uwsgi_*", "requests go to the Service of the path", "a web server in front of the program"),
+    ("worker_*", "it belongs to the whole nginx", "the administrator"),
+    ("valid_referers", "it is no part of a condition here", "an if that matches $http_referer"),
+];
+
+const CODE: &str = "it runs a program in nginx";
+const FILES: &str = "it reaches files of the node";
+
+/// The row of a directive.
+pub fn find(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    let exact = REFUSED.iter().find(|(known, ..)| *known == name);
+    let begins = |known: &str| known.strip_suffix('*').is_some_and(|start| name.starts_with(start));
+    exact.or_else(|| REFUSED.iter().filter(|(known, ..)| begins(known)).max_by_key(|(known, ..)| known.len()))
+}
+
+/// Why it is refused.
+pub fn why(name: &str) -> Refused {
+    match find(name) {
+        Some((_, reason, "nothing")) => Refused(format!("it is refused, because {reason}").into()),
+        Some((_, reason, instead)) => Refused(format!("it is refused, because {reason}; instead: {instead}").into()),
+        None => Refused(
+            format!(
+                "{} is not among the directives that a snippet may have; docs/snippets.md lists them",
+                excerpt(name)
+            )
+            .into(),
+        ),
+    }
+}

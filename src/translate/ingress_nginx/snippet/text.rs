@@ -1,0 +1,219 @@
+//! Texts in snippets: which variables may stand where; it must not know directives.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::model::{OwnVariable, Refused, RouteVariable, SnippetPart, SnippetText, Variable};
+use crate::translate::value::{excerpt, variable_name};
+
+/// Where a text stands: that decides which variables cannot break it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextPlace {
+    /// It is compared, and goes nowhere.
+    Compared,
+    /// It becomes a path for the backend, which nginx encodes.
+    Path,
+    /// It becomes a header, a URL or a body.
+    Value,
+}
+
+/// What is known of captures where a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Captures {
+    /// There are none, or somebody else's.
+    Unknown,
+    /// They are a part of what the client sent, as it was sent.
+    Plain,
+    /// They are a part of the decoded path.
+    Decoded,
+}
+
+/// Variables that say nothing but what the client sent, or what becomes of its own request; none holds the end of a line.
+pub const READABLE: &[&str] = &[
+    "args",
+    "body_bytes_sent",
+    "bytes_sent",
+    "content_length",
+    "content_type",
+    "host",
+    "http_host",
+    "is_args",
+    "msec",
+    "proxy_add_x_forwarded_for",
+    "query_string",
+    "remote_addr",
+    "remote_port",
+    "request_id",
+    "request_length",
+    "request_method",
+    "request_time",
+    "request_uri",
+    "scheme",
+    "server_name",
+    "server_port",
+    "server_protocol",
+    "ssl_cipher",
+    "ssl_client_fingerprint",
+    "ssl_client_serial",
+    "ssl_client_verify",
+    "ssl_protocol",
+    "status",
+    "time_iso8601",
+    "time_local",
+    "upstream_connect_time",
+    "upstream_header_time",
+    "upstream_response_length",
+    "upstream_response_time",
+    "upstream_status",
+];
+
+/// Families of such variables, by the beginning of their names.
+pub const FAMILIES: &[&str] = &["arg_", "cookie_", "http_", "sent_http_", "upstream_http_"];
+
+/// Decoded, so that the client may have put the end of a line there.
+pub const DECODED: &[&str] = &["document_uri", "remote_user", "uri"];
+
+/// With passwords or tokens, which are for the backend alone.
+pub const SECRET: &[&str] = &["http_authorization", "http_cookie", "http_proxy_authorization"];
+
+/// How long a variable of nginx's own may be: nginx reads headers of up to 8 KB.
+const LONGEST_VARIABLE: u64 = 8 << 10;
+/// How long a text may become for a request: variables of variables would grow without end.
+const LONGEST_TEXT: u64 = 64 << 10;
+/// How long all texts of a snippet may become together.
+const LONGEST_TEXTS: u64 = 1 << 20;
+
+/// What texts of a snippet may refer to.
+#[derive(Debug)]
+pub struct Variables {
+    /// Tells the variables of this snippet from those of others.
+    pub mark: String,
+    /// Those that the snippet sets.
+    pub own: BTreeSet<String>,
+    /// How long those may become that are set so far.
+    pub sizes: BTreeMap<OwnVariable, u64>,
+    /// How long all texts so far may become together.
+    pub total: Cell<u64>,
+}
+
+impl Variables {
+    /// How long a text may become for a request.
+    pub fn size(&self, text: &SnippetText) -> u64 {
+        let size = |part: &SnippetPart| match part {
+            SnippetPart::Text(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
+            SnippetPart::Own(own) => self.sizes.get(own).copied().unwrap_or_default(),
+            _ => LONGEST_VARIABLE,
+        };
+        text.parts().iter().map(size).fold(0, u64::saturating_add)
+    }
+
+    /// A variable by its name.
+    pub fn named(&self, name: &str, place: TextPlace) -> Result<SnippetPart, Refused> {
+        let lower = name.to_ascii_lowercase();
+        if self.own.contains(&lower) {
+            let own = OwnVariable::new(&self.mark, &lower)?;
+            return match self.sizes.contains_key(&own) {
+                true => Ok(SnippetPart::Own(own)),
+                false => Err(Refused(format!("${name} is set further down; set it before it is read").into())),
+            };
+        }
+        match name {
+            "" => return Err(Refused::because("a $ refers to nothing")),
+            "best_http_host" => return Ok(SnippetPart::ClientHost),
+            "pass_access_scheme" => return Ok(SnippetPart::ClientScheme),
+            _ => {}
+        }
+        if let Some(variable) = RouteVariable::named(name) {
+            return match place {
+                TextPlace::Compared => {
+                    Err(Refused(format!("${name} is known before any request and decides nothing").into()))
+                }
+                TextPlace::Path | TextPlace::Value => Ok(SnippetPart::Route(variable)),
+            };
+        }
+        if SECRET.contains(&name) {
+            return Err(Refused(format!("${name} holds passwords or tokens, which go to the backend alone").into()));
+        }
+        if DECODED.contains(&name) && place == TextPlace::Value {
+            return Err(Refused(format!("${name} is decoded and could end a line; use $request_uri").into()));
+        }
+        match Variable::new(name) {
+            Ok(variable) if is_readable(name) || DECODED.contains(&name) => Ok(SnippetPart::Variable(variable)),
+            _ => Err(Refused(format!("a snippet may not read ${}, or does not set it", excerpt(name)).into())),
+        }
+    }
+
+    /// A text, with what is known of captures.
+    pub fn text(&self, text: &str, place: TextPlace, captures: Captures) -> Result<SnippetText, Refused> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('$') {
+            if !before.is_empty() {
+                parts.push(SnippetPart::Text(Arc::from(before)));
+            }
+            rest = match after.as_bytes().first() {
+                Some(digit @ b'1'..=b'9') => {
+                    match (captures, place) {
+                        (Captures::Plain, _) | (Captures::Decoded, TextPlace::Path | TextPlace::Compared) => {}
+                        (Captures::Unknown, _) => {
+                            return Err(Refused::because("no expression before it in this block captures anything"));
+                        }
+                        (Captures::Decoded, TextPlace::Value) => {
+                            return Err(Refused::because(
+                                "what it captures is decoded and could end a line; match $request_uri",
+                            ));
+                        }
+                    }
+                    parts.push(SnippetPart::Capture(digit - b'0'));
+                    &after[1..]
+                }
+                _ => {
+                    let (name, after) = variable_name(after)?;
+                    parts.push(self.named(name, place)?);
+                    after
+                }
+            };
+        }
+        if !rest.is_empty() {
+            parts.push(SnippetPart::Text(Arc::from(rest)));
+        }
+        let mixes = |part: &SnippetPart| matches!(part, SnippetPart::ClientHost | SnippetPart::ClientScheme);
+        if parts.iter().any(mixes) && parts.iter().any(|part| matches!(part, SnippetPart::Capture(_))) {
+            return Err(Refused::because(
+                "its variables would take the place of what is captured; use $host and $scheme",
+            ));
+        }
+        let text = SnippetText::new(parts)?;
+        let (size, total) = (self.size(&text), self.total.get());
+        if size > LONGEST_TEXT || total.saturating_add(size) > LONGEST_TEXTS {
+            return Err(Refused::because("with its variables it could become too long; refer to fewer of them"));
+        }
+        self.total.set(total + size);
+        Ok(text)
+    }
+}
+
+/// Whether a variable of nginx's own may be read anywhere.
+pub fn is_readable(name: &str) -> bool {
+    let is_in = |family: &&str| name.strip_prefix(family).is_some_and(|rest| !rest.is_empty());
+    (READABLE.contains(&name) || FAMILIES.iter().any(is_in)) && !SECRET.contains(&name)
+}
+
+/// The variables that may be read, for the documentation, in Markdown.
+pub fn variables() -> String {
+    let named = READABLE.iter().map(|name| format!("`${name}`"));
+    let families = FAMILIES.iter().map(|family| format!("`${family}*`"));
+    let mut text = String::new();
+    let mut line = String::new();
+    for name in named.chain(families) {
+        if line.len() + name.len() > 95 {
+            text.push_str(&format!("{}\n", line.trim_end()));
+            line.clear();
+        }
+        line.push_str(&format!("{name}, "));
+    }
+    let secret: Vec<_> = SECRET.iter().map(|name| format!("`${name}`")).collect();
+    text.push_str(&format!("{}\nbut not {}.\n", line.trim_end(), secret.join(", ")));
+    text
+}

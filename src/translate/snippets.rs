@@ -1,0 +1,129 @@
+//! Which namespaces may write which snippets, as the administrator decides, and for which routes of a host they count; it must not know
+//! how a snippet is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::allowed::selects;
+use super::site::Site;
+use super::{Limits, Options};
+use crate::finding::{Finding, Reason};
+use crate::model::{Action, Behaviour, Route, Server, Snippet};
+use crate::source::Selector;
+
+/// Where a snippet is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SnippetKind {
+    /// The annotation for the question to a service.
+    Auth,
+    /// The annotation for the locations of an object.
+    Configuration,
+    /// The key of the ConfigMap for all locations.
+    Location,
+    /// The annotation, or the key of the ConfigMap, for whole hosts.
+    Server,
+}
+
+impl SnippetKind {
+    /// All of them.
+    pub const ALL: [SnippetKind; 4] =
+        [SnippetKind::Auth, SnippetKind::Configuration, SnippetKind::Location, SnippetKind::Server];
+
+    /// Its key, without a prefix.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SnippetKind::Auth => "auth-snippet",
+            SnippetKind::Configuration => "configuration-snippet",
+            SnippetKind::Location => "location-snippet",
+            SnippetKind::Server => "server-snippet",
+        }
+    }
+}
+
+/// Some namespaces, and the snippets that count there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AllowedSnippets {
+    /// Their names, or `*`; empty for all that have the labels.
+    pub namespaces: Vec<Arc<str>>,
+    /// The labels that they must have besides, if any.
+    pub selector: Option<Selector>,
+    /// The snippets.
+    pub kinds: Vec<SnippetKind>,
+}
+
+impl Options {
+    /// Whether snippets of this kind count in a namespace with these labels. While labels are unknown, nothing counts that needs them.
+    pub fn allows_snippet(
+        &self,
+        kind: SnippetKind,
+        namespace: &str,
+        labels: Option<&BTreeMap<String, String>>,
+    ) -> bool {
+        self.snippets.iter().any(|entry| {
+            entry.kinds.contains(&kind)
+                && selects(&entry.namespaces, entry.selector.as_ref(), namespace, labels) == Some(true)
+        })
+    }
+
+    /// Whether they count in any namespace.
+    pub fn allows_snippet_somewhere(&self, kind: SnippetKind) -> bool {
+        self.snippets.iter().any(|entry| entry.kinds.contains(&kind))
+    }
+}
+
+/// Has what objects say in snippets about a whole host count for the routes of their namespace there, and for nobody else's.
+pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings: &mut Vec<Finding>) {
+    // Nearly no host has one.
+    if site.subjects.iter().all(|subject| subject.reading.host.snippets.is_empty()) {
+        return;
+    }
+    let mut by_namespace: BTreeMap<&str, Vec<&Arc<Snippet>>> = BTreeMap::new();
+    for subject in &site.subjects {
+        let snippets = by_namespace.entry(&subject.id().namespace).or_default();
+        for snippet in &subject.reading.host.snippets {
+            // What the administrator says for all objects is said once.
+            if !snippets.contains(&snippet) {
+                snippets.push(snippet);
+            }
+        }
+    }
+    let heavy: BTreeSet<&str> = by_namespace
+        .iter()
+        .filter(|(_, snippets)| {
+            snippets.iter().map(|snippet| snippet.weight()).sum::<u32>() > limits.expressions_of_host
+        })
+        .map(|(namespace, _)| *namespace)
+        .collect();
+    for namespace in &heavy {
+        let Some(last) = by_namespace[namespace].last() else { continue };
+        let note = format!(
+            "the expressions in server-snippets of the namespace weigh more together on this host than limits.expressions-of-host \
+             allows, which is {}: its routes there answer 503",
+            limits.expressions_of_host
+        );
+        findings.push(Finding::new(Reason::ClosedRoute, last.origin.clone(), note));
+    }
+    let fallback = (!site.is_without_owner).then_some(&mut server.fallback);
+    for route in server.routes.iter_mut().chain(fallback) {
+        let namespace = Arc::clone(&route.origin.object.namespace);
+        match by_namespace.get(&*namespace) {
+            Some(_) if heavy.contains(&*namespace) => {
+                (route.action, route.behaviour, route.errors) = (Action::Closed, Arc::default(), None);
+            }
+            Some(snippets) if !snippets.is_empty() && route.action != Action::Closed => add(route, snippets),
+            _ => {}
+        }
+    }
+}
+
+/// What an object says of its own routes comes after what counts for the whole host, and goes before it.
+fn add(route: &mut Route, snippets: &[&Arc<Snippet>]) {
+    let behaviour: &mut Behaviour = Arc::make_mut(&mut route.behaviour);
+    behaviour.snippets.splice(0..0, snippets.iter().map(|snippet| Arc::clone(snippet)));
+    for setting in snippets.iter().flat_map(|snippet| &snippet.settings) {
+        if behaviour.directives.iter().all(|own| own.row != setting.row) {
+            behaviour.directives.push(setting.clone());
+        }
+    }
+    behaviour.directives.sort_by_key(|directive| directive.row.name);
+}

@@ -1,0 +1,222 @@
+//! What snippets do to requests where the administrator lets a namespace write them, and what stays whatever they say; this test must not
+//! know how they are written.
+
+use serde_json::Value;
+
+use crate::rig;
+use crate::rig::ECHO;
+use crate::rig::client::get;
+use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
+use crate::rig::status::notes;
+
+const ALLOWED: &str = "[{namespaces = ['scribe'], kinds = ['configuration-snippet', 'server-snippet', 'auth-snippet', 'location-snippet']}]";
+
+fn of_scribe(name: &str) -> Ingress {
+    ingress(name).namespace("scribe").class("nginx").host(&format!("{name}.test"), "web")
+}
+
+fn with(name: &str, key: &str, snippet: &str) -> Value {
+    of_scribe(name).annotation(key, snippet).build()
+}
+
+const ANSWERS: &str = "
+    more_set_headers \"X-Frame-Options: DENY\";
+    add_header X-Served \"$namespace/$service_name\" always;
+    if ($http_origin ~ \"^https://(a|b)[.]test$\") {
+        add_header X-Origin $http_origin always;
+        set $side $1;
+    }
+    add_header X-Side $side;
+    proxy_set_header X-Start \"t=$request_method; } #\";
+    proxy_set_header X-Side $side;
+    proxy_cookie_path / \"/; HttpOnly\";
+    sub_filter GET 'got $host';
+    sub_filter_types *;
+    sub_filter_once on;
+    proxy_set_header Accept-Encoding \"\";
+";
+
+const RULES: &str = "
+    set $kind none;
+    if ($arg_kind) { set $kind $arg_kind; }
+    if ($kind = stop) { return 410 \"gone; } #\"; }
+    if ($kind != none) { set $kind \"is-$kind\"; add_header X-Kind $kind always; }
+    if ($request_uri ~ \"^/moved/([^?]*)\") { return 301 https://new.test/$1; }
+    rewrite ^/old/(.*)$ /new/$1?was=old break;
+    rewrite ^/far/(.*)$ https://far.test/$1 permanent;
+    proxy_set_header X-Kind $kind;
+";
+
+/// A block that holds for a request must not take away what protects it.
+const GUARDED: &str = "if ($http_x_tag) { set $tag $http_x_tag; }\nadd_header X-Seen yes always;\n\
+    proxy_set_header X-Seen yes;\nproxy_set_header X-Tag $tag;";
+
+fn objects() -> Vec<Value> {
+    let passwords =
+        in_namespace("scribe", secret("users", "Opaque", &[("auth", "user:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n")]));
+    let guarded = of_scribe("guarded").annotation("auth-type", "basic").annotation("auth-secret", "users");
+    let asked = of_scribe("asked").annotation("auth-url", "http://10.244.0.7:8080/?status=200");
+    let host = "shared.test";
+    let mut objects = vec![
+        passwords,
+        in_namespace("scribe", tls_secret("tls", &["answers.test"])),
+        of_scribe("answers")
+            .tls(&["answers.test"], "tls")
+            .annotation("ssl-redirect", "false")
+            .annotation("enable-cors", "true")
+            .annotation("configuration-snippet", ANSWERS)
+            .build(),
+        with("rules", "configuration-snippet", RULES),
+        with(
+            "lists",
+            "configuration-snippet",
+            "deny 10.244.5.1;\nallow 10.244.5.0/24;\ndeny all;\nif ($http_x_tag) { set $tag 1; }",
+        ),
+        with(
+            "whole",
+            "server-snippet",
+            "if ($http_x_stop) { return 403; }\nlocation ~ /\\.git { deny all; }\nlocation = /robots.txt { return 200 'all'; }\nadd_header X-Whole yes always;",
+        ),
+        guarded.annotation("configuration-snippet", GUARDED).build(),
+        asked.annotation("auth-snippet", "proxy_set_header X-Tenant \"of $host\";").build(),
+        // Both have paths of one host.
+        ingress("mine")
+            .namespace("scribe")
+            .class("nginx")
+            .path(host, "Prefix", "/mine", "web")
+            .annotation("server-snippet", "add_header X-Whole yes always; if ($http_x_stop) { return 403; }")
+            .build(),
+        ingress("theirs").class("nginx").path(host, "Prefix", "/", "web").build(),
+        ingress("stranger")
+            .class("nginx")
+            .host("stranger.test", "web")
+            .annotation("configuration-snippet", "return 200;")
+            .build(),
+    ];
+    objects.extend(service_at("web", &["10.244.0.7"], ECHO).map(|object| in_namespace("scribe", object)));
+    objects
+}
+
+#[test]
+fn they_do_what_they_say_and_everything_else_stays() {
+    rig::run(async |rig| {
+        rig.daemon.set("snippets.allowed", ALLOWED);
+        rig.daemon.set("headers.answers", "['X-Everywhere: yes']");
+        rig.daemon.set("headers.requests", "['X-From-Everywhere: yes']");
+        rig.manifests.write("snippets.yaml", &objects());
+        rig.start().await;
+
+        for (origin, side) in [("https://a.test", Some("a")), ("https://evil.test", None)] {
+            let request = get("https://answers.test/?header=x-frame-options:allow&header=set-cookie:a=b;%20Path%3D/");
+            let reply = request.header("Origin", origin).header("X-Forwarded-For", "1.2.3.4").send().await;
+            for (name, expected) in [
+                ("x-frame-options", Some("DENY")),
+                ("x-served", Some("scribe/web")),
+                ("x-side", side),
+                ("x-origin", side.map(|_| origin)),
+                // What nginx says anyway.
+                ("x-everywhere", Some("yes")),
+                ("access-control-allow-origin", Some("*")),
+                ("set-cookie", Some("a=b; Path=/; HttpOnly")),
+            ] {
+                assert_eq!(reply.header(name), expected, "{origin}: {name}");
+            }
+            assert!(reply.header("strict-transport-security").is_some());
+            let echo = reply.echo();
+            assert_eq!(echo.method, "got answers.test", "the first GET of the body has something in its place");
+            for (name, expected) in
+                [("x-start", Some("t=GET; } #")), ("x-side", side), ("x-from-everywhere", Some("yes"))]
+            {
+                assert_eq!(echo.header(name), expected, "{origin}: {name}");
+            }
+            assert_ne!(echo.header("x-forwarded-for"), Some("1.2.3.4"));
+        }
+
+        for (url, status, header, expected) in [
+            ("http://rules.test/", 200, "x-kind", None),
+            ("http://rules.test/?kind=a", 200, "x-kind", Some("is-a")),
+            ("http://rules.test/?kind=stop", 410, "content-type", Some("text/plain")),
+            ("http://rules.test/moved/x?y", 301, "location", Some("https://new.test/x")),
+            ("http://rules.test/far/x", 301, "location", Some("https://far.test/x")),
+            ("http://whole.test/", 200, "x-whole", Some("yes")),
+            ("http://whole.test/a/.git/config", 403, "x-everywhere", Some("yes")),
+            ("http://whole.test/robots.txt", 200, "x-whole", Some("yes")),
+            ("http://shared.test/mine", 200, "x-whole", Some("yes")),
+            // It is another namespace's.
+            ("http://shared.test/", 200, "x-whole", None),
+            ("http://stranger.test/", 404, "x-whole", None),
+        ] {
+            let reply = get(url).send().await;
+            assert_eq!((reply.status, reply.header(header)), (status, expected), "{url}");
+        }
+        assert_eq!(get("http://rules.test/?kind=stop").send().await.text(), "gone; } #");
+        let echo = get("http://rules.test/old/x").send().await.echo();
+        assert_eq!((&*echo.path, echo.header("x-kind")), ("/new/x?was=old", Some("none")));
+        for (url, status) in
+            [("http://whole.test/", 403), ("http://shared.test/mine", 403), ("http://shared.test/", 200)]
+        {
+            assert_eq!(get(url).header("X-Stop", "1").send().await.status, status, "{url}");
+        }
+        for (address, status) in [("10.244.5.1", 403), ("10.244.5.2", 200), ("10.244.6.1", 403)] {
+            for tag in ["", "x"] {
+                let request = get("http://lists.test/").from(address).header("X-Tag", tag);
+                assert_eq!(request.send().await.status, status, "{address}");
+            }
+        }
+
+        for tag in ["", "x"] {
+            let refused = get("http://guarded.test/").header("X-Tag", tag).send().await;
+            assert_eq!((refused.status, refused.header("x-seen")), (401, Some("yes")));
+        }
+        let let_in = get("http://guarded.test/").header("Authorization", "Basic dXNlcjpwYXNzd29yZA==").send().await;
+        let echo = let_in.echo();
+        // The password stays with nginx, and so does what frameworks believe.
+        assert_eq!((echo.header("x-seen"), echo.header("authorization")), (Some("yes"), None));
+        let echo = get("http://guarded.test/").header("Authorization", "Basic dXNlcjpwYXNzd29yZA==");
+        let echo = echo.header("Forwarded", "for=1.2.3.4").header("X-Original-URL", "/admin").send().await.echo();
+        assert_eq!((echo.header("forwarded"), echo.header("x-original-url")), (None, None));
+        assert_eq!(get("http://asked.test/").send().await.status, 200);
+
+        let status = rig.daemon.status().await.unwrap();
+        let told = notes(&status, "Ingress stranger", "RefusedValue");
+        assert!(told.iter().any(|note| note.contains("snippets.allowed")), "{told:?}");
+
+        // A better one takes its place, and one that is refused leaves the last good one.
+        for (snippet, seen) in [("add_header X-Whole again always;", "again"), ("root /etc;", "again")] {
+            let mut all = objects();
+            all.retain(|object| object["metadata"]["name"] != "whole");
+            all.push(with("whole", "server-snippet", snippet));
+            rig.manifests.write("snippets.yaml", &all);
+            get("http://whole.test/").send_until(seen, |reply| reply.header("x-whole") == Some(seen)).await;
+        }
+        let told = |status: &Value| {
+            notes(status, "Ingress whole", "RefusedValue")
+                .iter()
+                .any(|note| note.contains("line 1, column 1: \"root\""))
+        };
+        rig.daemon.status_when("the place of the mistake", told).await;
+        assert_eq!(get("http://whole.test/").send().await.header("x-whole"), Some("again"));
+    });
+}
+
+const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: controller, namespace: scribe}\ndata:\n  \
+    location-snippet: 'add_header X-Map yes always;'\n  server-snippet: 'if ($http_x_stop) { return 403; }'\n  \
+    allow-snippet-annotations: 'false'\n";
+
+#[test]
+fn those_of_the_config_map_count_for_all_routes() {
+    rig::run(async |rig| {
+        let kinds = "['configuration-snippet', 'server-snippet', 'location-snippet']";
+        rig.daemon.set("snippets.allowed", &format!("[{{namespaces = ['scribe'], kinds = {kinds}}}]"));
+        rig.daemon.set("ingress-nginx.configmap", "scribe/controller");
+        rig.manifests.write_text("map.yaml", CONFIG_MAP);
+        let plain = ingress("plain").class("nginx").host("plain.test", "web").build();
+        rig.manifests.write("plain.yaml", &[plain, with("own", "configuration-snippet", "add_header X-Own yes;")]);
+        rig.start().await;
+        let reply = get("http://plain.test/").send().await;
+        assert_eq!((reply.status, reply.header("x-map")), (200, Some("yes")));
+        assert_eq!(get("http://plain.test/").header("X-Stop", "1").send().await.status, 403);
+        // The ConfigMap takes back what annotations might say.
+        assert_eq!(get("http://own.test/").send().await.status, 404);
+    });
+}
