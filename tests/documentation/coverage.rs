@@ -12,9 +12,8 @@ use super::pages::root;
 /// Where requests are sent through nginx.
 const ASKING: &[&str] = &["tests/end_to_end", "tests/live", "tests/tenants", "tests/corpus/manifests"];
 
-/// Keys of the ConfigMap that no test asks for: those of a firewall that is not served, which close what they would protect, and one
-/// that is another spelling, whose log would be beside those of the host.
-const NOT_ASKED: &[&str] = &["enable-modsecurity", "enable-owasp-modsecurity-crs", "http-access-log-path"];
+/// The key of the ConfigMap that no test asks for: it is another spelling, and its log would be beside those of the host.
+const NOT_ASKED: &[&str] = &["http-access-log-path"];
 
 fn files(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -40,7 +39,7 @@ fn in_manifests(texts: &[String], key: &str) -> bool {
 }
 
 fn in_code(texts: &[String], key: &str) -> bool {
-    let words = [format!("\"{key}\""), format!("kubernetes.io/{key}\"")];
+    let words = [format!("\"{key}\""), format!("kubernetes.io/{key}\""), format!(" {key}: '")];
     texts.iter().any(|text| words.iter().any(|word| text.contains(word)))
 }
 

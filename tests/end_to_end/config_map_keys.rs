@@ -26,10 +26,12 @@ const LINES: &[(&str, &str, &str)] = &[
     ("load-balance", "least_conn", "least_conn;"),
     ("proxy-connect-timeout", "9", "proxy_connect_timeout 9s;"),
     ("proxy-http-version", "1.0", "proxy_http_version 1.0;"),
-    ("proxy-next-upstream", "http_502", "proxy_next_upstream http_502;"),
+    ("proxy-next-upstream", "http_502", "proxy_next_upstream http_502 non_idempotent;"),
+    ("retry-non-idempotent", "true", "proxy_next_upstream http_502 non_idempotent;"),
     ("proxy-next-upstream-timeout", "4", "proxy_next_upstream_timeout 4s;"),
     ("proxy-request-buffering", "off", "proxy_request_buffering off;"),
     ("use-port-in-redirects", "true", "port_in_redirect on;"),
+    ("proxy-protocol-header-timeout", "13", "proxy_protocol_timeout 13s;"),
     ("proxy-stream-timeout", "11s", "proxy_timeout 11s;"),
     ("proxy-stream-next-upstream-timeout", "12s", "proxy_next_upstream_timeout 12s;"),
     ("proxy-stream-next-upstream-tries", "2", "proxy_next_upstream_tries 2;"),
@@ -77,7 +79,7 @@ async fn start(rig: &mut Rig) {
         host("foreign").annotation("auth-type", "basic").annotation("auth-secret", "other/users").build(),
         tls_secret("cert", &["secure.test"]),
         in_namespace("other", secret("users", "Opaque", &[("auth", "ann:{SHA}x\n")])),
-        map("tcp", "5432", "default/web:80"),
+        map("tcp", "5432", "default/web:80:PROXY"),
         map("udp", "5353", "default/names:80"),
     ];
     rig.manifests.write("objects.yaml", &objects);

@@ -83,8 +83,13 @@ fn nginx_is_named_nowhere_and_answers_are_smaller_where_modules_do_that() {
         rig.nginx.load_modules(&[HEADERS_MORE, BROTLI]);
         let objects =
             [host("plain", "nginx"), host("own", "ingressd"), host("cors", "nginx").annotation("enable-cors", "true")];
-        let brotli =
-            [("enable-brotli", "true"), ("brotli-min-length", "1"), ("brotli-level", "11"), ("use-gzip", "true")];
+        let brotli = [
+            ("enable-brotli", "true"),
+            ("brotli-min-length", "1"),
+            ("brotli-level", "11"),
+            ("brotli-types", "application/json text/plain"),
+            ("use-gzip", "true"),
+        ];
         start(rig, &objects, &brotli).await;
         for (url, expected) in [
             ("http://plain.test/", None),
