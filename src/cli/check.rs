@@ -100,8 +100,12 @@ pub(super) fn text(processed: &Processed) -> String {
     let objects: usize = Kind::ALL.iter().map(|kind| processed.snapshot.count(*kind)).sum();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let (ours, ingresses) = (processed.ours, processed.snapshot.ingresses.len());
+    let hint = match ours {
+        0 if ingresses > 0 => "; `classes` in the settings says which are",
+        _ => "",
+    };
     text + &format!(
-        "{objects} objects read, {ours} of {ingresses} Ingresses are ours: {errors} errors, {warnings} warnings\n"
+        "{objects} objects read, {ours} of {ingresses} Ingresses are ours{hint}: {errors} errors, {warnings} warnings\n"
     )
 }
 

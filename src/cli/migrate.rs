@@ -37,7 +37,7 @@ pub struct Arguments {
 enum Step {
     /// Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do.
     Report(ReportArguments),
-    /// Print settings that do what the controller's flags and its ConfigMap do.
+    /// Print settings that do what the controller's flags do, and that read its ConfigMap.
     Settings(SettingsOf),
     /// Ask the controller and ingressd the same requests, and show what differs and which annotation explains it.
     Compare(compare::Arguments),

@@ -118,7 +118,7 @@ pub(super) fn process(
         let names = resolve(&settings, &Wanted { referred, ..Wanted::default() })?;
         translation = translator.translate(&snapshot, &names, &claims);
     }
-    let ours = translation.accepted.len();
+    let ours = translation.ours(&snapshot);
     let gate_options = layered.settings.gate_options();
     let (plan, gated) = gate(translation.model, &host.capabilities, &host.other_sites, &gate_options);
     let mut findings = translation.findings;

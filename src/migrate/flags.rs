@@ -119,8 +119,7 @@ const METRICS: &str = "metrics are always there: see `http.address`";
 const PER_REQUEST: &str = "metrics of single requests are not made; make them of the access log";
 const INTERNAL: &str = "it is a port of the controller's own, which nothing here needs";
 const GEOIP: &str = "set up geoip2 in nginx.conf of each node";
-const WEBHOOK: &str =
-    "there is no webhook: findings and Events tell what is wrong with an object, `ingressd check` tells it before";
+const WEBHOOK: &str = "there is no webhook: `ingressd admission` prints policies for the API server, `ingressd check` tells what is wrong before";
 const ELECTION: &str = "nodes have Leases of their own: see `publish.lease`";
 const ALWAYS: &str = "values are always parsed";
 const STOPPED: &str = "nginx goes on serving when the daemon stops, and `ingressd drain` takes a node out";

@@ -40,13 +40,13 @@ impl Verdict {
             Reason::UnknownField | Reason::UnknownAnnotation | Reason::UnknownKey | Reason::DuplicateObject => {
                 Some(Verdict::Equal)
             }
-            Reason::CrossNamespace => Some(Verdict::Equal),
             Reason::AboveCeiling
             | Reason::AddressesLeftOut
             | Reason::CanaryWithoutMain
             | Reason::PathConflict
             | Reason::TooManyEndpoints => Some(Verdict::Stricter),
             Reason::ClosedRoute
+            | Reason::CrossNamespace
             | Reason::ForbiddenTarget
             | Reason::HostNotAllowed
             | Reason::HostOwned
@@ -150,7 +150,9 @@ impl Item {
     pub fn of_finding(name: &str, value: &str, finding: &Finding, known: Known) -> Option<Self> {
         let verdict = match finding.reason {
             // What asks for nothing changes nothing.
-            Reason::InvalidValue if finding.severity == Severity::Info => Verdict::Equal,
+            Reason::InvalidValue if finding.severity == Severity::Info || value.trim().is_empty() => Verdict::Equal,
+            // As with ingress-nginx.
+            Reason::CrossNamespace if name.ends_with("-secret") => Verdict::Equal,
             Reason::UnsupportedAnnotation | Reason::UnsupportedKey => match known.is_served {
                 true => Verdict::from(known.compared).max(Verdict::Different),
                 false => known.compared.into(),

@@ -68,12 +68,18 @@ pub fn judge(judged: &Judged<'_>) -> Report {
     }
 }
 
+/// A snippet where it counts.
+const SNIPPET: Compared = Compared::Different("A snippet is read into values: docs/snippets.md says what differs.", "");
+
 /// What is said of one Ingress: of its annotations, then of everything else.
 fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &Table) -> Vec<Item> {
     let mut items = Vec::new();
     for (key, value) in annotations {
         let Some(name) = key.strip_prefix(table.prefix) else { continue };
-        let known = table.find(name).map(|row| Known { compared: row.compared, is_served: row.is_served() });
+        let known = table.find(name).map(|row| match row.snippet {
+            Some(_) => Known { compared: SNIPPET, is_served: true },
+            None => Known { compared: row.compared, is_served: row.is_served() },
+        });
         let known = known.unwrap_or(Known::NOTHING);
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Annotation(at) if *at == **key);
         let found = findings.iter().filter(is_at);

@@ -266,6 +266,13 @@ fn findings_decide_what_a_key_is() {
         assert_eq!(item.map(|item| item.verdict), Some(expected));
         assert_eq!(of(compared, false).silent(), Compared::Equal);
     }
+    let foreign = Finding::new(Reason::CrossNamespace, origin(), "words");
+    for (key, expected) in
+        [("auth-secret", Verdict::Equal), ("auth-url", Verdict::Refused), ("mirror-target", Verdict::Refused)]
+    {
+        let item = Item::of_finding(key, "value", &foreign, of(Compared::Equal, true));
+        assert_eq!(item.map(|item| item.verdict), Some(expected), "{key}");
+    }
     let empty = Finding { severity: Severity::Info, ..Finding::new(Reason::InvalidValue, origin(), "empty") };
     let item = Item::of_finding("key", "", &empty, of(Compared::Equal, true)).unwrap();
     assert_eq!((item.verdict, item.needs_something()), (Verdict::Equal, false));

@@ -247,6 +247,14 @@ text_value!(Variable, "The name of a variable of nginx, without the `$`; never o
     }
 });
 
+impl Variable {
+    /// The variable that an object names. Hosts that are alike share a server, whose name may be that of another host: the name of
+    /// the server is that of the host.
+    pub fn named(name: &str) -> Result<Self, Refused> {
+        Self::new(if name == "server_name" { "host" } else { name })
+    }
+}
+
 /// A size in bytes; written with `k` or `m` where that is exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteSize(pub u64);

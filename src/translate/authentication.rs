@@ -128,14 +128,14 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
         _ if asks_itself.is_some_and(|other| other.service.whereabouts == Whereabouts::SameHost) => Err((
             Reason::ClosedRoute,
             format!(
-                "{} is a path of an object that asks this service itself; give it an Ingress of its own",
+                "{} is a path of an object that asks this service itself; give the service an Ingress of its own in this namespace",
                 path.as_str()
             )
             .into(),
         )),
         _ if *route.origin.object.namespace != **own && !requested.service.is_everywhere => Err((
             Reason::CrossNamespace,
-            format!("{} is a path of another namespace; name its Service by auth-url instead", path.as_str()).into(),
+            format!("{} is a path of another namespace; name its Service by auth-url, which needs `cross-namespace`", path.as_str()).into(),
         )),
         Action::Proxy { upstream, split: None }
             if route.behaviour.rewrite.is_none() && matches!(upstream.protocol, Protocol::Http | Protocol::Https) =>

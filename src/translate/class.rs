@@ -47,14 +47,14 @@ fn of_class<'a>(
         let controller = found.object.spec.as_ref().and_then(|spec| spec.controller.as_deref()).unwrap_or_default();
         let has = |rule: &&ClassRule| *rule.controller == *controller || rule.class_name.as_deref() == Some(name);
         return options.classes.iter().find(has).ok_or_else(|| {
-            foreign(origin, format!("IngressClass {name:?} belongs to the controller {controller:?}, not to this one"))
+            foreign(origin, format!("IngressClass {name:?} belongs to the controller {controller:?}, not to this one; an entry of `classes` in the settings would serve it"))
         });
     }
     let annotations = ingress.object.metadata.annotations.as_ref();
     if let Some(name) = annotations.and_then(|annotations| annotations.get(LEGACY)) {
         let origin = Origin::field(&ingress.id, Field::Annotation(LEGACY.into()));
         return options.classes.iter().find(|rule| rule.legacy_class.as_deref() == Some(name)).ok_or_else(|| {
-            foreign(origin, format!("the class {name:?} of the annotation is not one of this controller"))
+            foreign(origin, format!("the class {name:?} of the annotation is not one of this controller; a `legacy-class` in `classes` of the settings would serve it"))
         });
     }
     options.classes.iter().find(|rule| rule.without_class).ok_or_else(|| {

@@ -116,6 +116,15 @@ pub fn is_ours(ingress: &Stored<Ingress>, snapshot: &Snapshot, options: &Options
     class::select(ingress, snapshot, options).is_ok()
 }
 
+impl Translation {
+    /// How many Ingresses of the snapshot are of our classes, served or not.
+    pub fn ours(&self, snapshot: &Snapshot) -> usize {
+        let foreign = self.findings.iter().filter(|finding| finding.reason == Reason::ForeignClass);
+        let foreign: HashSet<_> = foreign.map(|finding| &finding.origin.object).collect();
+        snapshot.ingresses.iter().filter(|stored| !foreign.contains(&stored.id)).count()
+    }
+}
+
 /// An Ingress that is ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {

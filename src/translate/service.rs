@@ -28,7 +28,8 @@ pub fn resolve<'a>(
         Whereabouts::Service { namespace, name, port } => {
             let is_foreign = namespace != own && !requested.is_everywhere;
             if is_foreign && !servers.options.cross_namespace {
-                let note = "its Service is in another namespace, which the administrator does not allow";
+                let note =
+                    "its Service is in another namespace, which the administrator does not allow (`cross-namespace`)";
                 return Err((Reason::CrossNamespace, note.into()));
             }
             // What lives as long as everything else that was read.

@@ -19,6 +19,7 @@ fn wrong(row: &Row, value: &str) -> Option<String> {
         OnError::Refuse => outcome.server("shop.test").is_none() && told.contains(&Reason::RefusedValue),
         OnError::Close => is_closed(&outcome) && !told.is_empty(),
         OnError::Skip => !told.is_empty() && files(&outcome) == files(&with(row.beside)),
+        OnError::WithholdCopies => !told.is_empty() && files(&outcome) == files(&with(&[])),
         OnError::WithholdCors => !told.is_empty() && !outcome.server("shop.test").unwrap().contains("Access-Control"),
     };
     (!is_right).then(|| format!("{}: {value:?}: {:?}", row.key, about(&outcome, "shop")))

@@ -75,7 +75,7 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) 
     let count = |severity| translation.findings.iter().filter(|finding| finding.severity == severity).count();
     let mut objects = Objects {
         ingresses: snapshot.ingresses.len(),
-        accepted: translation.accepted.len(),
+        accepted: translation.ours(snapshot),
         hosts: translation.model.servers.len(),
         upstreams: translation.model.upstreams.len(),
         errors: count(Severity::Error),

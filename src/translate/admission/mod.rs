@@ -162,9 +162,9 @@ impl Admission<'_> {
             Policy::Values => checks::values(TABLE, options, self.abilities),
             Policy::Trust => checks::trust(TABLE, options.max_trust),
             Policy::Unknown => checks::unknown(TABLE),
-            Policy::Unserved => {
-                checks::not_served(TABLE, |row| matches!(row.on_error, OnError::Skip | OnError::WithholdCors))
-            }
+            Policy::Unserved => checks::not_served(TABLE, |row| {
+                matches!(row.on_error, OnError::Skip | OnError::WithholdCors | OnError::WithholdCopies)
+            }),
             Policy::Paths => checks::paths(),
             Policy::Hosts => hosts::checks(&options.allowed_hosts),
         }

@@ -405,6 +405,12 @@ impl Draft {
 
     /// Says that a ceiling of the administrator took the place of what was asked for.
     pub fn above_ceiling(&mut self, origin: Origin, asked: &str, instead: &str, setting: &str) {
+        // As charts write it for large files: the ceiling is meant for them.
+        if asked.trim_matches('"').trim_end_matches(|unit: char| unit.is_ascii_alphabetic()) == "0" {
+            let note = format!("{asked} asks for no bound: {instead}, the administrator's {setting}, is it");
+            let finding = Finding::new(Reason::AboveCeiling, origin, note);
+            return self.reading.findings.push(Finding { severity: Severity::Info, ..finding });
+        }
         let note = format!(
             "{asked} is above the ceiling of {instead}, which takes its place; the administrator's {setting} sets it"
         );

@@ -114,8 +114,9 @@ pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, un
 pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mut Draft) {
     if entry.value.trim().is_empty() {
         let severity = match row.on_error {
-            OnError::Skip => Severity::Info,
-            _ => Severity::Warning,
+            // Somebody meant to protect something.
+            OnError::Close => Severity::Warning,
+            _ => Severity::Info,
         };
         let note = "the value is empty, which is the same as no annotation";
         draft.reading.findings.push(Finding { severity, ..Finding::new(Reason::InvalidValue, entry.origin(), note) });
@@ -203,6 +204,11 @@ pub(super) fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: 
             let finding = Finding::new(Reason::InvalidValue, entry.origin(), note);
             draft.reading.findings.push(Finding { severity: Severity::Error, ..finding });
         }
+        OnError::WithholdCopies => {
+            draft.mirror.is_broken = true;
+            let note = format!("{value} is refused: {refused}; nothing is copied until it is mended");
+            draft.find(Reason::InvalidValue, entry.origin(), note);
+        }
         OnError::Close => {
             let note = format!("{value} is refused: {refused}; the routes answer 503 until it is mended");
             draft.host_is_broken |= row.scope == Scope::Server;
@@ -217,7 +223,7 @@ pub(super) fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: 
 
 fn unserved(row: &Row, entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
     match row.on_error {
-        OnError::Skip | OnError::WithholdCors => {
+        OnError::Skip | OnError::WithholdCors | OnError::WithholdCopies => {
             draft.find(Reason::UnsupportedAnnotation, entry.origin(), instead);
         }
         OnError::Close => {

@@ -55,6 +55,8 @@ pub enum OnError {
     Skip,
     /// Nothing is sent about cross-origin requests: browsers keep other origins out.
     WithholdCors,
+    /// No request of the object is copied.
+    WithholdCopies,
     /// The routes of the object answer 503.
     Close,
     /// This version of the object is not used; its last good one, if there is one, goes on being served.
@@ -66,6 +68,7 @@ impl OnError {
     pub const fn sentence(self) -> &'static str {
         match self {
             OnError::Skip => "A value that cannot be used is skipped with a finding.",
+            OnError::WithholdCopies => "While a value cannot be used, nothing is copied, with a finding.",
             OnError::WithholdCors => {
                 "A value that cannot be used switches all CORS headers of the object off, with a finding."
             }

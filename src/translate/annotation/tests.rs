@@ -128,14 +128,16 @@ fn a_refused_try_has_the_consequence_of_its_row() {
             if matches!(gives, Gives::Refused(_)) {
                 let reading = tried(row, row.key, value);
                 let expected = match row.on_error {
-                    OnError::Skip => (false, false),
-                    OnError::WithholdCors => (false, false),
+                    OnError::Skip | OnError::WithholdCors | OnError::WithholdCopies => (false, false),
                     OnError::Close => (true, false),
                     OnError::Refuse => (false, true),
                 };
                 assert_eq!((reading.closed, reading.refused), expected, "{}: {value:?}", row.key);
                 if row.on_error == OnError::WithholdCors {
                     assert_eq!(reading.behaviour.cors, None, "{}: {value:?}", row.key);
+                }
+                if row.on_error == OnError::WithholdCopies {
+                    assert_eq!(reading.mirror, None, "{}: {value:?}", row.key);
                 }
             }
         }

@@ -174,7 +174,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
 fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, map: bool) -> Option<PasswordFile> {
     let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace);
     if namespace != context.namespace && !context.options.cross_namespace() {
-        let note = "the Secret is in another namespace, which the administrator does not allow; the routes answer 503";
+        let note = "the Secret is in another namespace, which the administrator does not allow (`cross-namespace`); the routes answer 503";
         draft.close(Reason::CrossNamespace, wanted.origin, note);
         return None;
     }

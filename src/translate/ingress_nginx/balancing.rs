@@ -97,6 +97,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "affinity-mode",
+            compared: Compared::Different("persistent is served as balanced.", ""),
             form: Form::Partly(
                 &Form::Word(&["balanced", "persistent"]),
                 "that persistent is served as balanced, which is told and does no harm",
@@ -120,6 +121,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "load-balance",
+            compared: Compared::Different("ewma is served as least_conn.", ""),
             trust: Trust::Low,
             form: Form::Partly(
                 &Form::Word(&["round_robin", "least_conn", "ewma"]),

@@ -8,10 +8,10 @@ use crate::model::{
     Refused,
 };
 use crate::translate::annotation::{
-    Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, Shape, Trust,
+    Compared, Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
 use crate::translate::value::{
-    HEADER_NAME, SECRET_REFERENCE, TemplateUse, answer_durations, boolean, header_names, method, name_of_host,
+    CONFIG_MAP_REFERENCE, HEADER_NAME, TemplateUse, answer_durations, boolean, header_names, method, name_of_host,
     parameter, service_url, sign_in, template,
 };
 use crate::translate::{RequestedAuthentication, RequestedService};
@@ -171,7 +171,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-proxy-set-headers",
             form: Form::Partly(
-                &Form::Text(&SECRET_REFERENCE),
+                &Form::Text(&CONFIG_MAP_REFERENCE),
                 "whether the ConfigMap is there, may be named and what it holds",
             ),
             trust: Trust::Medium,
@@ -316,6 +316,10 @@ pub static FAMILY: Family = Family {
                 namespace is refused unless the administrator allows it. Path and query may hold $host, $http_host, \
                 $remote_addr, $request_method, $request_uri, $escaped_request_uri, $scheme and $server_name. The certificate \
                 of an https URL is not verified. A request that cannot be judged is never let in.",
+            compared: Compared::Different(
+                "Names that are not of the cluster need upstreams.resolvers, and Services of other namespaces need cross-namespace.",
+                "",
+            ),
             trust: Trust::High,
             beside: &[],
             tries: &[

@@ -8,7 +8,7 @@ use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Entry, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope, SecretReference,
     Shape, Trust,
 };
-use crate::translate::value::{SECRET_REFERENCE, TemplateUse, excerpt, secret_reference, template};
+use crate::translate::value::{CONFIG_MAP_REFERENCE, TemplateUse, excerpt, secret_reference, template};
 
 /// The most parameters that a ConfigMap may have.
 const MOST_PARAMETERS: usize = 64;
@@ -66,7 +66,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "fastcgi-params-configmap",
             form: Form::Partly(
-                &Form::Text(&SECRET_REFERENCE),
+                &Form::Text(&CONFIG_MAP_REFERENCE),
                 "whether the ConfigMap is there, may be named and what it holds",
             ),
             documentation: "A ConfigMap with further parameters for the application: name, or namespace/name; another namespace \
@@ -134,7 +134,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
 fn read(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(ParameterName, Template)>, (Reason, String)> {
     let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace), &wanted.name);
     if namespace != context.namespace && !context.options.cross_namespace() {
-        let note = "the ConfigMap is in another namespace, which the administrator does not allow";
+        let note = "the ConfigMap is in another namespace, which the administrator does not allow (`cross-namespace`)";
         return Err((Reason::CrossNamespace, note.to_owned()));
     }
     let Some(map) = context.snapshot.config_map(namespace, name) else {

@@ -8,7 +8,7 @@ use crate::model::{AnswerHeader, Argument, BackendHeaders, Connection, HeaderNam
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
-use crate::translate::value::{HOST_HEADER, SECRET_REFERENCE, boolean, host_header};
+use crate::translate::value::{CONFIG_MAP_REFERENCE, HOST_HEADER, boolean, host_header};
 
 use super::config_map;
 
@@ -55,7 +55,7 @@ pub static FAMILY: Family = Family {
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Partly(
-                &Form::Text(&SECRET_REFERENCE),
+                &Form::Text(&CONFIG_MAP_REFERENCE),
                 "whether the ConfigMap is there, may be named, and holds headers that the administrator allows",
             ),
             documentation: "A ConfigMap with headers of answers, in the place of those of backends and of the administrator's: name, \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::finding::Reason;
 use crate::model::{HostName, MirrorPolicy, Refused, Template};
 use crate::translate::annotation::{
-    Compared, Context, Draft, Effect, Entry, Family, Form, Gives, MirrorDraft, Row, Shape, Trust,
+    Compared, Context, Draft, Effect, Entry, Family, Form, Gives, MirrorDraft, OnError, Row, Shape, Trust,
 };
 use crate::translate::value::{HOST_HEADER, ON_OFF, mirror_host, mirror_url, name_of_host, on_off};
 use crate::translate::{RequestedMirror, RequestedService};
@@ -26,9 +26,10 @@ pub static FAMILY: Family = Family {
         Row {
             key: "mirror-host",
             trust: Trust::High,
+            on_error: OnError::WithholdCopies,
             form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
             documentation: "The Host header of copies, in the place of the host in mirror-target: letters, digits, - . _ : and \
-                $host or $http_host, which are that of the request. While the value cannot be used, nothing is copied.",
+                $host or $http_host, which are that of the request.",
             beside: &[TARGET],
             tries: &[
                 ("test.example.com", Gives::Sets("copies go to https://test.example.com${request_uri}")),
@@ -45,11 +46,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "mirror-request-body",
+            on_error: OnError::WithholdCopies,
             default: "on",
             form: ON_OFF,
             documentation: "Whether copies have the body of the request: on or off. With on, a request is read as a whole before \
-                its backend has any of it, whatever proxy-request-buffering says. While the value cannot be used, nothing is \
-                copied.",
+                its backend has any of it, whatever proxy-request-buffering says.",
             beside: &[TARGET],
             tries: &[
                 ("off", Gives::Sets("copies go to https://mirror.example.com${request_uri}, without their bodies")),
@@ -65,6 +66,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "mirror-target",
             trust: Trust::High,
+            on_error: OnError::WithholdCopies,
             form: Form::Partly(&Form::Text(&URL), "the variables that it may hold, and its host"),
             documentation: "Sends a copy of each request of the object to this URL and throws the answer away. The host is a name \
                 or an address, or NAME.NAMESPACE.svc or NAME.NAMESPACE.svc.cluster.local for a Service of the cluster; another \
@@ -111,13 +113,9 @@ pub fn name(value: &str) -> Option<HostName> {
     name_of_host(mirror_url(value).ok()?)
 }
 
-/// A value; without one that can be used nothing is copied.
 fn read<T>(draft: &mut Draft, entry: &Entry<'_>, parse: fn(&str) -> Result<T, Refused>) -> Result<T, Refused> {
     draft.mirror.belongings.push(entry.origin());
-    parse(entry.value).map_err(|refused| {
-        draft.mirror.is_broken = true;
-        Refused(format!("{refused}; nothing is copied until it is mended").into())
-    })
+    parse(entry.value)
 }
 
 fn finish(draft: &mut Draft, _context: &Context<'_>) {

@@ -20,6 +20,10 @@ pub static FAMILY: Family = Family {
         Row {
             key: "app-root",
             scope: Scope::Server,
+            compared: Compared::Different(
+                "Its Location has no scheme and host: clients stay at those they asked for.",
+                "",
+            ),
             trust: Trust::Medium,
             form: Form::Text(&ROOT),
             documentation: "Sends requests for exactly / to this path of the same host, with status 302 and before anything \

@@ -4,7 +4,9 @@ use super::backend_tls::CIPHERS;
 use crate::finding::Reason;
 use crate::model::{Argument, Ciphers, Protocol, Refused, ServerName, catalogue};
 use crate::translate::HostAliases;
-use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust};
+use crate::translate::annotation::{
+    Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
+};
 use crate::translate::host::server_name;
 use crate::translate::value::boolean;
 
@@ -70,6 +72,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "ssl-passthrough",
+            compared: Compared::Different(
+                "Without the setting tls.passthrough the object is refused.",
+                "set tls.passthrough, as --enable-ssl-passthrough does",
+            ),
             scope: Scope::Server,
             form: Form::Boolean,
             on_error: OnError::Refuse,

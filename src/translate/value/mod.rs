@@ -16,7 +16,8 @@ pub use address::{address_list, network};
 pub use external_name::ExternalName;
 pub use form::{Form, Shape};
 pub use name::{
-    HEADER_NAME, HOST_NAME, METHOD, REALM, SECRET_REFERENCE, header_names, methods, realm, secret_reference,
+    CONFIG_MAP_REFERENCE, HEADER_NAME, HOST_NAME, METHOD, REALM, SECRET_REFERENCE, header_names, methods, realm,
+    secret_reference,
 };
 pub use number::{
     LONGEST_SECONDS, ON_OFF, boolean, byte_size, integer, on_off, positive, seconds, seconds_or_unlimited,

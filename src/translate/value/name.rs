@@ -26,6 +26,10 @@ pub const SECRET_REFERENCE: Shape = Shape {
     ..Shape::DEFAULT
 };
 
+/// The same for a ConfigMap.
+pub const CONFIG_MAP_REFERENCE: Shape =
+    Shape { name: "the name of a ConfigMap, or namespace/name", ..SECRET_REFERENCE };
+
 /// A DNS name of any case.
 pub const HOST_NAME: Shape = Shape {
     name: "a DNS name",

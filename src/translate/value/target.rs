@@ -178,7 +178,7 @@ fn variable(name: &str, of_route: bool) -> Result<Variable, Refused> {
     let harmless = VARIABLES.contains(&name)
         || (of_route && RouteVariable::named(name).is_some())
         || VARIABLE_PREFIXES.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()));
-    match Variable::new(name) {
+    match Variable::named(name) {
         Ok(variable) if harmless && !SECRET_VARIABLES.contains(&name) => Ok(variable),
         _ if name.is_empty() => Err(Refused::because("a $ refers to nothing")),
         _ => Err(Refused(format!("unknown {} variable", super::excerpt(name)).into())),
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn targets() {
         let shown = |text| rewrite_target(text).map(|target| target.parts().iter().map(ToString::to_string).collect());
-        let cases: [(&str, Result<&str, &str>); 22] = [
+        let cases: [(&str, Result<&str, &str>); 23] = [
             ("/$2", Ok("/$2")),
             ("$1", Ok("$1")),
             ("$uri", Ok("${uri}")),
@@ -221,6 +221,7 @@ mod tests {
             ("/$10", Ok("/$10")),
             ("/a/${host}b$arg_x", Ok("/a/${host}b${arg_x}")),
             ("/$host/$1", Ok("/${host}/$1")),
+            ("/$server_name", Ok("/${host}")),
             ("/$foo", Err("unknown \"foo\" variable")),
             ("/$ingressd_x", Err("unknown \"ingressd_x\" variable")),
             ("/$http_", Err("unknown \"http_\" variable")),

@@ -93,9 +93,6 @@ pub fn name(text: &str) -> Result<(&str, &str), Refused> {
 fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
     match name {
         "" => return Err(Refused::because("a $ refers to nothing")),
-        "server_name" if matches!(place, TemplateUse::Copy | TemplateUse::Parameter) => {
-            return Err(Refused::because("hosts share servers, and $server_name may be another one's; use $host"));
-        }
         "document_root" | "realpath_root" => {
             return Err(Refused(format!("${name} is a folder of the node; write the application's own").into()));
         }
@@ -141,7 +138,7 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
         TemplateUse::Header => is_header,
         TemplateUse::Key => is_header || name == "remote_user",
     };
-    match Variable::new(name) {
+    match Variable::named(name) {
         Ok(variable) if fits => Ok(TemplatePart::Variable(variable)),
         _ => Err(Refused(format!("unknown {} variable", excerpt(name)).into())),
     }
@@ -191,7 +188,8 @@ mod tests {
             ("$ingressd_x", TemplateUse::Header, Err("unknown \"ingressd_x\" variable")),
             ("/a$request_uri?$args", TemplateUse::Copy, Ok("/a${request_uri}?${args}")),
             ("/$uri", TemplateUse::Copy, Err("could end a line")),
-            ("/$server_name", TemplateUse::Copy, Err("may be another one's")),
+            // Hosts share servers.
+            ("/$server_name", TemplateUse::Copy, Ok("/${host}")),
             ("/$escaped_request_uri", TemplateUse::Copy, Err("unknown")),
             ("a b; \"$uri\" $http_x $arg_y", TemplateUse::Parameter, Ok("a b; \"${uri}\" ${http_x} ${arg_y}")),
             ("$https$server_protocol", TemplateUse::Parameter, Ok("${https}${server_protocol}")),

@@ -96,7 +96,7 @@ const fn list(
 
 const REDIRECT: &str =
     "permanent-redirect, temporal-redirect, app-root or from-to-www-redirect for redirects of all requests";
-const HEADERS: &str = "the backend, or the setting headers.answers for all hosts";
+const HEADERS: &str = "custom-headers, the backend, or the setting headers.answers for all hosts";
 const REQUEST_HEADERS: &str = "upstream-vhost, x-forwarded-prefix or connection-proxy-header for these headers, or the setting \
     headers.requests for all hosts";
 

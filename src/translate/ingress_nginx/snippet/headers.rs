@@ -5,6 +5,7 @@ use super::reader::Reader;
 use crate::model::language::syntax::Directive;
 use crate::model::{HeaderName, Refused, SnippetHeader, SnippetText};
 use crate::translate::ingress_nginx::external_authentication::settable;
+use crate::translate::value::excerpt;
 use crate::translate::value::header_names;
 
 pub(super) fn header_name(name: &str) -> Result<HeaderName, Refused> {
@@ -71,7 +72,14 @@ pub(super) fn name_and_value(pair: &str) -> Result<(&str, &str), Refused> {
 
 /// The header takes the place of one of the backend.
 pub(super) fn more_set_headers(reader: &mut Reader<'_>, directive: &Directive) -> Result<(), Refused> {
+    let mut has_value = false;
     for pair in &directive.arguments {
+        if has_value && !pair.contains(':') {
+            return Err(Refused(
+                format!("{} has no : behind its name; is a ; missing before it?", excerpt(pair)).into(),
+            ));
+        }
+        has_value |= pair.contains(':');
         let (name, value) = name_and_value(pair)?;
         hide(reader, name)?;
         if !value.is_empty() {

@@ -138,7 +138,7 @@ impl Variables {
         if DECODED.contains(&name) && place == TextPlace::Value {
             return Err(Refused(format!("${name} is decoded and could end a line; use $request_uri").into()));
         }
-        match Variable::new(name) {
+        match Variable::named(name) {
             Ok(variable) if is_readable(name) || DECODED.contains(&name) => Ok(SnippetPart::Variable(variable)),
             _ => Err(Refused(format!("a snippet may not read ${}, or does not set it", excerpt(name)).into())),
         }
