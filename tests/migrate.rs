@@ -105,7 +105,7 @@ fn the_report_for_machines_has_everything() {
     let keys = verdicts(&report["configMap"]["keys"]);
     assert_eq!(
         keys,
-        ["http-snippet refused", "proxy-body-size equal", "server-tokens equal", "worker-processes different"]
+        ["http-snippet refused", "proxy-body-size equal", "server-tokens stricter", "worker-processes different"]
     );
     assert_eq!(verdicts(&report["services"]), ["TCP port 5432 equal", "TCP port http refused"]);
 }

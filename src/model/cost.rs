@@ -135,6 +135,8 @@ const PASSTHROUGH: Cost = Cost { configuration: 250, memory: 1_500, test: 5, ..N
 /// The variables by which requests of a path go to two groups of endpoints.
 const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
 /// The variables of a session and its cookie.
+/// A variable that a snippet sets: nginx compares its name with all others, and each request has room for its value.
+const VARIABLE: Cost = Cost { memory: 1000, test: 4000, ..NOTHING };
 const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 70_000, test: 4000, ..NOTHING };
 /// What a host says about certificates of clients, and nginx reads for it.
 const CLIENT_CERTIFICATES: Cost = Cost { files: 1, configuration: 1200, memory: 60_000, test: 1900, ..NOTHING };
@@ -227,6 +229,7 @@ impl Cost {
         let mut cost = HEADERS;
         cost += times(DIRECTIVE, 2 * snippet.lines());
         cost += times(EXPRESSION, 2 * snippet.patterns().count());
+        cost += times(VARIABLE, snippet.variables());
         cost.configuration += 2 * bytes(snippet.length());
         cost.memory += 4 * bytes(snippet.length());
         cost

@@ -215,6 +215,11 @@ impl Snippet {
         statements + headers + self.directives.len() + self.settings.len()
     }
 
+    /// How many variables it sets.
+    pub fn variables(&self) -> usize {
+        self.statements.iter().map(SnippetStatement::variables).sum()
+    }
+
     /// How many bytes its texts have.
     pub fn length(&self) -> usize {
         let statements: usize = self.statements.iter().map(SnippetStatement::length).sum();
@@ -239,6 +244,14 @@ impl Snippet {
 }
 
 impl SnippetStatement {
+    fn variables(&self) -> usize {
+        match self {
+            SnippetStatement::Set(..) => 1,
+            SnippetStatement::If(_, then) => then.iter().map(SnippetStatement::variables).sum(),
+            _ => 0,
+        }
+    }
+
     fn lines(&self) -> usize {
         match self {
             SnippetStatement::If(_, then) => 4 + 3 * then.iter().map(SnippetStatement::lines).sum::<usize>(),

@@ -83,7 +83,7 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
             "MirrorLeftOut",
             "Ingress no-mirror",
             "mirror-target",
-            with("no-mirror", "mirror-target", "http://none.default.svc/"),
+            with("no-mirror", "mirror-target", "http://127.0.0.1:8080/"),
         ),
         ("ExternalNameDisabled", "Ingress by-name", "paths[0]", to_service("by-name", "named")),
         ("UnreachableMode", "Ingress by-node", "paths[0]", to_service("by-node", "portless")),

@@ -2,48 +2,113 @@
 
 use std::collections::BTreeMap;
 
-use super::{Claimant, Claims, Held};
+use super::{Claimant, Claims};
 use crate::model::{AgedClaim, ClaimOrder, Extent, ServerName};
 use crate::translate::host;
+
+/// The oldest claims of two namespaces on a host, on the wildcard above it, or on the hosts within it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rivals<'c> {
+    first: Option<(u64, &'c str)>,
+    second: Option<(u64, &'c str)>,
+}
+
+impl<'c> Rivals<'c> {
+    fn add(&mut self, claimants: &'c [Claimant]) {
+        for claimant in claimants {
+            let (number, namespace) = (claimant.number, &*claimant.namespace);
+            match self.first {
+                Some((oldest, same)) if same == namespace => self.first = Some((oldest.min(number), same)),
+                Some(first) if number > first.0 => {
+                    if self.second.is_none_or(|(second, _)| number < second) {
+                        self.second = Some((number, namespace));
+                    }
+                }
+                first => {
+                    if first.is_some() {
+                        self.second = first;
+                    }
+                    self.first = Some((number, namespace));
+                }
+            }
+        }
+    }
+
+    /// Whether another namespace asked before.
+    fn is_later(&self, namespace: &str, number: u64) -> bool {
+        let other = self.first.filter(|(_, first)| *first != namespace).or(self.second);
+        other.is_some_and(|(other, _)| other < number)
+    }
+}
 
 impl Claims {
     /// The order of all claims on hosts for which several namespaces ask, be it by a wildcard above them.
     pub fn order(&self) -> ClaimOrder {
-        let mut contested = BTreeMap::<&ServerName, u64>::new();
+        let mut rivals = BTreeMap::<&ServerName, Rivals<'_>>::new();
         for (name, claimants) in &self.hosts {
-            let oldest = claimants.iter().map(|claimant| claimant.number).min().unwrap_or_default();
-            if claimants.len() > 1 {
-                contested.entry(name).or_insert(oldest);
-            }
+            rivals.entry(name).or_default().add(claimants);
             let above = host::wildcard_above(name).and_then(|wildcard| self.hosts.get_key_value(&wildcard));
-            let Some((wildcard, above)) = above else { continue };
-            let is_among = |claimant: &Claimant| claimants.iter().any(|own| own.namespace == claimant.namespace);
-            if claimants.len() == 1 && above.iter().all(is_among) {
-                continue;
-            }
-            let oldest = above.iter().map(|claimant| claimant.number).chain([oldest]).min().unwrap_or_default();
-            for name in [name, wildcard] {
-                let known = contested.entry(name).or_insert(oldest);
-                *known = oldest.min(*known);
+            if let Some((wildcard, above)) = above {
+                rivals.entry(name).or_default().add(above);
+                rivals.entry(wildcard).or_default().add(claimants);
             }
         }
-        let claims = contested.into_iter().flat_map(|(name, oldest)| {
-            let claimants = self.of(name).iter();
-            claimants.flat_map(move |claimant| claimant.aged(name, claimant.number > oldest))
-        });
+        let contested = rivals.iter().filter(|(_, rivals)| rivals.second.is_some());
+        let claims =
+            contested.flat_map(|(name, rivals)| self.of(name).iter().flat_map(|claimant| claimant.aged(name, *rivals)));
         ClaimOrder::of(claims.collect())
     }
 }
 
 impl Claimant {
-    fn aged<'a>(&'a self, host: &'a ServerName, is_later: bool) -> impl Iterator<Item = AgedClaim<'a>> {
-        let is_old = |(_, held): (&_, &Held)| held.number == self.number;
-        let is_whole = self.places.as_ref().is_none_or(|places| places.iter().all(is_old));
+    fn aged<'a>(&'a self, host: &'a ServerName, rivals: Rivals<'_>) -> impl Iterator<Item = AgedClaim<'a>> {
+        let is_whole = self.places.as_ref().is_none_or(|places| places.values().all(|held| held.number == self.number));
         let extent = if is_whole { Extent::Whole } else { Extent::Host };
         let places = self.places.iter().flatten().filter(move |_| !is_whole);
         let places = places.map(|(place, held)| (held.number, Extent::Place(place)));
+        let all: Vec<_> = std::iter::once((self.number, extent)).chain(places).collect();
         let namespace = &*self.namespace;
-        let all = std::iter::once((self.number, extent)).chain(places);
-        all.map(move |(number, extent)| AgedClaim { number, host, namespace, extent, is_later })
+        all.into_iter().map(move |(number, extent)| {
+            let is_later = rivals.is_later(namespace, number);
+            AgedClaim { number, host, namespace, extent, is_later }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Seniority;
+    use crate::translate::claims::Line;
+
+    fn claim(host: String, namespace: &'static str, number: u64, places: Option<Vec<(String, u64)>>) -> Line<'static> {
+        let places =
+            places.map(|places| places.into_iter().map(|(place, number)| (place.into(), number, None)).collect());
+        Line { host: host.into(), namespace: namespace.into(), number, exclusive: places.is_none(), gone: None, places }
+    }
+
+    fn seniority(order: &ClaimOrder, host: &str, namespace: &str, place: Option<&str>) -> Seniority {
+        order.seniority(&host::server_name(host).unwrap(), namespace, place)
+    }
+
+    #[test]
+    fn whoever_has_a_wildcard_first_is_not_later_on_its_own_hosts() {
+        let own = (0..3000).map(|number| claim(format!("h{number}.corp.example"), "victim", number + 1, None));
+        let evil = (0..1200).map(|number| claim(format!("e{number}.corp.example"), "evil", number + 5000, None));
+        let wildcard = |namespace, number| claim("*.corp.example".to_owned(), namespace, number, None);
+        let order = Claims::read(own.chain(evil).chain([wildcard("victim", 0), wildcard("evil", 4000)])).order();
+        assert_eq!(seniority(&order, "e7.corp.example", "evil", None), Seniority::Last);
+        let [victim, evil] = ["victim", "evil"].map(|namespace| seniority(&order, "*.corp.example", namespace, None));
+        assert!(victim < evil && evil == Seniority::Last, "{victim:?} {evil:?}");
+    }
+
+    #[test]
+    fn paths_that_came_later_are_later_whoever_has_the_host() {
+        let many = (0..5000).map(|number| (format!("/{number}"), number + 10)).chain([("/".to_owned(), 0)]).collect();
+        let evil = claim("shop.example".to_owned(), "evil", 0, Some(many));
+        let victim = claim("shop.example".to_owned(), "victim", 1, Some(vec![("/v".to_owned(), 1)]));
+        let order = Claims::read([evil, victim]).order();
+        assert_eq!(seniority(&order, "shop.example", "evil", Some("/7")), Seniority::Last);
+        assert!(seniority(&order, "shop.example", "victim", Some("/v")) < Seniority::Last);
     }
 }

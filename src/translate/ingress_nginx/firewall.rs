@@ -163,7 +163,8 @@ fn transaction(value: &str) -> Result<LogLine, Refused> {
     let line = LogLine::new(value)?;
     let is_kept_back = |part: &&LogPart| match part {
         LogPart::Text(text) => text.contains(['{', '}']),
-        LogPart::Nginx(name) => **name != *"request_id" && !is_harmless(name),
+        // Hosts that are alike share a server, whose name may be that of another host.
+        LogPart::Nginx(name) => **name != *"request_id" && (!is_harmless(name) || **name == *"server_name"),
         LogPart::Route(_) => true,
     };
     match line.parts().iter().find(is_kept_back) {

@@ -246,6 +246,12 @@ fn whereabouts(authority: &str, protocol: Protocol) -> Result<Whereabouts, Refus
         ExternalName::Address(address) => Whereabouts::Address(address, port),
         ExternalName::Name(name) => match of_cluster(&name) {
             Some((name, namespace)) => Whereabouts::Service { namespace: namespace.into(), name: name.into(), port },
+            // Names of pods would lead past what is said of Services of other namespaces.
+            None if is_of_cluster(&name) => {
+                return Err(Refused::because(
+                    "it is a name of a pod of a cluster; name its Service, NAME.NAMESPACE.svc.cluster.local",
+                ));
+            }
             None => Whereabouts::Name(name, port),
         },
     })
@@ -256,6 +262,11 @@ fn of_cluster(name: &HostName) -> Option<(&str, &str)> {
     let text = name.as_str();
     let text = text.strip_suffix(".svc.cluster.local").or_else(|| text.strip_suffix(".svc"))?;
     text.split_once('.').filter(|(service, namespace)| is_label(service) && is_label(namespace))
+}
+
+fn is_of_cluster(name: &HostName) -> bool {
+    let text = name.as_str().to_ascii_lowercase();
+    [".svc", ".pod", ".svc.cluster.local", ".pod.cluster.local"].iter().any(|end| text.ends_with(end))
 }
 
 #[cfg(test)]
@@ -332,6 +343,7 @@ mod tests {
             ("http://a.example", "Name(HostName(\"a.example\"), 80) a.example ${request_uri}"),
             ("http://a.example/", "Name(HostName(\"a.example\"), 80) a.example /"),
             ("http://a.example?$args", "Name(HostName(\"a.example\"), 80) a.example /?${args}"),
+            ("http://a.example/$server_name", "Name(HostName(\"a.example\"), 80) a.example /${host}"),
             ("http://192.0.2.7/x$request_uri", "Address(192.0.2.7, 80) 192.0.2.7 /x${request_uri}"),
         ] {
             assert_eq!(shown(text).as_deref(), Ok(expected), "{text}");
@@ -348,7 +360,9 @@ mod tests {
             "http://a.example$args$request_uri",
             "http://a.example/$uri",
             "http://a.example/$http_x",
-            "http://a.example/$server_name",
+            "http://p-0.web.victim.svc.cluster.local/",
+            "http://10-1-2-3.victim.Pod.cluster.local/",
+            "http://p-0.web.victim.svc/",
             "http://a.example/$escaped_request_uri",
             "http://a.example/#x",
             "http://a.example/;}",

@@ -114,7 +114,7 @@ pub static ALLOWED: &[Allowed] = &[
         reader.snippet.statements.push(SnippetStatement::Break);
         Ok(())
     }),
-    plain("charset", "a name, or `off`", "the backend", bare),
+    plain("charset", "`utf-8` or `off`", "the backend", |words| word(words, &["utf-8", "off"])),
     annotation("client_body_buffer_size", "a size", "client-body-buffer-size", same),
     annotation("client_max_body_size", "a size", "proxy-body-size", same),
     plain("default_type", "a media type", "the backend", bare),
@@ -236,6 +236,7 @@ pub static ALLOWED: &[Allowed] = &[
         Ok(())
     }),
     list("sub_filter", "a text and what takes its place", "the backend", |words| match words {
+        [from, _] if from.contains('$') => Err(Refused::because("what is searched for has no variables here")),
         [from, _] if !from.is_empty() => Ok(()),
         _ => Err(COUNT),
     }),

@@ -17,6 +17,9 @@ use crate::translate::annotation::{Context, Draft, Effect, Entry, Implied};
 const MOST_DIRECTIVES: usize = 100;
 /// What the expressions of one snippet may weigh together: each request is matched with all of them.
 const MOST_WEIGHT: u32 = 50;
+/// How many texts are searched for in answers, and how many bytes these have together.
+const MOST_SEARCHES: usize = 8;
+const MOST_SEARCHED: usize = 256;
 /// The most mistakes that are told at once.
 const MOST_MISTAKES: usize = 5;
 
@@ -82,6 +85,7 @@ impl<'a> Reader<'a> {
         if count(&tree) > MOST_DIRECTIVES {
             return Err(Refused(format!("it has more than {MOST_DIRECTIVES} directives").into()));
         }
+        searches(&tree)?;
         names(&tree, &mut self.variables.own);
         let mut mistakes = Vec::new();
         for directive in &tree {
@@ -235,6 +239,18 @@ fn mistake(text: &str, directive: &Directive, refused: &Refused) -> String {
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     let name = crate::translate::value::excerpt(&directive.name);
     format!("line {}, column {column}: {name}: {refused}", directive.line)
+}
+
+/// nginx looks for each text at each byte of an answer, and everybody's requests wait meanwhile.
+fn searches(tree: &[Directive]) -> Result<(), Refused> {
+    let searched = tree.iter().filter(|directive| directive.name == "sub_filter");
+    let lengths: Vec<_> = searched.filter_map(|directive| directive.arguments.first().map(String::len)).collect();
+    if lengths.len() > MOST_SEARCHES || lengths.iter().sum::<usize>() > MOST_SEARCHED {
+        return Err(Refused(
+            format!("more than {MOST_SEARCHES} texts, or {MOST_SEARCHED} bytes, are searched for by sub_filter").into(),
+        ));
+    }
+    Ok(())
 }
 
 fn count(tree: &[Directive]) -> usize {
