@@ -74,7 +74,7 @@ fn the_report_says_what_needs_something_and_ends_by_what_is_refused() {
     }
     // What does the same as a snippet is told by its directives.
     for words in [
-        "more_set_headers: the backend, or the setting headers.answers for all hosts",
+        "more_set_headers: custom-headers, the backend, or the setting headers.answers for all hosts",
         "limit_req_zone: limit-rps or limit-rpm",
     ] {
         assert!(rest.contains(words), "{words}: {rest}");
