@@ -84,7 +84,7 @@ impl Outlook {
         }
     }
 
-    /// See [`Roster::claim_orders`].
+    /// The orders of claims in the records of all nodes: that of this node first, then those of nodes that have had one for longest.
     pub fn claim_orders(&self) -> Arc<[Arc<ClaimOrder>]> {
         self.roster.borrow().claim_orders(&self.identity)
     }
