@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::directives::{self, ALLOWED, Read};
 use super::refused;
 use crate::model::catalogue::{self, Context as Block};
+use crate::model::cost::Cost;
 use crate::model::{Argument, Kind, ObjectId, Snippet};
 use crate::source::Snapshot;
 use crate::translate::annotation::{Context, Effect, NotedOptions, read as read_annotations};
@@ -250,6 +251,18 @@ const HOSTILE: &[(&str, &str)] = &[
     ("proxy_set_header Upgrade h2c;", "frames"),
     ("underscores_in_headers on;", "take for headers of nginx"),
     // What costs.
+    ("sub_filter aaaaaaaa $host;sub_filter $host b;", "no variables"),
+    (
+        "sub_filter a 1; sub_filter b 1; sub_filter c 1; sub_filter d 1; sub_filter e 1; sub_filter f 1; sub_filter g 1; \
+      sub_filter h 1; sub_filter i 1;",
+        "8 texts",
+    ),
+    (
+        "sub_filter aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa x;",
+        "256 bytes",
+    ),
+    ("more_set_headers \"A: b\" proxy_read_timeout 10s;", "is a ; missing"),
+    ("charset koi8-r;", "utf-8"),
     ("if ($http_x ~ \"(a+)+$\") { return 200; }", "too many ways"),
     ("rewrite \"(x+x+)+y\" / break;", "too many ways"),
     ("if ($http_x ~ \"(a)\\1\") { return 200; }", "the expression"),
@@ -423,4 +436,14 @@ fn what_does_the_same_is_told_directive_by_directive() {
     assert_eq!(told.len(), expected.len(), "{told:?}");
     told.iter().zip(expected).for_each(|(told, expected)| assert!(told.starts_with(expected), "{told}"));
     assert!(super::alternatives(&ANNOTATIONS, "}")[0].starts_with("it is no configuration"));
+}
+
+#[test]
+fn each_variable_that_is_set_costs_nginx_time() {
+    let cost = |text: &str| {
+        let reading = reading("scribe", &options(), &[("configuration-snippet", text)]);
+        Cost::of_snippet(&reading.behaviour.snippets[0]).test
+    };
+    let (one, three) = (cost("set $a 1;"), cost("set $a 1; set $b 2; if ($http_x) { set $a 3; }"));
+    assert!(three >= one + 2 * 4000, "{one} {three}");
 }
