@@ -59,7 +59,10 @@ fn allowed(field: &Field, class: &str, version: Version) -> Allowed {
     let values = field.harmless.iter().map(|value| Some(value.as_str())).chain([None]);
     let cases: Vec<_> = values.map(|value| (field, value)).collect();
     let (outcome, _) = run(&cases, class, version);
-    let trees: Vec<_> = (0..cases.len()).filter_map(|number| outcome.tree(&host(number))).collect();
+    // Without the others: some values change what all hosts have.
+    let (alone, _) = run(&[(field, None)], class, version);
+    let trees = (0..cases.len()).filter_map(|number| outcome.tree(&host(number)));
+    let trees: Vec<_> = trees.chain(alone.tree(&host(0))).collect();
     assert!(!trees.is_empty(), "{}: nothing harmless is served", field.name);
     let mut known = BTreeSet::new();
     trees.iter().flatten().for_each(|tree| words(tree, &[], &mut known));
