@@ -13,12 +13,12 @@ use ingressd::model::{
     AccessList, Action, AnswerDuration, AnswerHeader, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
     BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
     Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover, HeaderName, HeaderText,
-    HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Listener, LogLine, Mirror, MirrorPolicy, Model,
-    ObjectId, Origin, OriginPattern, OriginUrl, ParameterName, Passthrough, Passthroughs, PasswordFile, PasswordFileId,
-    PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, Satisfy,
-    SecretBytes, Server, ServerName, Serves, Session, SessionCookie, Stream, StreamPolicy, StreamUpstream,
-    StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination, Transport, USUAL_LINE, Unlogged,
-    Upstream, UpstreamId, UrlPath, Variable,
+    HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Listener, LogLine, Mirror,
+    MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl, ParameterName, Passthrough, Passthroughs,
+    PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern,
+    RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session, SessionCookie, Stream,
+    StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination,
+    Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
 };
 use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -230,6 +230,8 @@ fn model() -> Model {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            order: 0,
+            reserved: vec![ServerName::Exact(host("kept.example.org")), ServerName::Wildcard(host("kept.example.org"))],
             directives: Vec::new(),
             handover: Default::default(),
             routes: vec![route(exact("/hello"), proxy("web", Protocol::Http), Behaviour::default())],
@@ -241,6 +243,8 @@ fn model() -> Model {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            order: 0,
+            reserved: Vec::new(),
             directives: Vec::new(),
             handover: Default::default(),
             routes: Vec::new(),
@@ -252,6 +256,8 @@ fn model() -> Model {
             tls: TlsTermination::Own(own.clone()),
             hsts: Some(Hsts { max_age: 300, include_subdomains: true, preload: true }),
             client_certificates: None,
+            order: 0,
+            reserved: Vec::new(),
             directives: Vec::new(),
             handover: Handover::Detailed,
             routes: vec![
@@ -280,6 +286,8 @@ fn model() -> Model {
             tls: TlsTermination::DefaultDeclared,
             hsts: Some(Hsts { max_age: 300, include_subdomains: false, preload: false }),
             client_certificates: None,
+            order: 0,
+            reserved: Vec::new(),
             directives: Vec::new(),
             handover: Default::default(),
             routes: vec![
@@ -292,6 +300,21 @@ fn model() -> Model {
                 route(regex(r"/a|/b;\{\}#"), proxy("web", Protocol::Http), Behaviour::default()),
                 route(prefix("/weird \"{};#'\\$x"), proxy("web", Protocol::Http), Behaviour::default()),
             ],
+            fallback: fallback.clone(),
+        },
+        Server {
+            name: ServerName::Expression(
+                HostExpression::new("^(?:x{2}|\"y\"|z;)+\\.example\\.org$").expect("an expression"),
+            ),
+            order: 7,
+            reserved: Vec::new(),
+            origin: origin(),
+            tls: TlsTermination::Own(own.clone()),
+            hsts: None,
+            client_certificates: None,
+            directives: Vec::new(),
+            handover: Default::default(),
+            routes: Vec::new(),
             fallback,
         },
     ];
@@ -450,7 +473,7 @@ fn nginx_accepts_hosts_whose_tls_is_not_opened() {
         let root = tempfile::tempdir().expect("a folder");
         let mut model = model();
         let is_passed = |name: &ServerName| match name {
-            ServerName::CatchAll => false,
+            ServerName::CatchAll | ServerName::Expression(_) => false,
             ServerName::Exact(_) => !is_wild,
             ServerName::Wildcard(_) => true,
         };

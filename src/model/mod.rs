@@ -73,8 +73,8 @@ pub use template::{Template, TemplatePart};
 pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{
-    ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderText, HeaderValue, HostName, LONGEST, OriginUrl,
-    ParameterName, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart, Text, UrlPath, Variable,
+    ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderText, HeaderValue, HostExpression, HostName, LONGEST,
+    OriginUrl, ParameterName, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart, Text, UrlPath, Variable,
 };
 
 use std::collections::BTreeMap;

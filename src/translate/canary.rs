@@ -54,7 +54,7 @@ impl<'s, 'a> Canaries<'s, 'a> {
             canaries.backends.extend(backend);
             for (number, rule) in subject.rules() {
                 // What cannot be read has been told of before.
-                let Ok(name) = host::server_name(rule.host.as_deref().unwrap_or_default()) else { continue };
+                let Ok(name) = host::of_rule(rule.host.as_deref()) else { continue };
                 for (path_number, entry) in subject::paths(rule) {
                     let (Ok(path), Some(kind)) = (path::read(entry), PathType::read(&entry.path_type)) else {
                         continue;

@@ -25,7 +25,7 @@ pub fn unserved(withheld: &[Withheld<'_>], snapshot: &Snapshot, options: &Option
             continue;
         }
         let rules = stored.object.spec.iter().flat_map(|spec| spec.rules.iter().flatten());
-        for name in rules.filter_map(|rule| host::server_name(rule.host.as_deref().unwrap_or_default()).ok()) {
+        for name in rules.filter_map(|rule| host::of_rule(rule.host.as_deref()).ok()) {
             unserved.entry(name).or_default().insert(Arc::clone(&stored.id.namespace));
         }
     }

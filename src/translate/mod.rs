@@ -178,6 +178,8 @@ impl Translator {
     /// Says what traffic should do. `claims` are those of the translation that is served.
     pub fn translate(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>) -> Translation {
         let (options, memory) = (&self.options, &mut self.memory);
+        let cleaned = aliases::without_expressions(snapshot);
+        let snapshot = cleaned.as_ref().unwrap_or(snapshot);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
         let claims_on_ports = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
@@ -245,6 +247,7 @@ impl Translator {
             servers.merge(builder);
         }
         let of_closed = admission.close(&mut built);
+        site::reserve(&mut built, &translation.claims);
         let Servers { mut backends, mut tls, mut findings, refused, taken, mut passed, .. } = servers;
         offers.tell(&taken, &mut findings);
         let of_hosts = std::mem::take(&mut passed.upstreams);
@@ -316,7 +319,7 @@ fn with_aliases(
         selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).0).collect();
     let named =
         selected.iter().zip(&readings).map(|((stored, rule), reading)| (*stored, *rule, reading.host.aliases.as_ref()));
-    Expanded::of(snapshot, &named.collect::<Vec<_>>(), findings)
+    Expanded::of(snapshot, &named.collect::<Vec<_>>(), &options.limits, findings)
 }
 
 /// The objects that are ours and fit to be served, the oldest first, and those that are not. Of these it is noted why.
@@ -404,7 +407,7 @@ fn accept(
     let mut known = HashSet::new();
     let rules = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default());
     let has = |name: ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name));
-    let valid = rules.filter(|written| host::server_name(written).is_ok_and(has));
+    let valid = rules.filter(|written| host::of_rule(Some(written)).is_ok_and(has));
     let catch_all = (subject.is_for_all_hosts() && has(ServerName::CatchAll)).then_some("");
     for written in valid.chain(catch_all) {
         let written = if written.is_empty() { "*" } else { written };

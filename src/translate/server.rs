@@ -118,9 +118,20 @@ impl<'a> Servers<'a> {
         let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
         let (name, origin) = (name.clone(), Origin::object(oldest.id()));
         let directives = site::directives(&name, site, &mut self.findings);
-        let client_certificates = None;
-        let mut server =
-            Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback };
+        let (client_certificates, order, reserved) = (None, site.order, Vec::new());
+        let mut server = Server {
+            name,
+            order,
+            reserved,
+            origin,
+            tls,
+            client_certificates,
+            directives,
+            hsts,
+            handover,
+            routes,
+            fallback,
+        };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
         // Where clients are chosen by their certificates, plain requests go to https whoever has one for the host.
         let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
@@ -195,7 +206,20 @@ impl<'a> Servers<'a> {
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
         let routes = health(dialect).into_iter().collect();
         let (handover, client_certificates, directives) = (handover(dialect), None, Vec::new());
-        Some(Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback })
+        let (order, reserved) = (0, Vec::new());
+        Some(Server {
+            name,
+            order,
+            reserved,
+            origin,
+            tls,
+            client_certificates,
+            directives,
+            hsts,
+            handover,
+            routes,
+            fallback,
+        })
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
@@ -250,7 +274,9 @@ impl<'a> Servers<'a> {
         let has_one = |subject: &&Subject<'a>| subject.default_backend().is_some();
         let owner = match (dialect, name) {
             _ if site.is_without_owner => None,
-            (Dialect::IngressNginx, ServerName::Exact(_) | ServerName::Wildcard(_)) => Some(oldest).filter(has_one),
+            (Dialect::IngressNginx, ServerName::Exact(_) | ServerName::Wildcard(_) | ServerName::Expression(_)) => {
+                Some(oldest).filter(has_one)
+            }
             // What no path takes is the affair of the namespace that asked for the host first.
             _ => {
                 let home =

@@ -57,9 +57,7 @@ impl<'a> Subject<'a> {
 
     /// The fields by which it asks for a host.
     pub fn fields_of(&self, name: &ServerName) -> impl Iterator<Item = Origin> {
-        let asks = move |rule: &IngressRule| {
-            host::server_name(rule.host.as_deref().unwrap_or_default()).is_ok_and(|host| host == *name)
-        };
+        let asks = move |rule: &IngressRule| host::of_rule(rule.host.as_deref()).is_ok_and(|host| host == *name);
         let rules = self.rules().filter(move |(_, rule)| asks(rule));
         let rules = rules.map(move |(number, _)| Origin::field(self.id(), Field::Rule(super::position(number))));
         rules.chain(self.field_of_all_hosts().filter(|_| *name == ServerName::CatchAll))

@@ -39,6 +39,8 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
         tls: TlsTermination::Default,
         hsts: None,
         client_certificates: None,
+        order: 0,
+        reserved: Vec::new(),
         directives: Vec::new(),
         handover: Default::default(),
         routes: Vec::new(),

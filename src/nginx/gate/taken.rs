@@ -1,6 +1,7 @@
 //! Which hosts of the cluster other sites of the host have already.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -35,6 +36,9 @@ pub fn drop_taken_hosts(
     let taken = Taken::of(other_sites, ports);
     if taken.is_empty() {
         return;
+    }
+    for server in model.servers.iter_mut().filter(|server| !server.reserved.is_empty()) {
+        Arc::make_mut(server).reserved.retain(|name| taken.holder(name).is_none());
     }
     model.servers.retain(|server| {
         let holder = taken.holder(&server.name);
@@ -97,6 +101,11 @@ impl<'n> Taken<'n> {
         let is_below = |name: &str, parent: &str| name.strip_suffix(parent).is_some_and(|labels| labels.ends_with('.'));
         match name {
             ServerName::CatchAll => None,
+            // Which hosts both take nobody but nginx can tell, nor which it reads first.
+            ServerName::Expression(_) => {
+                let mut theirs = self.expressions.iter().map(|(_, site)| *site).chain(self.unread.iter().copied());
+                theirs.next()
+            }
             ServerName::Exact(host) => {
                 let host = host.as_str();
                 let exact = self.exact.get(host).copied();
@@ -124,7 +133,7 @@ impl<'n> Taken<'n> {
     fn perhaps(&self, name: &ServerName) -> Option<&'n SiteName> {
         let unread = self.unread.first().copied();
         match name {
-            ServerName::CatchAll => None,
+            ServerName::CatchAll | ServerName::Expression(_) => None,
             ServerName::Exact(_) => unread,
             ServerName::Wildcard(_) => unread.or_else(|| self.expressions.first().map(|(_, site)| *site)),
         }
@@ -161,6 +170,8 @@ mod tests {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            order: 0,
+            reserved: Vec::new(),
             directives: Vec::new(),
             handover: Default::default(),
             routes: Vec::new(),

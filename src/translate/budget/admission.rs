@@ -335,7 +335,7 @@ impl<'a> Admission<'a> {
 
 /// The hosts of these objects.
 fn hosts(subjects: &[Subject<'_>]) -> HashSet<ServerName> {
-    subjects.iter().flat_map(demand::hosts).filter_map(|host| host::server_name(host).ok()).collect()
+    subjects.iter().flat_map(demand::hosts).filter_map(|host| host::of_rule(Some(host)).ok()).collect()
 }
 
 /// The rules of an object that protects its paths whose requests would go to others without it, and where to.
@@ -357,10 +357,14 @@ pub fn close_refused<'a>(refused: Vec<Subject<'a>>, subjects: &mut Vec<Subject<'
 
 /// The server that would take the requests of a host, if it is not defined by this object.
 fn falls(host: Option<&str>, served: &HashSet<ServerName>) -> Option<ServerName> {
-    let name = host::server_name(host.unwrap_or_default()).ok()?;
+    let name = host::of_rule(host).ok()?;
+    // Which of the other expressions would take them nobody but nginx can tell.
+    if let ServerName::Expression(_) = name {
+        return Some(name);
+    }
     let parent = match &name {
         ServerName::Exact(host) => host.as_str().split_once('.').and_then(|(_, parent)| HostName::new(parent).ok()),
-        ServerName::Wildcard(_) | ServerName::CatchAll => None,
+        ServerName::Wildcard(_) | ServerName::CatchAll | ServerName::Expression(_) => None,
     };
     let candidates = [Some(name), parent.map(ServerName::Wildcard), Some(ServerName::CatchAll)];
     candidates.into_iter().flatten().find(|candidate| served.contains(candidate))

@@ -53,6 +53,11 @@ impl Claims {
                 rivals.entry(wildcard).or_default().add(claimants);
             }
         }
+        // Which hosts two expressions both take cannot be told: all nodes have to try them in one order.
+        let expressions = || self.hosts.iter().filter(|(name, _)| matches!(name, ServerName::Expression(_)));
+        let mut of_expressions = Rivals::default();
+        expressions().for_each(|(_, claimants)| of_expressions.add(claimants));
+        rivals.extend(expressions().map(|(name, _)| (name, of_expressions)));
         let contested = rivals.iter().filter(|(_, rivals)| rivals.second.is_some());
         let claims =
             contested.flat_map(|(name, rivals)| self.of(name).iter().flat_map(|claimant| claimant.aged(name, *rivals)));

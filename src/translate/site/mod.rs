@@ -6,6 +6,7 @@ mod contest;
 mod host_options;
 mod precedence;
 mod reach;
+mod reserved;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressBackend, IngressRule};
 pub use self::arbiter::Refusals;
 pub use self::host_options::{Decision, HostOption, Saying, decide, directives, settle, younger};
 pub use self::reach::{above, beginning};
+pub use self::reserved::reserve;
 use super::allowed::Allowances;
 use super::claims::{Asking, Claims, Since};
 use super::path::{self, Matching, PathType};
@@ -54,6 +56,8 @@ pub struct Site<'s, 'a> {
     pub redirect: Option<(HostName, Origin)>,
     /// Whose the host is has no object that is served: nobody says what happens to the rest of it.
     pub is_without_owner: bool,
+    /// Of expressions, which is tried first: the age of the claim.
+    pub order: u64,
 }
 
 impl<'s, 'a> Site<'s, 'a> {
@@ -100,8 +104,8 @@ impl<'s, 'a> Askers<'s, 'a> {
     /// Decides about all hosts.
     pub fn settle(mut self, options: &Options, known: &Arc<Claims>, findings: &mut Vec<Finding>) -> Sites<'s, 'a> {
         let mut refusals = Refusals::new();
-        let gathered = gather(self.subjects, known, &mut self.allowances, &mut refusals, findings);
-        let withheld = withheld(self.withheld, &mut self.allowances);
+        let gathered = gather(self.subjects, known, &mut self.allowances, options, &mut refusals, findings);
+        let withheld = withheld(self.withheld, &mut self.allowances, options);
         let asked = asked(&gathered, &withheld, known, options);
         let (claims, ends) = Claims::follow(known, &asked, options.now, options.host_grace, &options.claim_orders);
         drop(asked);
@@ -110,7 +114,10 @@ impl<'s, 'a> Askers<'s, 'a> {
         let (sites, mut claimants) = (gathered.into_iter(), claims.in_order());
         let sites = sites
             .filter_map(|(name, site)| {
-                let decided = arbiter.decide(&name, claimants.of(&name), site, &mut refusals, findings)?;
+                let mut decided = arbiter.decide(&name, claimants.of(&name), site, &mut refusals, findings)?;
+                if let (ServerName::Expression(_), Some(first)) = (&name, decided.subjects.first()) {
+                    decided.order = claims.number(&name, &first.id().namespace);
+                }
                 Some((name, decided))
             })
             .collect();
@@ -124,6 +131,7 @@ fn gather<'s, 'a>(
     subjects: &'s [Subject<'a>],
     known: &Claims,
     allowances: &mut Allowances<'a>,
+    options: &Options,
     refusals: &mut Refusals<'a>,
     findings: &mut Vec<Finding>,
 ) -> BTreeMap<ServerName, Site<'s, 'a>> {
@@ -137,7 +145,7 @@ fn gather<'s, 'a>(
             allowance.permits(name) || (allowance.undecided && has())
         };
         for (number, rule) in subject.rules() {
-            let name = match host::server_name(rule.host.as_deref().unwrap_or_default()) {
+            let name = match host::of_rule(rule.host.as_deref()) {
                 Ok(name) => name,
                 Err(refused) => {
                     let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
@@ -147,9 +155,15 @@ fn gather<'s, 'a>(
                     continue;
                 }
             };
-            if !may_have(&name) {
+            let is_beyond = !may_use(&name, subject.rule, options);
+            if is_beyond || !may_have(&name) {
                 let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
-                let note = format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)");
+                let note = match is_beyond {
+                    true => "an expression takes whichever hosts nobody asks for, and here each host is one namespace's: list names or \
+                             wildcards, or ask the administrator for all hosts in `hosts.allowed`"
+                        .to_owned(),
+                    false => format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)"),
+                };
                 findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
                 refusals.insert((&**subject.id(), name));
                 continue;
@@ -191,6 +205,13 @@ fn gather<'s, 'a>(
     sites
 }
 
+/// Whether expressions for hosts are of use to an object of this class: where each host is one namespace's, only those have any who may
+/// ask for all hosts by the word of the administrator.
+fn may_use(name: &ServerName, rule: &ClassRule, options: &Options) -> bool {
+    let is_expression = matches!(name, ServerName::Expression(_));
+    !is_expression || !rule.is_exclusive(options.ownership) || !options.allowed_hosts.is_empty()
+}
+
 /// Adds the hosts with or without `www.` of those that ask for it, where nobody asks for them by a rule: their requests are sent on.
 fn redirect_with_or_without_www<'s, 'a>(
     subjects: &'s [Subject<'a>],
@@ -218,16 +239,23 @@ const MOST_WITHHELD: usize = 10_000;
 /// Who asks for a host, without being served now.
 type Withheld<'a> = BTreeMap<ServerName, Vec<(&'a Stored<Ingress>, &'a ClassRule)>>;
 
-fn withheld<'a>(objects: &[(&'a Stored<Ingress>, &'a ClassRule)], allowances: &mut Allowances<'a>) -> Withheld<'a> {
+fn withheld<'a>(
+    objects: &[(&'a Stored<Ingress>, &'a ClassRule)],
+    allowances: &mut Allowances<'a>,
+    options: &Options,
+) -> Withheld<'a> {
     let mut hosts = Withheld::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (stored, rule) in objects {
         let allowance = allowances.of(&stored.id.namespace);
         let count = counts.entry(&stored.id.namespace).or_default();
         let rules = stored.object.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
-        for name in rules.iter().filter_map(|rule| host::server_name(rule.host.as_deref().unwrap_or_default()).ok()) {
+        for name in rules.iter().filter_map(|rule| host::of_rule(rule.host.as_deref()).ok()) {
             // Whoever has many that cannot be served must not make everybody's claims grow.
-            if *count < MOST_WITHHELD && (allowance.permits(&name) || allowance.undecided) {
+            if may_use(&name, rule, options)
+                && *count < MOST_WITHHELD
+                && (allowance.permits(&name) || allowance.undecided)
+            {
                 *count += 1;
                 hosts.entry(name).or_default().push((stored, rule));
             }
@@ -239,8 +267,7 @@ fn withheld<'a>(objects: &[(&'a Stored<Ingress>, &'a ClassRule)], allowances: &m
 /// What the paths of an object that is not read may be known by.
 fn places_of(stored: &Stored<Ingress>, name: &ServerName) -> Vec<Arc<str>> {
     let rules = stored.object.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
-    let is_asked =
-        |rule: &&IngressRule| host::server_name(rule.host.as_deref().unwrap_or_default()).as_ref() == Ok(name);
+    let is_asked = |rule: &&IngressRule| host::of_rule(rule.host.as_deref()).as_ref() == Ok(name);
     let paths = rules.iter().filter(is_asked).flat_map(subject::paths).filter_map(|(_, entry)| path::read(entry).ok());
     paths
         .flat_map(|path| {
