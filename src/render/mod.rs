@@ -155,6 +155,7 @@ impl Renderer {
             lower::firewall,
             lower::limits,
             lower::sessions,
+            lower::turns,
             lower::splits,
             lower::strangers,
         ];

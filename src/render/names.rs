@@ -329,6 +329,16 @@ pub fn session_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()
 }
 
+/// The variable that is one of so many numbers by chance.
+pub fn turn(endpoints: u8) -> String {
+    format!("turn_{endpoints}")
+}
+
+/// The file of that variable.
+pub fn turn_file(endpoints: u8) -> FilePath {
+    format!("http/10-turn-{endpoints}.conf").into()
+}
+
 /// The variable that tells whom a long list denies.
 pub fn list(mark: ListMark) -> String {
     format!("denied_{}", hexadecimal(&mark.0))

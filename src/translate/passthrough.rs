@@ -77,8 +77,7 @@ pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<
             }
             (Some(origin), _) if !is_at_home || is_unknown(&server.name) => {
                 let note = match is_at_home {
-                    true => "connections that name no host, an unknown one, or one of an expression, cannot be passed on; name the hosts: the routes \
-                             answer 503"
+                    true => "connections that name no host, or an unknown one, cannot be passed on; name the hosts: the routes answer 503"
                         .to_owned(),
                     false => format!(
                         "another namespace asked for {name} first and decides where its TLS ends; the routes answer 503 until this key is \

@@ -22,7 +22,7 @@ use super::backend::Backends;
 use super::location::{self, Location, Surroundings, closed, location};
 use super::paths::places;
 use super::slots::{Family, Header, Inherited};
-use super::upstream::session_of;
+use super::upstream::variable_of;
 use super::writer::Writer;
 use super::{
     access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, mirror,
@@ -80,7 +80,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
             requires.insert(names::upstream_file(upstream, facts.crowds));
             requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
             let all = split.iter().flat_map(|split| split.upstreams()).chain([upstream]);
-            requires.extend(all.filter_map(session_of));
+            requires.extend(all.filter_map(variable_of));
             if let Some(split) = split {
                 requires.extend(split.session.iter().map(|cookie| names::session_file(&names::session(cookie))));
                 requires.insert(names::split_file(&names::split(split, upstream)));

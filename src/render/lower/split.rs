@@ -14,6 +14,9 @@ use crate::render::names;
 use crate::render::token::{Literal, Word};
 use crate::render::view;
 
+/// Differs for each request, on whatever connection it comes.
+pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
+
 /// One file for each way of splitting, however many routes have it.
 pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = BTreeMap::new();
@@ -53,8 +56,7 @@ fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split,
         let own = variable(runs.len())?;
         let key = match &split.session {
             Some(cookie) => Word::variable(&names::session(cookie))?,
-            // Differs for each request, on whatever connection it comes.
-            None => Word::fixed("$connection:$connection_requests:$msec"),
+            None => Word::fixed(EACH_REQUEST),
         };
         shares.push(view::Shares { key, variable: own.clone(), parts, rest: std::mem::replace(&mut rest, own) });
     }
