@@ -11,14 +11,14 @@ use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, AnswerDuration, AnswerHeader, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
-    BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
-    Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover, HeaderName, HeaderText,
-    HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Listener, LogLine, Mirror,
-    MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl, ParameterName, Passthrough, Passthroughs,
-    PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern,
-    RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session, SessionCookie, Stream,
-    StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination,
-    Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
+    BasicAuthentication, Behaviour, Branch, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath,
+    Cors, Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover, HeaderName,
+    HeaderText, HeaderValue, HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Listener,
+    LogLine, Mirror, MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl, ParameterName, Passthrough,
+    Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
+    RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session,
+    SessionCookie, Share, Split, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template,
+    TemplatePart, Test, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
 };
 use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -204,6 +204,23 @@ fn everything() -> Behaviour {
     }
 }
 
+/// To a backend, with every condition by which a request may go to another.
+fn split(service: &str) -> Action {
+    let (upstream, other) = (upstream_id(service, Protocol::Http), upstream_id(service, Protocol::Https));
+    let name = |text| HeaderName::new(text).expect("a name");
+    let value = |text| HeaderValue::new(text).expect("a value");
+    let tests = [
+        Test::Header(name("X-A"), value("a\"b")),
+        Test::HeaderMatches(name("X-A"), pattern("^x{2};")),
+        Test::Cookie(name("c"), value("1")),
+        Test::Query(name("v"), value("2")),
+        Test::Method(name("PUT")),
+    ];
+    let branches = tests.into_iter().map(|test| Branch { test, upstream: other.clone() }).collect();
+    let split = Split { origin: origin(), branches, session: None, shares: vec![(other.clone(), Share::of(1, 3))] };
+    Action::Proxy { upstream, split: Some(Arc::new(split)) }
+}
+
 /// A model that uses every part of the language between translation and rendering.
 fn model() -> Model {
     let key = rcgen::generate_simple_self_signed(vec!["shop.example.com".to_owned()]).expect("a certificate");
@@ -234,7 +251,7 @@ fn model() -> Model {
             reserved: vec![ServerName::Exact(host("kept.example.org")), ServerName::Wildcard(host("kept.example.org"))],
             directives: Vec::new(),
             handover: Default::default(),
-            routes: vec![route(exact("/hello"), proxy("web", Protocol::Http), Behaviour::default())],
+            routes: vec![route(exact("/hello"), split("web"), Behaviour::default())],
             fallback: fallback.clone(),
         },
         Server {
@@ -509,7 +526,7 @@ fn nginx_accepts_each_server_with_nothing_but_what_it_requires() {
     let root = tempfile::tempdir().expect("a folder");
     let (files, _) = render(model(), root.path());
     let servers: Vec<_> = files.files.keys().filter(|path| path.starts_with("http/server-")).collect();
-    assert_eq!(servers.len(), 4);
+    assert_eq!(servers.len(), 5);
     for server in servers {
         let folder = root.path().join(server.replace('/', "_"));
         let (all, _) = render(model(), &folder);
@@ -530,7 +547,7 @@ fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     assert_eq!(first, again);
     let kept = first.files.iter().filter(|(path, file)| Arc::ptr_eq(file, &again.files[*path])).count();
     // Servers, upstreams, certificates, the password file, and services with their endpoints.
-    assert_eq!(kept, 4 + 6 + 2 + 1 + 2 + 2);
+    assert_eq!(kept, 5 + 6 + 2 + 1 + 2 + 2);
     assert_eq!(Renderer::default().render(&plan), first);
 }
 

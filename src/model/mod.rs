@@ -67,7 +67,7 @@ pub use snippet::{
     OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader, SnippetPart,
     SnippetStatement, SnippetText,
 };
-pub use split::{Branch, Share, Split, Test};
+pub use split::{Branch, Share, Split, Test, Tested};
 pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 pub use template::{Template, TemplatePart};
 pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId};

@@ -204,7 +204,8 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         capabilities.modules.remove(&lacking);
         let balanced = UpstreamId { balance: Some(Arc::new(balance)), ..upstream("web", Protocol::Http) };
-        let model = model(Action::Proxy { upstream: balanced, split: None }, Behaviour::default());
+        let mut model = model(Action::Proxy { upstream: balanced.clone(), split: None }, Behaviour::default());
+        model.upstreams = vec![Arc::new(Upstream { id: balanced, origin: host(), endpoints: Vec::new() })];
         let (_, findings) = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default());
         assert_eq!(findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), missing, "{lacking:?}");
     }

@@ -151,7 +151,8 @@ mod tests {
 
     use super::*;
     use crate::model::{
-        Action, Field, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, TlsTermination, UrlPath,
+        Action, Field, HostExpression, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, TlsTermination,
+        UrlPath,
     };
 
     const SITE: &[&str] = &["same.example", "*.wild.example", ".dot.example", "www.*", "~^shop\\d+\\.EXAMPLE$"];
@@ -204,6 +205,10 @@ mod tests {
             // What takes every name is a default server, and one that cannot be read here may be anything.
             (&["~^(?<name>.+)$", "_", "\"\""], 80, "same.example", ""),
             (&["~^(?!a)b"], 80, "same.example", UNCLEAR),
+            // Which of two expressions is tried first nobody says; names go before them.
+            (SITE, 80, "~^shop$", KEPT),
+            (&["~^(?!a)b"], 80, "~^shop$", KEPT),
+            (&["same.example", "*.wild.example", "~^(?<name>.+)$"], 80, "~^shop$", ""),
         ];
         for (names, port, host, expected) in rows {
             let named =
@@ -211,6 +216,7 @@ mod tests {
             let other_sites = OtherSites { server_names: names.iter().map(named).collect(), ..OtherSites::default() };
             let name = match host.strip_prefix("*.") {
                 _ if host.is_empty() => ServerName::CatchAll,
+                _ if host.starts_with('~') => ServerName::Expression(HostExpression::new(&host[1..]).unwrap()),
                 Some(parent) => ServerName::Wildcard(HostName::new(parent).unwrap()),
                 None => ServerName::Exact(HostName::new(host).unwrap()),
             };
@@ -227,5 +233,17 @@ mod tests {
                 ),
             }
         }
+    }
+
+    #[test]
+    fn no_name_is_reserved_that_another_site_has() {
+        let site = |name: &str| SiteName { place: "site:7".into(), name: name.into(), ports: [80].into() };
+        let other_sites = OtherSites { server_names: vec![site("same.example")], ..OtherSites::default() };
+        let names = ["own.example", "same.example"].map(|name| ServerName::Exact(HostName::new(name).unwrap()));
+        let [own, _] = &names;
+        let catch_all = Server { reserved: names.to_vec(), ..server(ServerName::CatchAll) };
+        let mut model = Model { servers: vec![Arc::new(catch_all)], ..Model::default() };
+        drop_taken_hosts(&mut model, &other_sites, &[80].into(), &mut Vec::new());
+        assert_eq!(model.servers[0].reserved, std::slice::from_ref(own));
     }
 }

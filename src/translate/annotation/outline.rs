@@ -184,6 +184,8 @@ pub fn outline(reading: &Reading) -> Vec<String> {
                 Test::Header(name, value) => format!("header {name} is \"{value}\""),
                 Test::HeaderMatches(name, pattern) => format!("header {name} matches \"{pattern}\""),
                 Test::Cookie(name, value) => format!("cookie {name} is \"{value}\""),
+                Test::Query(name, value) => format!("parameter {name} is \"{value}\""),
+                Test::Method(name) => format!("method is {name}"),
             };
             say(format!("{who}: {what}"));
         }

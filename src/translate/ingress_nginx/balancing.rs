@@ -138,7 +138,7 @@ pub static FAMILY: Family = Family {
             tries: &[
                 ("round_robin", Gives::Nothing),
                 ("least_conn", Gives::Sets("endpoints by their connections")),
-                ("ewma", Gives::Sets("endpoints by chance and their connections")),
+                ("ewma", Gives::Refused("of two by chance the one with fewer connections takes a request")),
                 ("chash", Gives::Refused("upstream-hash-by")),
                 ("random", Gives::Refused("not one of")),
             ],

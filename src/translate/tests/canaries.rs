@@ -14,6 +14,8 @@ fn split(split: &Split) -> String {
         Test::Header(name, value) => format!("{name} is {value}"),
         Test::HeaderMatches(name, pattern) => format!("{name} ~ {pattern}"),
         Test::Cookie(name, value) => format!("cookie {name} is {value}"),
+        Test::Query(name, value) => format!("parameter {name} is {value}"),
+        Test::Method(name) => format!("method {name}"),
     };
     let branches = split.branches.iter().map(|branch| format!("{}: {}", test(&branch.test), branch.upstream.service));
     let shares = split.shares.iter().map(|(upstream, share)| format!("{share:?}: {}", upstream.service));
