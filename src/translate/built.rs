@@ -168,7 +168,8 @@ impl BuiltHosts {
         });
         let kept: Vec<_> = kept.collect();
         drop(before);
-        let missing: Vec<_> = sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
+        let missing: Vec<_> =
+            sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
         let mut anew = build(&missing).into_iter().map(Arc::new);
         let mut all = Vec::with_capacity(sites.len());
         self.hosts.reserve_exact(sites.len());
