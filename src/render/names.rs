@@ -182,12 +182,13 @@ pub fn catch_all_file() -> FilePath {
 }
 
 /// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
-/// written as one, precedes wildcards because `exact` does, and expressions come last because a tilde does.
+/// written as one, precedes wildcards because `exact` does, and expressions come last because `z` does. A plus sign
+/// occurs in no host name.
 pub fn server_file(server: &Server) -> FilePath {
     let (kind, host) = match &server.name {
         ServerName::CatchAll => return catch_all_file(),
         ServerName::Expression(expression) => {
-            return format!("http/server-~{:020}-{}.conf", server.order, hash(&[expression.as_str()])).into();
+            return format!("http/server-z+{:020}+{}.conf", server.order, hash(&[expression.as_str()])).into();
         }
         ServerName::Exact(host) => ("exact", host.as_str()),
         ServerName::Wildcard(host) => ("wildcard", host.as_str()),

@@ -1,13 +1,14 @@
 //! Hosts that somebody has and nobody serves now, kept from the expressions of others.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::model::{Server, ServerName};
 use crate::translate::claims::Claims;
 use crate::translate::host;
 
 /// Has the server for unknown hosts take those that nobody serves, as it does where there are no expressions. The servers come sorted.
-pub fn reserve(servers: &mut Vec<Server>, claims: &Claims) {
+pub fn reserve(servers: &mut Vec<Arc<Server>>, claims: &Claims) {
     if !servers.last().is_some_and(|last| matches!(last.name, ServerName::Expression(_))) {
         return;
     }
@@ -21,9 +22,9 @@ pub fn reserve(servers: &mut Vec<Server>, claims: &Claims) {
         return;
     }
     if servers.first().is_none_or(|first| first.name != ServerName::CatchAll) {
-        servers.splice(0..0, Server::of_unknown_hosts());
+        servers.splice(0..0, Server::of_unknown_hosts().map(Arc::new));
     }
     if let Some(first) = servers.first_mut().filter(|first| first.name == ServerName::CatchAll) {
-        first.reserved = reserved;
+        Arc::make_mut(first).reserved = reserved;
     }
 }
