@@ -22,8 +22,8 @@ use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
     Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, ErrorPages, Field, Handover, Hsts,
-    Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId,
-    UrlPath, catalogue,
+    Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath,
+    catalogue,
 };
 use crate::source::Version;
 
@@ -225,23 +225,8 @@ impl<'a> Servers<'a> {
         if let Some(requested) = &self.everywhere.authentication {
             authentication::apply_to(self, &mut fallback, requested);
         }
-        let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
-        let routes = health(dialect).into_iter().collect();
-        let (handover, client_certificates, directives) = (handover(dialect), None, Vec::new());
-        let (order, reserved) = (0, Vec::new());
-        Some(Server {
-            name,
-            order,
-            reserved,
-            origin,
-            tls,
-            client_certificates,
-            directives,
-            hsts,
-            handover,
-            routes,
-            fallback,
-        })
+        let (routes, hsts) = (health(dialect).into_iter().collect(), self.hsts(dialect));
+        Some(Server { origin, hsts, handover: handover(dialect), routes, fallback, ..Server::of_unknown_hosts()? })
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.

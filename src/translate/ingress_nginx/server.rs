@@ -27,11 +27,6 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "server-alias",
-            compared: Compared::Stricter(
-                "An expression takes only hosts that nobody asks for by name or wildcard, may name no group, and is refused where \
-                 default-backend or another namespace has the hosts that nobody asks for.",
-                "list names, or name the namespace in hosts.catch-all",
-            ),
             scope: Scope::Server,
             trust: Trust::High,
             on_error: OnError::Refuse,
