@@ -1,5 +1,6 @@
 //! Hosts as they were built before, as long as nothing has changed of what they were built of; it must not know how one is built.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -162,8 +163,13 @@ impl BuiltHosts {
     ) -> Vec<Arc<Built>> {
         let mut before = std::mem::take(&mut self.hosts).into_iter().peekable();
         let kept = sites.iter().map(|(name, site)| {
-            while before.next_if(|(known, _)| known < name).is_some() {}
-            let (_, kept) = before.next_if(|(known, _)| known == name)?;
+            let kept = loop {
+                match before.peek()?.0.cmp(name) {
+                    Ordering::Less => drop(before.next()),
+                    Ordering::Equal => break before.next()?.1,
+                    Ordering::Greater => return None,
+                }
+            };
             kept.is_current(name, site, surroundings, &self.changed).then_some(kept)
         });
         let kept: Vec<_> = kept.collect();
@@ -274,6 +280,10 @@ fn compare<K>(before: &List<K>, after: &List<K>, mut tell: impl FnMut(&Stored<K>
     };
     let mut rest = before.iter().peekable();
     for stored in after {
+        // As nearly all of them are.
+        if rest.next_if(|old| Arc::ptr_eq(&old.object, &stored.object)).is_some() {
+            continue;
+        }
         while let Some(gone) = rest.next_if(|old| old.id < stored.id) {
             differs(gone);
         }
