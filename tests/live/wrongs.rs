@@ -115,9 +115,9 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
         ("UnknownAnnotation", "Ingress misspelt", "proxy-bodysize", with("misspelt", "proxy-bodysize", "1m")),
         (
             "UnsupportedAnnotation",
-            "Ingress obsolete",
-            "enable-opentracing",
-            with("obsolete", "enable-opentracing", "true"),
+            "Ingress unserved",
+            "enable-opentelemetry",
+            with("unserved", "enable-opentelemetry", "true"),
         ),
         (
             "InvalidSecurityValue",
