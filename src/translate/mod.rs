@@ -31,6 +31,7 @@ mod path;
 mod places;
 mod port;
 mod reading;
+mod rule;
 mod server;
 mod service;
 mod site;
@@ -74,8 +75,8 @@ use self::aliases::Expanded;
 use self::backend::{Backends, NamedBy};
 use self::built::Surroundings;
 use self::canary::Canaries;
-use self::endpoint::SliceIndex;
-use self::memory::Memory;
+use self::endpoint::Slices;
+use self::memory::{Known, Memory};
 use self::passthrough::Passed;
 use self::server::Servers;
 use self::site::{Askers, Refusals, Sites};
@@ -220,7 +221,7 @@ impl Translator {
         let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
         let named = subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot));
         memory.certificates.prepare(named.chain(default));
-        let slices = SliceIndex::new(snapshot);
+        let slices = Slices::new(snapshot);
         let nothing_built = || Servers {
             options,
             backends: Backends::new(snapshot, names, options, &slices),
@@ -235,8 +236,8 @@ impl Translator {
         };
         let mut servers = nothing_built();
         let mut hosts = Vec::with_capacity(sites.len() + 1);
-        hosts.extend((!sites.contains_key(&ServerName::CatchAll)).then(|| Arc::new(servers.build_catch_all())));
-        let sites: Vec<_> = sites.into_iter().collect();
+        hosts
+            .extend((site::find(&sites, &ServerName::CatchAll).is_none()).then(|| Arc::new(servers.build_catch_all())));
         let surroundings = Surroundings { options, canaries: &offers, unserved: &unserved_rules };
         memory.built.begin(snapshot, options);
         hosts.extend(memory.built.build(&sites, surroundings, |sites| {
@@ -326,14 +327,14 @@ fn with_aliases(
     let names_any = |reading: &Reading| reading.host.aliases.is_some();
     // Nearly always nobody names one: then nothing is looked at again.
     if !subjects.iter().any(|subject| names_any(&subject.reading))
-        && !withheld.iter().any(|(stored, rule)| names_any(&memory.read(stored, rule, snapshot, options).0))
+        && !withheld.iter().any(|(stored, rule)| names_any(&memory.read(stored, rule, snapshot, options).reading))
     {
         return None;
     }
     let ours = |stored| Some((stored, class::select(stored, snapshot, options).ok()?));
     let selected: Vec<_> = snapshot.ingresses.iter().filter_map(ours).collect();
     let readings: Vec<_> =
-        selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).0).collect();
+        selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).reading).collect();
     let named =
         selected.iter().zip(&readings).map(|((stored, rule), reading)| (*stored, *rule, reading.host.aliases.as_ref()));
     Expanded::of(snapshot, &named.collect::<Vec<_>>(), findings)
@@ -364,7 +365,7 @@ fn subjects<'a>(
     };
     let (mut subjects, mut refused) = (Vec::with_capacity(selected.len()), Vec::new());
     for (stored, rule) in selected {
-        let (reading, behaviour) = memory.read(stored, rule, snapshot, options);
+        let Known { reading, behaviour, rules } = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
@@ -376,7 +377,7 @@ fn subjects<'a>(
                 || behaviour.basic_authentication.is_some()
                 || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
                 || reading.host.client_rule.is_some());
-        let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
+        let subject = Subject { stored, rule, reading, behaviour, read: rules, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();
         if subject.reading.refused || !faults.is_empty() {
             translation.findings.extend(faults);
@@ -422,24 +423,21 @@ fn accept(
 ) -> Accepted {
     let mut hosts: Vec<Arc<str>> = Vec::new();
     let mut known = HashSet::new();
-    let rules = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default());
-    let has = |name: ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name));
-    let valid = rules.filter(|written| host::server_name(written).is_ok_and(has));
-    let catch_all = (subject.is_for_all_hosts() && has(ServerName::CatchAll)).then_some("");
-    for written in valid.chain(catch_all) {
-        let written = if written.is_empty() { "*" } else { written };
+    let has = |name: &ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name.clone()));
+    let valid = subject.read().filter(|(_, rule, _)| rule.name.as_ref().is_ok_and(has));
+    let catch_all = (subject.is_for_all_hosts() && has(&ServerName::CatchAll)).then(|| Arc::from("*"));
+    for host in valid.map(|(_, rule, _)| Arc::clone(&rule.host)).chain(catch_all) {
         // To compare is quicker for a few, and takes minutes for thousands.
         let is_known = match hosts.len() {
-            0..FEW_HOSTS => hosts.iter().any(|known| &**known == written),
+            0..FEW_HOSTS => hosts.contains(&host),
             _ => {
                 if known.is_empty() {
                     known.extend(hosts.iter().cloned());
                 }
-                known.contains(written)
+                known.contains(&host)
             }
         };
         if !is_known {
-            let host: Arc<str> = written.into();
             if !known.is_empty() {
                 known.insert(Arc::clone(&host));
             }

@@ -1,6 +1,6 @@
 //! From the paths of a host to a server with its routes.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressBackend;
@@ -99,7 +99,8 @@ impl<'a> Servers<'a> {
         let oldest = *site.subjects.first()?;
         let (tls, decided_by) = self.tls.of_host(name, &site.subjects);
         let literal = site.claims.iter().filter(|claim| matches!(claim.matching, Matching::Exact | Matching::Prefix));
-        let taken: HashSet<_> = literal.map(|claim| claim.path.as_str()).collect();
+        let mut taken: Vec<_> = literal.map(|claim| claim.path.as_str()).collect();
+        taken.sort_unstable();
         let (mut routes, mut closed) = (Vec::with_capacity(site.claims.len()), Vec::new());
         for claim in &site.claims {
             match self.route(name, claim, &taken) {
@@ -221,12 +222,13 @@ impl<'a> Servers<'a> {
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
-    fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Result<Route, Box<Route>> {
+    fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &[&str]) -> Result<Route, Box<Route>> {
         let offer = self.canaries.of_path(&claim.subject.id().namespace, name, &claim.path, claim.kind);
         self.taken.extend(offer.map(|(number, _)| number));
         let offer = offer.map(|(_, offer)| offer);
         let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
-        let bare_is_taken = claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.contains(bare));
+        let bare_is_taken =
+            claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.binary_search(&bare).is_ok());
         let (shared, kind) = (&claim.subject.behaviour, claim.kind);
         let matched = path::path_match(claim.matching, dialect, &claim.path, bare_is_taken);
         let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path);
