@@ -17,6 +17,7 @@ use super::site::{self, Claim, Site};
 use super::snippets;
 use super::subject::Subject;
 use super::tls::{self, Tls};
+use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
@@ -232,6 +233,11 @@ impl<'a> Servers<'a> {
         let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path);
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
+                if path::is_like_an_expression(claim.matching, &claim.path) {
+                    let note =
+                        format!("{} is read as text, for nothing makes it an expression", excerpt(claim.path.as_str()));
+                    self.findings.push(Finding::new(Reason::LiteralPath, claim.origin.clone(), note));
+                }
                 let action = match claim.closed {
                     true => Action::Closed,
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
