@@ -15,7 +15,8 @@ use super::settings::{SettingsArguments, complain};
 use super::{output, page};
 use crate::config::Settings;
 use crate::daemon::to_look_with;
-use crate::migrate::compare::{BESIDE, Ports, side_by_side};
+use crate::finding::on_one_line;
+use crate::migrate::compare::{BESIDE, Ports, side_by_side, taken};
 use crate::migrate::{
     Controller, DropIn, Judged, Report, Verdict, controllers, drop_in, judge, page as html, stand_in_for_secrets,
 };
@@ -138,7 +139,18 @@ fn settings(SettingsOf { origin, side_by_side: is_beside, ports }: &SettingsOf) 
     if controller.is_none() {
         complain!("ingressd: no Deployment or DaemonSet of an ingress-nginx was found: its defaults are taken");
     }
-    let DropIn { text, .. } = drop_in(&controller.unwrap_or_default());
+    let controller = controller.unwrap_or_default();
+    if let Some(taken) = taken(&controller, *ports).filter(|_| *is_beside) {
+        let by = taken.by.iter().map(|(port, by)| format!("{port} is {}", on_one_line(by)));
+        complain!(
+            "ingressd: the ports {ports} cannot be had beside the controller, which may have the network of the same node: {}; name \
+             others, such as --ports {}",
+            by.collect::<Vec<_>>().join(", "),
+            taken.free
+        );
+        return Err(Exit::Usage);
+    }
+    let DropIn { text, .. } = drop_in(&controller);
     let text = if *is_beside { side_by_side(&text, *ports) } else { text };
     output::show(text, Exit::Success)
 }
@@ -150,7 +162,7 @@ fn report(arguments: &ReportArguments) -> Ended {
     let end = if report.verdict() == Verdict::Refused { Exit::Findings } else { Exit::Success };
     match arguments.output {
         Form::Text => output::show_styled(&text::text(&report, arguments.all, page::width()), end),
-        Form::Json => output::show(format!("{:#}\n", report.json()), end),
+        Form::Json => output::show(output::json(&report.json()), end),
         Form::Html => output::show(html(&report), end),
     }
 }

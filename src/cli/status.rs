@@ -16,6 +16,7 @@ use super::settings::SettingsArguments;
 use super::{members, output, page};
 use crate::config::Settings;
 use crate::daemon::control;
+use crate::finding::{printable, printable_json};
 use watching::Shown;
 
 /// The longest name of a host, and of an Ingress.
@@ -138,7 +139,7 @@ fn shown(arguments: &Arguments, answer: String, status: &Value) -> Result<(Strin
     if let Some(error) = status["error"].as_str() {
         complain!(
             "ingressd: the daemon that runs is of another version and does not know the question: {}",
-            crate::finding::printable(error)
+            printable(error)
         );
         return Err(Exit::Unavailable);
     }
@@ -153,8 +154,8 @@ fn shown(arguments: &Arguments, answer: String, status: &Value) -> Result<(Strin
         _ => status["ready"] == true,
     };
     let text = match (is_json, arguments.cluster, is_subject) {
-        (true, true, _) => members::json(status).to_string() + "\n",
-        (true, ..) => answer + "\n",
+        (true, true, _) => printable_json(&members::json(status).to_string()) + "\n",
+        (true, ..) => printable_json(&answer) + "\n",
         (_, true, _) => members::table(status),
         (_, _, true) => subject::subject(status, page::width()),
         _ => overview::overview(status, page::width()),

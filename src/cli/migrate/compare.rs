@@ -154,7 +154,7 @@ fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<Str
 }
 
 fn tell(arguments: &Arguments, comparison: &Comparison) -> Ended {
-    let json = || format!("{:#}\n", comparison.json());
+    let json = || output::json(&comparison.json());
     if let Some(file) = &arguments.report {
         write(file, &json()).map_err(|error| unwritable(file, &error))?;
     }
@@ -288,8 +288,8 @@ impl Asking {
                 }
             }
             let [controller, ingressd] = &self.sides;
-            rounds.controller.push(told(&answers[0], &request.host, controller.side.ports));
-            rounds.ingressd.push(told(&answers[1], &request.host, ingressd.side.ports));
+            rounds.controller.push(told(&answers[0], request, controller.side.ports));
+            rounds.ingressd.push(told(&answers[1], request, ingressd.side.ports));
             if rounds.outcome().different.is_empty() {
                 break;
             }

@@ -7,6 +7,7 @@ mod undo;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::checks::Weight;
@@ -16,8 +17,8 @@ use crate::cli::exit::{Ended, Exit};
 use crate::cli::settings::SettingsArguments;
 use crate::config::duration;
 use crate::finding::printable;
-use crate::publish::Order;
 use crate::publish::hand_over::{Entry, Record};
+use crate::publish::{Life, Member, Order};
 
 /// Time between two looks at what stands in the statuses.
 const LOOK: Duration = Duration::from_millis(500);
@@ -127,16 +128,17 @@ async fn take(arguments: &Arguments, looked: &Looked) -> Ended {
     say!("what stands there now is kept in {}", arguments.record.display());
     looked.hand_over.give(Order::Publish).await.map_err(looked::failed)?;
     say!("the nodes are told to write their addresses");
-    follow(arguments, looked, &targets).await
+    follow(arguments, looked, &nodes).await
 }
 
 /// Waits until every Ingress has addresses of the nodes and no others, and tells of those that have not.
-async fn follow(arguments: &Arguments, looked: &Looked, targets: &BTreeSet<String>) -> Ended {
+async fn follow(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Ended {
     let begun = Instant::now();
     let left = loop {
         let entries = looked.entries().await?;
+        let targets = addresses_since(looked, nodes).await?;
         let count = entries.len();
-        let left: Vec<_> = entries.into_iter().filter(|entry| !is_moved(entry, targets)).collect();
+        let left: Vec<_> = entries.into_iter().filter(|entry| !is_moved(entry, &targets)).collect();
         if left.is_empty() {
             say!("{count} Ingresses have the addresses of the nodes, {}", list(targets.iter().map(String::as_str)));
             return Ok(Exit::Success);
@@ -155,6 +157,16 @@ async fn follow(arguments: &Arguments, looked: &Looked, targets: &BTreeSet<Strin
     }
     complain!("ingressd: all others have the addresses of the nodes; what is mended is written without this command");
     Ok(Exit::Findings)
+}
+
+/// The addresses of the nodes that are fit, and of those that came since.
+async fn addresses_since(looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Result<BTreeSet<String>, Exit> {
+    let mut addresses = checks::addresses(nodes);
+    let is_new = |member: &&Arc<Member>| nodes.iter().all(|(known, _)| known.identity != member.identity);
+    let members = looked.hand_over.members().await.map_err(looked::failed)?;
+    let came = members.iter().filter(is_new).flat_map(|member| &member.addresses);
+    addresses.extend(came.map(ToString::to_string));
+    Ok(addresses)
 }
 
 /// Whether nobody is led elsewhere than to the nodes.
