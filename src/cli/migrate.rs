@@ -54,7 +54,7 @@ struct SettingsOf {
     /// For the time in which both programs serve the same objects: on other ports, and without writing statuses.
     #[arg(long)]
     side_by_side: bool,
-    /// The ports for http and https meanwhile.
+    /// The ports for http and https meanwhile, none of them the controller's.
     #[arg(long, value_name = "HTTP,HTTPS", default_value_t = BESIDE, requires = "side_by_side")]
     ports: Ports,
 }
@@ -84,10 +84,7 @@ struct Origin {
     is changed. From a live cluster are listed: IngressClasses, Ingresses, Deployments, DaemonSets, ConfigMaps, Services, Namespaces, \
     and the names of Secrets, never what is in them.\n\n\
     equal: the same. stricter: less gets through. different: something else comes of it, or something has to be done first. refused: \
-    nothing comes of it.\n\n\
-    Exit status: 0 when nothing is refused, 1 when something is, 64 for a wrong command line or where there are several controllers, 66 \
-    when a file cannot be read, 69 when the API server cannot be reached or refuses, 77 when the administrator may not, 78 when the \
-    kubeconfig or the settings are of no use.")]
+    nothing comes of it.")]
 struct ReportArguments {
     #[command(flatten)]
     origin: Origin,
@@ -218,6 +215,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
 fn no_answer(error: &AdministratorError) -> Exit {
     // It may quote what others wrote: nothing of it may steer a terminal.
     complain!("ingressd: {}", error.to_string().replace(char::is_control, " "));
+    if let AdministratorError::Kubeconfig(_) = error {
+        complain!("ingressd: name another one with --admin-kubeconfig, or by the variable KUBECONFIG");
+    }
     match error {
         AdministratorError::Kubeconfig(_) => Exit::Configuration,
         AdministratorError::Api { forbidden: true, .. } => Exit::Permission,

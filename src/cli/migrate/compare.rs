@@ -36,10 +36,7 @@ const MOST_REFUSED: usize = 5;
     ConfigMap, or as lines of JSON; where a line has no host, the backend that it names tells it.\n\n\
     Only GET, HEAD and OPTIONS are sent, without credentials: none of cookies, authorization or parameters of a query whose name says \
     that they are a token, key, password or signature. Redirects are not followed. What differs is asked three times more, so that a \
-    backend that answers differently each time is told apart.\n\n\
-    Exit status: 0 when both answer alike, 1 when something differs, 64 for a wrong command line, 66 when a file cannot be read or there \
-    is nothing to ask, 69 when a side or the API server cannot be reached, 77 when the administrator may not, 78 when the kubeconfig or \
-    the settings are of no use.")]
+    backend that answers differently each time is told apart.")]
 pub struct Arguments {
     #[command(flatten)]
     origin: Origin,

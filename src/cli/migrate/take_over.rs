@@ -35,11 +35,7 @@ const LOOK: Duration = Duration::from_millis(500);
     Then the file is removed. Broken off at any moment, either can be run again, and goes on, or the other.\n\n\
     The order is the Lease LEASE.status in the namespace of publish.namespace; it counts for every node of the group, and lasts. The \
     administrator needs: list of ingresses, ingressclasses, namespaces, deployments and daemonsets in all namespaces; list, create and \
-    patch of leases in that namespace; for --undo also patch of ingresses/status.\n\n\
-    Exit status: 0 when every Ingress has the addresses that it should have; 1 when something is in the way and nothing was changed, or \
-    when single Ingresses do not have them; 64 for a wrong command line or where there are several controllers; 66 when the file of \
-    what was there cannot be read; 69 when the API server or the nodes do not answer; 73 when that file is of another cluster; 77 when \
-    the administrator may not; 78 when the kubeconfig or the settings are of no use.")]
+    patch of leases in that namespace; for --undo also patch of ingresses/status.")]
 pub struct Arguments {
     /// What `ingressd migrate compare` reported, as JSON.
     #[arg(long, value_name = "FILE", conflicts_with = "undo")]
