@@ -86,6 +86,11 @@ impl<'s, 'a> Canaries<'s, 'a> {
         Some((number, &self.offers[number]))
     }
 
+    /// Whether there is a canary of any path of a host.
+    pub fn has_host(&self, name: &ServerName) -> bool {
+        self.places.values().any(|hosts| hosts.contains_key(name))
+    }
+
     /// How many paths of others each object takes a part of.
     pub fn parts(&self, taken: &BTreeSet<usize>) -> HashMap<&'a ObjectId, u32> {
         let mut parts = HashMap::new();

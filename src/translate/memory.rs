@@ -8,6 +8,7 @@ use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 
+use super::built::BuiltHosts;
 use super::certificate::Certificates;
 use super::tables::{self, Basis, Change, Table};
 use super::{ClassRule, Dialect, Options, Reading, SMALLEST_PART};
@@ -20,6 +21,8 @@ use crate::source::{Snapshot, Stored, Version};
 pub struct Memory {
     /// Certificates that were checked.
     pub certificates: Certificates,
+    /// Hosts that were built.
+    pub built: BuiltHosts,
     readings: HashMap<Arc<ObjectId>, Remembered>,
     /// Versions of what annotations may refer to. When any of it changes, annotations that may refer to
     /// something are read again.
@@ -82,6 +85,11 @@ impl Memory {
     pub fn follow(&mut self, before: &Options, after: &Options) {
         let change = Change::between(before, after);
         self.readings.retain(|_, known| known.basis.outlasts(known.table, &change));
+        // What time and other nodes say is no part of any host.
+        let (now, claim_orders) = (after.now, Arc::clone(&after.claim_orders));
+        if *after != (Options { now, claim_orders, ..before.clone() }) {
+            self.built.forget();
+        }
     }
 
     /// The annotations of an object, and what they ask for on every path.
@@ -137,7 +145,7 @@ fn share<T: PartialEq + Send + Sync, K: Ord>(new: &mut [Arc<T>], old: &[Arc<T>],
     let namesakes: Vec<_> = namesakes.collect();
     let pairs = new.par_iter_mut().zip(namesakes).with_min_len(SMALLEST_PART);
     pairs.for_each(|(item, old)| {
-        if let Some(same) = old.filter(|old| *old == item) {
+        if let Some(same) = old.filter(|old| Arc::ptr_eq(old, item) || *old == item) {
             *item = Arc::clone(same);
         }
     });

@@ -309,17 +309,18 @@ impl<'a> Admission<'a> {
     }
 
     /// Closes hosts of namespaces that protect more than they may have, and tells of each object that loses routes by it.
-    pub fn close(&self, servers: &mut [Server]) -> Vec<Finding> {
+    pub fn close(&self, servers: &mut [Arc<Server>]) -> Vec<Finding> {
         let mut told = BTreeSet::new();
         if self.closed.is_empty() {
             return Vec::new();
         }
         for server in servers {
             let Some(namespaces) = self.closed.get(&server.name) else { continue };
-            let routes = server.routes.iter_mut().chain([&mut server.fallback]);
+            let Server { name, routes, fallback, .. } = Arc::make_mut(server);
+            let routes = routes.iter_mut().chain([fallback]);
             for route in routes.filter(|route| namespaces.contains(&route.origin.object.namespace)) {
                 route.action = Action::Closed;
-                told.insert((Arc::clone(&route.origin.object), host::written(&server.name)));
+                told.insert((Arc::clone(&route.origin.object), host::written(name)));
             }
         }
         let tell = |(object, host): (Arc<ObjectId>, String)| {
