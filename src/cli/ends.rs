@@ -245,7 +245,12 @@ pub fn section(words: &str) -> String {
     let Some(ends) = of(words) else { return section + "That of the command that is run; 64 when there is none.\n" };
     for (exit, meaning) in ends {
         // Writing to a string does not fail.
-        let _ = writeln!(section, ".TP\n\\fB{}\\fR\n{}", exit.number(), meaning.replace('-', "\\-"));
+        let _ = writeln!(
+            section,
+            ".TP\n\\fB{}\\fR\n{}",
+            exit.number(),
+            meaning.replace('-', "\\-").replace('\'', "\\*(Aq")
+        );
     }
     section
 }

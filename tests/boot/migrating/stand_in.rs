@@ -39,7 +39,7 @@ pub struct StandIn {
     own: Objects,
     ending: Arc<AtomicBool>,
     _daemon: Daemon,
-    _nginx: Nginx,
+    nginx: Nginx,
 }
 
 impl StandIn {
@@ -64,12 +64,17 @@ impl StandIn {
             around.objects.until_published(name, &[address]).await;
         }
         own.apply(webhook()).await;
-        StandIn { address, own, ending, _daemon: daemon, _nginx: nginx }
+        StandIn { address, own, ending, _daemon: daemon, nginx }
     }
 
     /// Clients of one host, who go where its status leads them.
     pub fn clients(&self, status: Arc<History<Vec<String>>>) -> Clients {
         Clients::start("cart.example", status, (self.address, PORT))
+    }
+
+    /// What `kubectl logs` would print.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.nginx.prefix().join("log/access.log")).unwrap()
     }
 
     /// Waits until no pod of it is there.
