@@ -4,8 +4,7 @@ use super::table::CHECKS;
 
 /// The page.
 pub fn document() -> String {
-    let mut text = format!(
-        "# What `ingressd doctor` looks at\n\n\
+    let mut text = "# What `ingressd doctor` looks at\n\n\
          With this page you can look up what each check of `ingressd doctor` looks at and what to do about what it finds. Words that it does not explain \
          are in the [glossary](glossary.md).\n\n\
          The command changes nothing and needs no running daemon; it is to be run as root on the edge node. What is wrong comes first: a level \
@@ -14,7 +13,7 @@ pub fn document() -> String {
          `--format json` is for machines.\n\n\
          Exit status: 0 when all is well, 1 when there are warnings, 2 when there are errors; 64 when the command line is wrong. Notes count \
          for nothing.\n"
-    );
+        .to_owned();
     for check in CHECKS {
         text += &format!("\n## {}\n\n{}\n\n{}\n", check.name, check.about, check.wrong);
     }
