@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use super::built::Dependency;
-use super::endpoint::SliceIndex;
+use super::endpoint::Slices;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
@@ -14,8 +14,8 @@ use super::value::{Whereabouts, excerpt};
 use super::{Dialect, EndpointMode, Names, Options, RequestedService};
 use crate::finding::Reason;
 use crate::model::{
-    BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Port, Protocol, StreamUpstream, StreamUpstreamId,
-    Transport, Upstream, UpstreamId, is_label,
+    BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Port, Protocol, StreamUpstream,
+    StreamUpstreamId, Transport, Upstream, UpstreamId, is_label,
 };
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
@@ -70,7 +70,7 @@ pub struct Backends<'a> {
     /// What DNS said.
     known: &'a Names,
     options: &'a Options,
-    slices: &'a SliceIndex<'a>,
+    slices: &'a Slices<'a>,
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
     /// The same for hosts that are no Services, by who asked for which and how.
     hosts: HashMap<Host, Arc<Resolution>>,
@@ -113,7 +113,7 @@ impl Located<'_> {
 
 impl<'a> Backends<'a> {
     /// Nothing resolved yet.
-    pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a SliceIndex<'a>) -> Self {
+    pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a Slices<'a>) -> Self {
         let (resolved, hosts) = (HashMap::new(), HashMap::new());
         let (used, dependencies, named) = (Vec::new(), Vec::new(), Vec::new());
         Backends { snapshot, known: names, options, slices, resolved, hosts, used, dependencies, names: named }
@@ -308,7 +308,7 @@ impl<'a> Backends<'a> {
     fn endpoints_by(
         &self,
         service: &'a Stored<Service>,
-        port: &ServicePort,
+        port: &'a ServicePort,
         mode: EndpointMode,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Endpoint>, (Reason, String)> {

@@ -10,6 +10,7 @@ use rayon::prelude::{
 
 use super::built::BuiltHosts;
 use super::certificate::Certificates;
+use super::rule::{self, Rule};
 use super::tables::{self, Basis, Change, Table};
 use super::{ClassRule, Dialect, Options, Reading, SMALLEST_PART};
 use crate::model::{Behaviour, Model, ObjectId};
@@ -30,32 +31,45 @@ pub struct Memory {
     model: Model,
 }
 
+/// What is known of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// Its annotations.
+    pub reading: Arc<Reading>,
+    /// What they ask for on every path.
+    pub behaviour: Arc<Behaviour>,
+    /// Its hosts and paths.
+    pub rules: Arc<[Rule]>,
+}
+
 #[derive(Debug)]
 struct Remembered {
     version: Version,
     dialect: Dialect,
     table: &'static Table,
     basis: Basis,
-    reading: Arc<Reading>,
-    behaviour: Arc<Behaviour>,
+    known: Known,
+    /// What its rules were read of.
+    object: Arc<Ingress>,
     /// Whether an annotation may name a Secret, which the reading depends on then, or is a snippet.
     refers: bool,
 }
 
 impl Remembered {
-    fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
-        let (mut reading, basis) = tables::read(ingress, rule, snapshot, options);
+    fn read(ingress: &Stored<Ingress>, class: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
+        let (mut reading, basis) = tables::read(ingress, class, snapshot, options);
         let mut behaviour = std::mem::take(&mut reading.behaviour);
         // They stay in memory as long as the object.
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
-        let (behaviour, reading) = (Arc::new(behaviour), Arc::new(reading));
+        let rules = rule::read(&ingress.object);
+        let known = Known { reading: Arc::new(reading), behaviour: Arc::new(behaviour), rules };
         let refers = ingress.object.metadata.annotations.iter().flatten().any(|(key, _)| {
-            let row = || rule.annotations.find(key.strip_prefix(rule.annotations.prefix)?);
+            let row = || class.annotations.find(key.strip_prefix(class.annotations.prefix)?);
             may_refer(key) || (!options.snippets.is_empty() && row().is_some_and(|row| row.snippet.is_some()))
         });
-        let (dialect, table) = (rule.dialect, rule.annotations);
-        Remembered { version: ingress.version.clone(), dialect, table, basis, reading, behaviour, refers }
+        let (version, object) = (ingress.version.clone(), Arc::clone(&ingress.object));
+        Remembered { version, dialect: class.dialect, table: class.annotations, basis, known, object, refers }
     }
 
     fn is_of(&self, ingress: &Stored<Ingress>, rule: &ClassRule) -> bool {
@@ -92,21 +106,26 @@ impl Memory {
         }
     }
 
-    /// The annotations of an object, and what they ask for on every path.
+    /// What an object asks for.
     pub fn read(
         &mut self,
         ingress: &Stored<Ingress>,
-        rule: &ClassRule,
+        class: &ClassRule,
         snapshot: &Snapshot,
         options: &Options,
-    ) -> (Arc<Reading>, Arc<Behaviour>) {
-        if let Some(known) = self.readings.get(&ingress.id).filter(|known| known.is_of(ingress, rule)) {
-            return (Arc::clone(&known.reading), Arc::clone(&known.behaviour));
+    ) -> Known {
+        if let Some(remembered) = self.readings.get_mut(&ingress.id).filter(|known| known.is_of(ingress, class)) {
+            // One that has aliases of its hosts added is of the same version.
+            if !Arc::ptr_eq(&remembered.object, &ingress.object) {
+                remembered.known.rules = rule::read(&ingress.object);
+                remembered.object = Arc::clone(&ingress.object);
+            }
+            return remembered.known.clone();
         }
-        let remembered = Remembered::read(ingress, rule, snapshot, options);
-        let read = (Arc::clone(&remembered.reading), Arc::clone(&remembered.behaviour));
+        let remembered = Remembered::read(ingress, class, snapshot, options);
+        let known = remembered.known.clone();
         self.readings.insert(Arc::clone(&ingress.id), remembered);
-        read
+        known
     }
 
     /// Reads the annotations that are not known yet, on all processors.

@@ -31,6 +31,7 @@ mod path;
 mod places;
 mod port;
 mod reading;
+mod rule;
 mod server;
 mod service;
 mod site;
@@ -74,12 +75,12 @@ use self::aliases::Expanded;
 use self::backend::{Backends, NamedBy};
 use self::built::Surroundings;
 use self::canary::Canaries;
-use self::endpoint::SliceIndex;
-use self::memory::Memory;
+use self::endpoint::Slices;
+use self::memory::{Known, Memory};
 use self::passthrough::Passed;
 use self::server::Servers;
 use self::site::{Askers, Refusals, Sites};
-use self::subject::Subject;
+use self::subject::{Subject, Withheld};
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
 use crate::model::{
@@ -204,7 +205,7 @@ impl Translator {
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
         withheld.append(&mut admission.withheld);
-        let unserved_rules = client_certificates::unserved(&withheld, snapshot, options, memory);
+        let unserved_rules = client_certificates::unserved(&withheld);
         translation.refused.append(&mut admission.refused);
         let mut findings = std::mem::take(&mut admission.findings);
         let (canaries, subjects): (Vec<_>, Vec<_>) =
@@ -220,7 +221,7 @@ impl Translator {
         let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
         let named = subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot));
         memory.certificates.prepare(named.chain(default));
-        let slices = SliceIndex::new(snapshot);
+        let slices = Slices::new(snapshot);
         let nothing_built = || Servers {
             options,
             backends: Backends::new(snapshot, names, options, &slices),
@@ -235,8 +236,8 @@ impl Translator {
         };
         let mut servers = nothing_built();
         let mut hosts = Vec::with_capacity(sites.len() + 1);
-        hosts.extend((!sites.contains_key(&ServerName::CatchAll)).then(|| Arc::new(servers.build_catch_all())));
-        let sites: Vec<_> = sites.into_iter().collect();
+        hosts
+            .extend((site::find(&sites, &ServerName::CatchAll).is_none()).then(|| Arc::new(servers.build_catch_all())));
         let surroundings = Surroundings { options, canaries: &offers, unserved: &unserved_rules };
         memory.built.begin(snapshot, options);
         hosts.extend(memory.built.build(&sites, surroundings, |sites| {
@@ -248,12 +249,14 @@ impl Translator {
             });
             parts.collect::<Vec<_>>().into_iter().flatten().collect()
         }));
-        let (mut built, mut upstreams, mut certificates) = (Vec::with_capacity(hosts.len()), Vec::new(), BTreeMap::new());
+        let (mut built, mut upstreams, mut certificates) =
+            (Vec::with_capacity(hosts.len()), Vec::new(), BTreeMap::new());
         let (mut passed, mut taken, mut due) = (Passed::default(), BTreeSet::new(), ends);
         for host in &hosts {
             built.extend(host.server.clone());
             upstreams.extend_from_slice(&host.upstreams);
-            certificates.extend(host.certificates.iter().map(|certificate| (certificate.id.clone(), Arc::clone(certificate))));
+            certificates
+                .extend(host.certificates.iter().map(|certificate| (certificate.id.clone(), Arc::clone(certificate))));
             passed.extend(&host.passed);
             taken.extend(&host.taken);
             translation.note_names(&host.names);
@@ -310,9 +313,6 @@ impl Translator {
     }
 }
 
-/// An Ingress that is ours and not served now.
-type Withheld<'a> = (&'a Stored<Ingress>, &'a ClassRule);
-
 /// The objects with rules for the aliases of their hosts, where an object of ours names any.
 fn with_aliases(
     snapshot: &Snapshot,
@@ -324,14 +324,14 @@ fn with_aliases(
     let names_any = |reading: &Reading| reading.host.aliases.is_some();
     // Nearly always nobody names one: then nothing is looked at again.
     if !subjects.iter().any(|subject| names_any(&subject.reading))
-        && !withheld.iter().any(|(stored, rule)| names_any(&memory.read(stored, rule, snapshot, options).0))
+        && !withheld.iter().any(|object| names_any(&object.known.reading))
     {
         return None;
     }
     let ours = |stored| Some((stored, class::select(stored, snapshot, options).ok()?));
     let selected: Vec<_> = snapshot.ingresses.iter().filter_map(ours).collect();
     let readings: Vec<_> =
-        selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).0).collect();
+        selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).reading).collect();
     let named =
         selected.iter().zip(&readings).map(|((stored, rule), reading)| (*stored, *rule, reading.host.aliases.as_ref()));
     Expanded::of(snapshot, &named.collect::<Vec<_>>(), findings)
@@ -353,8 +353,10 @@ fn subjects<'a>(
         }
     }
     memory.prepare(&selected, snapshot, options);
-    let withheld =
-        snapshot.withheld.iter().filter_map(|stored| Some((stored, class::select(stored, snapshot, options).ok()?)));
+    let withheld = snapshot.withheld.iter().filter_map(|stored| {
+        let class = class::select(stored, snapshot, options).ok()?;
+        Some(Withheld { stored, class, known: memory.read(stored, class, snapshot, options) })
+    });
     let mut withheld: Vec<_> = withheld.collect();
     let lists = everywhere.access.as_deref();
     let is_everywhere = |access: &AccessList| {
@@ -362,7 +364,7 @@ fn subjects<'a>(
     };
     let (mut subjects, mut refused) = (Vec::with_capacity(selected.len()), Vec::new());
     for (stored, rule) in selected {
-        let (reading, behaviour) = memory.read(stored, rule, snapshot, options);
+        let Known { reading, behaviour, rules } = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
@@ -374,14 +376,14 @@ fn subjects<'a>(
                 || behaviour.basic_authentication.is_some()
                 || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
                 || reading.host.client_rule.is_some());
-        let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
+        let subject = Subject { stored, rule, reading, behaviour, read: rules, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();
         if subject.reading.refused || !faults.is_empty() {
             translation.findings.extend(faults);
             translation.refused.push((Arc::clone(&stored.id), stored.version.clone()));
             if subject.reading.refused || !is_fit {
                 // A canary has no claim that could be kept for it.
-                withheld.extend(subject.reading.canary.is_none().then_some((stored, rule)));
+                withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
                 refused.extend(is_fit.then_some(subject));
                 continue;
             }
@@ -420,24 +422,21 @@ fn accept(
 ) -> Accepted {
     let mut hosts: Vec<Arc<str>> = Vec::new();
     let mut known = HashSet::new();
-    let rules = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default());
-    let has = |name: ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name));
-    let valid = rules.filter(|written| host::server_name(written).is_ok_and(has));
-    let catch_all = (subject.is_for_all_hosts() && has(ServerName::CatchAll)).then_some("");
-    for written in valid.chain(catch_all) {
-        let written = if written.is_empty() { "*" } else { written };
+    let has = |name: &ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name.clone()));
+    let valid = subject.read().filter(|(_, rule)| rule.name.as_ref().is_ok_and(has));
+    let catch_all = (subject.is_for_all_hosts() && has(&ServerName::CatchAll)).then(|| Arc::from("*"));
+    for host in valid.map(|(_, rule)| Arc::clone(&rule.host)).chain(catch_all) {
         // To compare is quicker for a few, and takes minutes for thousands.
         let is_known = match hosts.len() {
-            0..FEW_HOSTS => hosts.iter().any(|known| &**known == written),
+            0..FEW_HOSTS => hosts.contains(&host),
             _ => {
                 if known.is_empty() {
                     known.extend(hosts.iter().cloned());
                 }
-                known.contains(written)
+                known.contains(&host)
             }
         };
         if !is_known {
-            let host: Arc<str> = written.into();
             if !known.is_empty() {
                 known.insert(Arc::clone(&host));
             }

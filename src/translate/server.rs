@@ -1,9 +1,7 @@
 //! From the paths of a host to a server with its routes.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-
-use k8s_openapi::api::networking::v1::IngressBackend;
 
 use super::authentication;
 use super::backend::{BackendReference, Backends};
@@ -14,10 +12,12 @@ use super::mirror;
 use super::passthrough::{self, Passed};
 use super::path::{self, Matching};
 use super::port::PortReference;
+use super::rule::Backend;
 use super::site::{self, Claim, Site};
 use super::snippets;
 use super::subject::Subject;
 use super::tls::{self, Tls};
+use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
@@ -98,7 +98,8 @@ impl<'a> Servers<'a> {
         let oldest = *site.subjects.first()?;
         let (tls, decided_by) = self.tls.of_host(name, &site.subjects);
         let literal = site.claims.iter().filter(|claim| matches!(claim.matching, Matching::Exact | Matching::Prefix));
-        let taken: HashSet<_> = literal.map(|claim| claim.path.as_str()).collect();
+        let mut taken: Vec<_> = literal.map(|claim| claim.path.as_str()).collect();
+        taken.sort_unstable();
         let (mut routes, mut closed) = (Vec::with_capacity(site.claims.len()), Vec::new());
         for claim in &site.claims {
             match self.route(name, claim, &taken) {
@@ -220,17 +221,23 @@ impl<'a> Servers<'a> {
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
-    fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Result<Route, Box<Route>> {
+    fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &[&str]) -> Result<Route, Box<Route>> {
         let offer = self.canaries.of_path(&claim.subject.id().namespace, name, &claim.path, claim.kind);
         self.taken.extend(offer.map(|(number, _)| number));
         let offer = offer.map(|(_, offer)| offer);
         let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
-        let bare_is_taken = claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.contains(bare));
+        let bare_is_taken =
+            claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.binary_search(&bare).is_ok());
         let (shared, kind) = (&claim.subject.behaviour, claim.kind);
         let matched = path::path_match(claim.matching, dialect, &claim.path, bare_is_taken);
         let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path);
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
+                if path::is_like_an_expression(claim.matching, &claim.path) {
+                    let note =
+                        format!("{} is read as text, for nothing makes it an expression", excerpt(claim.path.as_str()));
+                    self.findings.push(Finding::new(Reason::LiteralPath, claim.origin.clone(), note));
+                }
                 let action = match claim.closed {
                     true => Action::Closed,
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
@@ -349,7 +356,7 @@ impl<'a> Servers<'a> {
         (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }))
     }
 
-    fn action(&mut self, subject: &Subject<'a>, backend: Option<&'a IngressBackend>, origin: &Origin) -> Action {
+    fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
         if subject.reading.closed {
             return Action::Closed;
         }
@@ -372,7 +379,7 @@ impl<'a> Servers<'a> {
         &mut self,
         action: Action,
         subject: &Subject<'a>,
-        backend: Option<&'a IngressBackend>,
+        backend: Option<Backend<'a>>,
     ) -> (Action, Option<Arc<ErrorPages>>) {
         let asked = &subject.reading.errors;
         let is_away = action == UNAVAILABLE && asked.default_backend.is_some();
@@ -386,16 +393,18 @@ impl<'a> Servers<'a> {
         }
         let Some(other) = self.other_backend(subject, origin) else { return (action, None) };
         let Action::Proxy { upstream, .. } = &other else { return (action, None) };
-        let named = backend.and_then(|backend| backend.service.as_ref());
-        let port = named.and_then(|service| service.port.as_ref());
-        let number = port.and_then(|port| port.number).map(|number| number.to_string());
+        let port = match backend.and_then(|backend| backend.port) {
+            Some(PortReference::Number(number)) => number.to_string().into(),
+            Some(PortReference::Name(name)) => name.into(),
+            Some(PortReference::First) | None => "".into(),
+        };
         let pages = ErrorPages {
             upstream: upstream.clone(),
             statuses: asked.statuses.clone(),
             intercepts: !asked.passes_backend_errors,
             stands_in: is_away,
-            service: named.map(|service| service.name.as_str()).unwrap_or_default().into(),
-            port: number.or_else(|| port?.name.clone()).unwrap_or_default().into(),
+            service: backend.and_then(|backend| backend.service).unwrap_or_default().into(),
+            port,
             origin: origin.clone(),
         };
         (if is_away { other } else { action }, Some(Arc::new(pages)))
@@ -472,15 +481,15 @@ impl<'a> Servers<'a> {
     fn reference(
         &mut self,
         subject: &Subject<'a>,
-        backend: Option<&'a IngressBackend>,
+        backend: Option<Backend<'a>>,
         origin: &Origin,
     ) -> Result<BackendReference<'a>, Action> {
-        let Some(service) = backend.and_then(|backend| backend.service.as_ref()) else {
+        let Some((service, port)) = backend.and_then(|backend| Some((backend.service?, backend.port))) else {
             let note = "the backend is not a Service; only Services are served";
             self.findings.push(Finding::new(Reason::UnsupportedBackend, origin.clone(), note));
             return Err(NOT_FOUND);
         };
-        let Some(port) = PortReference::read(service.port.as_ref()) else {
+        let Some(port) = port else {
             let note = "the backend names no port that exists; name one by number or by name";
             self.findings.push(Finding::new(Reason::MissingPort, origin.clone(), note));
             return Err(UNAVAILABLE);
@@ -490,7 +499,6 @@ impl<'a> Servers<'a> {
         let protocol = subject.reading.protocol;
         let tls = subject.reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
         let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
-        let service = &service.name;
         let reuse = None;
         Ok(BackendReference {
             namespace,

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::demand::{self, Backend, Demand, namespace};
@@ -12,9 +11,9 @@ use super::{BUDGETS, Budget, Total, is_near, near, near_total, zones};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName};
-use crate::source::{Stored, Version};
-use crate::translate::subject::{self, Subject};
-use crate::translate::{ClassRule, HostOptions, Limits, Reading, host, order};
+use crate::source::Version;
+use crate::translate::subject::{self, Subject, Withheld};
+use crate::translate::{HostOptions, Limits, Reading, host, order};
 
 /// What is served of what was asked for.
 #[derive(Debug, Default)]
@@ -26,7 +25,7 @@ pub struct Admission<'a> {
     /// Versions with more than one object may ask for.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// Objects that are left out and keep the hosts that they ask for: as many as a namespace may have.
-    pub withheld: Vec<(&'a Stored<Ingress>, &'a ClassRule)>,
+    pub withheld: Vec<Withheld<'a>>,
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Hosts on which a namespace has no path that is not closed, because it protects more than it may have.
@@ -275,7 +274,7 @@ impl<'a> Admission<'a> {
             let hosts = held.entry(namespace(&subject)).or_default();
             *hosts += number(demand::hosts(&subject).count());
             if *hosts <= limits.namespace.hosts {
-                self.withheld.extend(subject.reading.canary.is_none().then_some((subject.stored, subject.rule)));
+                self.withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
             }
             let origin = Origin::object(subject.id());
             // Where its requests would go to others, they must not get there unprotected.
@@ -336,17 +335,20 @@ impl<'a> Admission<'a> {
 
 /// The hosts of these objects.
 fn hosts(subjects: &[Subject<'_>]) -> HashSet<ServerName> {
-    subjects.iter().flat_map(demand::hosts).filter_map(|host| host::server_name(host).ok()).collect()
+    subjects.iter().flat_map(Subject::read).filter_map(|(_, rule)| rule.name.as_ref().ok().cloned()).collect()
 }
 
 /// The rules of an object that protects its paths whose requests would go to others without it, and where to.
 fn fallen(subject: &Subject<'_>, served: &HashSet<ServerName>) -> Vec<(usize, ServerName)> {
-    let rules = subject.rules().filter(|_| subject.is_protected);
-    rules.filter_map(|(number, rule)| Some((number, falls(rule.host.as_deref(), served)?))).collect()
+    let rules = subject.read().filter(|_| subject.is_protected);
+    rules.filter_map(|(number, rule)| Some((number, falls(rule.name.as_ref().ok()?, served)?))).collect()
 }
 
 /// Closes what objects protect that are refused, where others would take their requests. That they are refused is told already.
 pub fn close_refused<'a>(refused: Vec<Subject<'a>>, subjects: &mut Vec<Subject<'a>>) {
+    if refused.is_empty() {
+        return;
+    }
     let served = hosts(subjects);
     for subject in refused {
         let rules: Arc<[usize]> = fallen(&subject, &served).into_iter().map(|(number, _)| number).collect();
@@ -357,13 +359,12 @@ pub fn close_refused<'a>(refused: Vec<Subject<'a>>, subjects: &mut Vec<Subject<'
 }
 
 /// The server that would take the requests of a host, if it is not defined by this object.
-fn falls(host: Option<&str>, served: &HashSet<ServerName>) -> Option<ServerName> {
-    let name = host::server_name(host.unwrap_or_default()).ok()?;
-    let parent = match &name {
+fn falls(name: &ServerName, served: &HashSet<ServerName>) -> Option<ServerName> {
+    let parent = match name {
         ServerName::Exact(host) => host.as_str().split_once('.').and_then(|(_, parent)| HostName::new(parent).ok()),
         ServerName::Wildcard(_) | ServerName::CatchAll => None,
     };
-    let candidates = [Some(name), parent.map(ServerName::Wildcard), Some(ServerName::CatchAll)];
+    let candidates = [Some(name.clone()), parent.map(ServerName::Wildcard), Some(ServerName::CatchAll)];
     candidates.into_iter().flatten().find(|candidate| served.contains(candidate))
 }
 

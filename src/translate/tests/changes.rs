@@ -54,7 +54,8 @@ fn put<K>(list: &mut List<K>, versions: [&List<K>; 2], object: prop::sample::Ind
 
 /// What DNS says at times.
 fn names(number: u8) -> Names {
-    let hosts = ["backend.example.net", "auth.example.net", "stale.example.net"].map(|name| HostName::new(name).unwrap());
+    let hosts =
+        ["backend.example.net", "auth.example.net", "stale.example.net"].map(|name| HostName::new(name).unwrap());
     let answer = Answer { addresses: vec![[192, 0, 2, number].into()], ..Answer::default() };
     Names(hosts.into_iter().map(|host| (host, answer.clone())).collect::<BTreeMap<_, _>>())
 }
