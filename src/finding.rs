@@ -6,7 +6,7 @@ mod printable;
 
 pub use limit::{Shown, in_turn, limit};
 pub use nearest::{hint, nearest, unknown_key};
-pub use printable::{on_one_line, printable};
+pub use printable::{on_one_line, printable, printable_json};
 
 use std::fmt;
 use std::sync::Arc;

@@ -110,6 +110,26 @@ fn the_report_for_machines_has_everything() {
     assert_eq!(verdicts(&report["services"]), ["TCP port 5432 equal", "TCP port http refused"]);
 }
 
+/// Whoever writes manifests writes to no terminal.
+#[test]
+fn what_objects_say_steers_no_terminal() {
+    let hostile = DUMP.replace("10.0.0.0/33", r#""\e[2J\x9b2J\u202e""#);
+    let image = "registry.k8s.io/ingress-nginx/controller:v1.12.1";
+    let hostile = hostile.replace(image, r#""\x85\u2066/ingress-nginx/controller:v1""#);
+    let values = ["\u{1b}[2J\u{9b}2J\u{202e}", "\u{85}\u{2066}/ingress-nginx"];
+    for output in ["text", "json"] {
+        let shown = report(&hostile, &["--output", output]).text;
+        let is_hostile = |character: &char| character.is_control() || "\u{202e}\u{2066}".contains(*character);
+        let found: Vec<_> = shown.chars().filter(is_hostile).filter(|character| *character != '\n').collect();
+        assert!(found.is_empty() && shown.contains("allowlist-source-range"), "{found:?}: {shown}");
+        if output == "json" {
+            let report = serde_json::from_str::<Value>(&shown).unwrap().to_string();
+            let said = |value: &str| report.contains(Value::from(value).to_string().trim_matches('"'));
+            assert!(values.into_iter().all(said), "programs read what was written: {report}");
+        }
+    }
+}
+
 #[test]
 fn the_page_is_whole() {
     let output = report(DUMP, &["--output", "html"]);
@@ -212,11 +232,34 @@ fn settings_for_the_time_side_by_side_are_a_drop_in_too() {
         (read.translate.listeners.http_port, read.translate.listeners.https_port, read.publish.status),
         (81, 444, false)
     );
-    for wrong in
-        [&["--ports", "81,444"][..], &["--side-by-side", "--ports", "81"], &["--side-by-side", "--ports", "0,1"]]
-    {
-        assert_eq!(migrate("settings", &[&[dump.to_str().unwrap()], wrong].concat()).code, 64, "{wrong:?}");
+    for (wrong, words) in [
+        (&["--ports", "81,444"][..], "--side-by-side"),
+        (&["--side-by-side", "--ports", "81"], "HTTP,HTTPS"),
+        (&["--side-by-side", "--ports", "0,1"], "HTTP,HTTPS"),
+        (
+            &["--side-by-side", "--ports", "80,443"],
+            "80 is the controller's --http-port=80, 443 is the controller's --https-port=443; name others, such as --ports 8080,8444\n",
+        ),
+        (
+            &["--side-by-side", "--ports", "8080,8443"],
+            "8443 is the controller's --validating-webhook=:8443; name others",
+        ),
+        (&["--side-by-side", "--ports", "10264,8444"], "10264 is the setting http.address meanwhile; name others"),
+        (&["--side-by-side", "--ports", "81,81"], "81 is the port for http; name others"),
+    ] {
+        let ended = migrate("settings", &[&[dump.to_str().unwrap()], wrong].concat());
+        assert!(
+            (ended.code, &*ended.text) == (64, "") && ended.complaints.contains(words),
+            "{wrong:?}: {} {}",
+            ended.code,
+            ended.complaints
+        );
     }
+    // Where the controller has the ports that are usual meanwhile.
+    std::fs::write(&dump, DUMP.replace("--validating-webhook=:8443", "--http-port=8080")).unwrap();
+    let taken = migrate("settings", &[dump.to_str().unwrap(), "--side-by-side"]);
+    assert_eq!(taken.code, 64, "{}", taken.text);
+    assert!(taken.complaints.ends_with("such as --ports 8081,8444\n"), "{}", taken.complaints);
 }
 
 /// Nothing is sent in any of these.

@@ -62,10 +62,10 @@ pub fn run(arguments: &Arguments) -> Ended {
     let findings = placed(&processed);
     let written = match arguments.format {
         Format::Text => text(&processed),
-        Format::Json => format!("{:#}\n", json(&findings)),
+        Format::Json => output::json(&json(&findings)),
         Format::Sarif => {
             let folder = std::env::current_dir().unwrap_or_default();
-            format!("{:#}\n", sarif::log(&findings, &folder))
+            output::json(&sarif::log(&findings, &folder))
         }
         Format::Junit => junit::report(&processed, &findings, least).map_err(|error| {
             complain!("ingressd: the report cannot be written: {error}");

@@ -22,9 +22,7 @@ const MOST_CAUSES: usize = 4;
 #[command(
     after_long_help = "Generations are read from the disk, so that no daemon has to run. Behind the line numbers of each change stand \
     the objects, and the places in them, that caused it. Of keys, certificates and password files only that they changed is told, and by \
-    which object.\n\n\
-    Exit status: 0 when nothing differs, 1 when something does, 66 when a generation is not kept or cannot be read, \
-    77 when its files may not be read."
+    which object."
 )]
 pub struct Arguments {
     /// The earlier generation; without one, the latest before the other that nginx was seen to run.

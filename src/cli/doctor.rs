@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     };
     match arguments.format {
         Format::Text => output::show_styled(&text::text(&report, arguments.all || !all, page::width()), end),
-        Format::Json => output::show(format!("{:#}\n", report.json()), end),
+        Format::Json => output::show(output::json(&report.json()), end),
     }
 }
 

@@ -26,9 +26,7 @@ const SPACING: Duration = Duration::from_secs(2);
     same address), and then until no client is connected to the ports of Ingresses. What other sites of this host serve on the same \
     ports is counted, too. When it gives up waiting the node stays drained.\n\n\
     Where no other node is published, hosts are left without any address: clients that look them up get none. It is done all the \
-    same, with a warning.\n\n\
-    Exit status: 0 when nobody is connected any more, or with --no-wait when it is noted; 1 when the node is withdrawn and clients are still \
-    connected; 69 when no daemon answers, or the withdrawal was not seen in time; 77 when the socket may not be used."
+    same, with a warning."
 )]
 pub struct Arguments {
     /// How long to wait for the withdrawal, such as 90s or 5m.
@@ -46,8 +44,7 @@ pub struct Arguments {
 
 /// Arguments of `ingressd undrain`.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "The leader adds the addresses of this node again, and /readyz answers as before.\n\n\
-    Exit status: 0 when it is noted, 69 when no daemon answers, 77 when its socket may not be used.")]
+#[command(after_long_help = "The leader adds the addresses of this node again, and /readyz answers as before.")]
 pub struct UndoArguments {
     #[command(flatten)]
     settings: SettingsArguments,

@@ -25,10 +25,7 @@ use crate::source::cluster::{self, Administrator, AdministratorError, DEFAULT_KU
     changes what has changed. To take it back from every node that has this account: `ingressd kubeconfig --print \
     --without-namespace | kubectl delete --ignore-not-found -f -`. The Namespace stays: there may be more in it.\n\n\
     The token is put into a Secret and lasts until that is deleted. With --duration it ends by itself, and the kubeconfig has to \
-    be written again before; the daemon takes the new one into use without a restart.\n\n\
-    Exit status: 0 when the credentials are written and work, 64 for a wrong command line, 69 when the API server cannot be \
-    reached or refuses, 73 when the file is there already, 77 when the administrator or this user may not, 78 when the \
-    administrator's kubeconfig or the settings are of no use."
+    be written again before; the daemon takes the new one into use without a restart."
 )]
 pub struct Arguments {
     /// Only show the manifests that would be applied.

@@ -15,7 +15,8 @@ use super::settings::{SettingsArguments, complain};
 use super::{output, page};
 use crate::config::Settings;
 use crate::daemon::to_look_with;
-use crate::migrate::compare::{BESIDE, Ports, side_by_side};
+use crate::finding::on_one_line;
+use crate::migrate::compare::{BESIDE, Ports, side_by_side, taken};
 use crate::migrate::{
     Controller, DropIn, Judged, Report, Verdict, controllers, drop_in, judge, page as html, stand_in_for_secrets,
 };
@@ -53,7 +54,7 @@ struct SettingsOf {
     /// For the time in which both programs serve the same objects: on other ports, and without writing statuses.
     #[arg(long)]
     side_by_side: bool,
-    /// The ports for http and https meanwhile.
+    /// The ports for http and https meanwhile, none of them the controller's.
     #[arg(long, value_name = "HTTP,HTTPS", default_value_t = BESIDE, requires = "side_by_side")]
     ports: Ports,
 }
@@ -83,10 +84,7 @@ struct Origin {
     is changed. From a live cluster are listed: IngressClasses, Ingresses, Deployments, DaemonSets, ConfigMaps, Services, Namespaces, \
     and the names of Secrets, never what is in them.\n\n\
     equal: the same. stricter: less gets through. different: something else comes of it, or something has to be done first. refused: \
-    nothing comes of it.\n\n\
-    Exit status: 0 when nothing is refused, 1 when something is, 64 for a wrong command line or where there are several controllers, 66 \
-    when a file cannot be read, 69 when the API server cannot be reached or refuses, 77 when the administrator may not, 78 when the \
-    kubeconfig or the settings are of no use.")]
+    nothing comes of it.")]
 struct ReportArguments {
     #[command(flatten)]
     origin: Origin,
@@ -138,7 +136,18 @@ fn settings(SettingsOf { origin, side_by_side: is_beside, ports }: &SettingsOf) 
     if controller.is_none() {
         complain!("ingressd: no Deployment or DaemonSet of an ingress-nginx was found: its defaults are taken");
     }
-    let DropIn { text, .. } = drop_in(&controller.unwrap_or_default());
+    let controller = controller.unwrap_or_default();
+    if let Some(taken) = taken(&controller, *ports).filter(|_| *is_beside) {
+        let by = taken.by.iter().map(|(port, by)| format!("{port} is {}", on_one_line(by)));
+        complain!(
+            "ingressd: the ports {ports} cannot be had beside the controller, which may have the network of the same node: {}; name \
+             others, such as --ports {}",
+            by.collect::<Vec<_>>().join(", "),
+            taken.free
+        );
+        return Err(Exit::Usage);
+    }
+    let DropIn { text, .. } = drop_in(&controller);
     let text = if *is_beside { side_by_side(&text, *ports) } else { text };
     output::show(text, Exit::Success)
 }
@@ -150,7 +159,7 @@ fn report(arguments: &ReportArguments) -> Ended {
     let end = if report.verdict() == Verdict::Refused { Exit::Findings } else { Exit::Success };
     match arguments.output {
         Form::Text => output::show_styled(&text::text(&report, arguments.all, page::width()), end),
-        Form::Json => output::show(format!("{:#}\n", report.json()), end),
+        Form::Json => output::show(output::json(&report.json()), end),
         Form::Html => output::show(html(&report), end),
     }
 }
@@ -206,6 +215,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
 fn no_answer(error: &AdministratorError) -> Exit {
     // It may quote what others wrote: nothing of it may steer a terminal.
     complain!("ingressd: {}", error.to_string().replace(char::is_control, " "));
+    if let AdministratorError::Kubeconfig(_) = error {
+        complain!("ingressd: name another one with --admin-kubeconfig, or by the variable KUBECONFIG");
+    }
     match error {
         AdministratorError::Kubeconfig(_) => Exit::Configuration,
         AdministratorError::Api { forbidden: true, .. } => Exit::Permission,

@@ -10,6 +10,7 @@ pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod drain;
+mod ends;
 pub mod exit;
 pub mod generate;
 pub mod kubeconfig;
@@ -27,7 +28,7 @@ pub mod status;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use exit::Exit;
 
@@ -69,7 +70,7 @@ pub enum Command {
     Rollback(rollback::Arguments),
     /// Give a node its rights in a cluster and write its kubeconfig, as an administrator.
     Kubeconfig(kubeconfig::Arguments),
-    /// From an ingress-nginx to ingressd: a report of what will be equal and what will not, and settings.
+    /// From an ingress-nginx to ingressd: a report of what will be equal, settings, a comparison of both, and the take-over of addresses.
     Migrate(migrate::Arguments),
     /// Serve example manifests with a private nginx until Ctrl-C.
     #[cfg(feature = "demo")]
@@ -80,8 +81,10 @@ pub enum Command {
 
 /// Reads the command line and does what it says.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let cli = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
+    let parsed = ends::told_in_help(Cli::command()).try_get_matches_from(arguments);
+    let parsed = parsed.and_then(|matches| Ok((ends::words(&matches), Cli::from_arg_matches(&matches)?)));
+    let (words, cli) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => {
             // Help and version come this way too; a closed standard output is no reason to complain.
             let _ = error.print();
@@ -107,5 +110,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Demo(arguments) => Ok(demo::run(&arguments)),
         Command::Completions(arguments) => generate::run(&arguments),
     };
-    ended.unwrap_or_else(|exit| exit)
+    let exit = ended.unwrap_or_else(|exit| exit);
+    debug_assert!(ends::of(&words).is_some_and(|ends| ends.iter().any(|(end, _)| *end == exit)), "{words}: {exit:?}");
+    exit
 }

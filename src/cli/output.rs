@@ -5,8 +5,10 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
+use serde_json::Value;
 
 use super::exit::{Ended, Exit};
+use crate::finding::printable_json;
 
 /// Prints a line on standard output.
 macro_rules! say {
@@ -34,6 +36,11 @@ pub enum Reader {
 /// When it cannot be written, as on a full disk. A reader that has seen enough is no error.
 pub fn show(text: impl AsRef<[u8]>, end: Exit) -> Ended {
     write(text.as_ref()).map(|_| end)
+}
+
+/// A value as JSON on lines of its own, as programs read it, which steers no terminal whatever is in it.
+pub fn json(value: &Value) -> String {
+    printable_json(&format!("{value:#}\n"))
 }
 
 /// The same for text with styles.

@@ -11,9 +11,7 @@ use crate::daemon::control;
 #[command(
     after_long_help = "`systemctl reload ingressd` runs this. The daemon finishes the change that is under way and goes on with what it \
     reads. With a mistake in it, or where it cannot be had, the settings from before stay in force: that is told here, in `ingressd status`, \
-    in the line of `systemctl status` and in the journal, and stays so until settings are read that can be used.\n\n\
-    Exit status: 0 when the settings are in force, 69 when no daemon answers, 77 when its socket may not be used, 78 when those from before \
-    stay in force."
+    in the line of `systemctl status` and in the journal, and stays so until settings are read that can be used."
 )]
 pub struct Arguments {
     #[command(flatten)]

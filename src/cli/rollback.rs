@@ -19,9 +19,7 @@ use crate::daemon::{ControlCommand, control, without_daemon};
     and host, and says so in `ingressd status`, in the line of `systemctl status`, in the journal, on /readyz and in the metric \
     ingressd_pinned_generation, until `ingressd rollback --resume`. Objects that the generation does not hold are not published for this \
     node. `ingressd diff --list` shows what is kept, `ingressd diff N` what going back to N changes.\n\n\
-    Where no daemon runs the command does it itself.\n\n\
-    Exit status: 0 when nginx runs the generation, or will when it starts; 1 when that could not be done, and everything is as before; \
-    64 for a wrong command line, 69 when nginx or the daemon cannot be used, 77 when a file may not be used."
+    Where no daemon runs the command does it itself."
 )]
 pub struct Arguments {
     /// The generation; without one, the latest before the current that nginx was seen to run.

@@ -14,9 +14,7 @@ use crate::daemon::{self, Error, Request, Status};
 /// Arguments of `ingressd run`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
-    after_long_help = "Signals: TERM and INT end the daemon, nginx goes on; HUP reads the settings again, as `ingressd reload` does.\n\n\
-    Exit status: 0 after a signal to end, 64 for a wrong command line, 69 when an address or nginx is not to be had, \
-    77 when a file may not be used, 78 for wrong settings."
+    after_long_help = "Signals: TERM and INT end the daemon, nginx goes on; HUP reads the settings again, as `ingressd reload` does."
 )]
 pub struct Arguments {
     /// Address of the cluster to serve, and the credentials for it.

@@ -47,8 +47,6 @@ fn manual() -> String {
          neither started nor reloaded: it reads what is new when the daemon reloads it. What was there before is kept in setup.json in the \
          state folder, for --undo. What is in place already is left alone, so that the command may be run at any time. At the end \
          the first checks of `ingressd doctor` are made; they do not count for the exit status.\n\n\
-         Exit status: 0 when everything is in place, shown or undone; 1 when --undo left files that somebody changed since; 69 when \
-         nginx refuses its configuration or is not there; 77 when files may not be used; 78 when the settings are wrong.\n\n\
          The steps:\n\n{}",
         steps.collect::<Vec<_>>().join("\n\n")
     )

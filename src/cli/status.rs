@@ -16,6 +16,7 @@ use super::settings::SettingsArguments;
 use super::{members, output, page};
 use crate::config::Settings;
 use crate::daemon::control;
+use crate::finding::{printable, printable_json};
 use watching::Shown;
 
 /// The longest name of a host, and of an Ingress.
@@ -31,13 +32,7 @@ const LONGEST_NAME: usize = 253;
     served. waiting: what it says now is not in force yet, because a generation is pinned, nginx takes no changes, or the change is on \
     its way. down: it is ready for nginx, which does not run. not ours: another controller's, told only to whoever asks for it by name.\n\n\
     Colours are for terminals only, and never where NO_COLOR is set; lines are as wide as the terminal (COLUMNS), and not broken \
-    elsewhere.\n\n\
-    Exit status: 0 when nginx serves the confirmed generation, 1 when it does not, \
-    69 when no daemon answers, 77 when its socket may not be used.\n\n\
-    With NAMESPACE/NAME or --host: 0 when it is served and nothing is wrong with it, otherwise 1.\n\n\
-    With --cluster: 0 when every node that is not drained lives and serves, 1 when one does not, 69 also when the \
-    daemon serves a folder and knows no other nodes.\n\n\
-    With --watch: 0 when nobody reads any more.")]
+    elsewhere.")]
 pub struct Arguments {
     /// Show everything about this Ingress, ours or not.
     #[arg(value_name = "NAMESPACE/NAME", value_parser = ingress_name, conflicts_with_all = ["host", "cluster"])]
@@ -138,7 +133,7 @@ fn shown(arguments: &Arguments, answer: String, status: &Value) -> Result<(Strin
     if let Some(error) = status["error"].as_str() {
         complain!(
             "ingressd: the daemon that runs is of another version and does not know the question: {}",
-            crate::finding::printable(error)
+            printable(error)
         );
         return Err(Exit::Unavailable);
     }
@@ -153,8 +148,8 @@ fn shown(arguments: &Arguments, answer: String, status: &Value) -> Result<(Strin
         _ => status["ready"] == true,
     };
     let text = match (is_json, arguments.cluster, is_subject) {
-        (true, true, _) => members::json(status).to_string() + "\n",
-        (true, ..) => answer + "\n",
+        (true, true, _) => printable_json(&members::json(status).to_string()) + "\n",
+        (true, ..) => printable_json(&answer) + "\n",
         (_, true, _) => members::table(status),
         (_, _, true) => subject::subject(status, page::width()),
         _ => overview::overview(status, page::width()),

@@ -19,6 +19,26 @@ pub fn on_one_line(text: &str) -> String {
     printable(&lines.join(" | "))
 }
 
+/// JSON that says the same and steers no terminal either: what is not shown as what it is stands there as its escape. Programs read
+/// the same text out of it.
+pub fn printable_json(json: &str) -> String {
+    use std::fmt::Write as _;
+
+    let mut shown = String::with_capacity(json.len());
+    for character in json.chars() {
+        // Blanks of ASCII are between values: within a string they are escaped already.
+        if is_harmless(character) || matches!(character, '\n' | '\r' | '\t') {
+            shown.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            // Writing to a string does not fail.
+            let _ = write!(shown, "\\u{unit:04x}");
+        }
+    }
+    shown
+}
+
 /// Whether a character is shown as what it is. What Unicode calls control and format characters is not: among them are those that
 /// turn the direction of what follows (U+202A to U+202E, U+2066 to U+2069).
 fn is_harmless(character: char) -> bool {
@@ -43,6 +63,11 @@ mod tests {
         ] {
             assert_eq!(printable(text), expected);
         }
+        let hostile = "\u{1b}[2J\u{7f}\u{85}\u{9b}2J\u{202e}\u{e0001}\n \"größe\" \\ 大";
+        let json = printable_json(&format!("{:#}", serde_json::json!({ "a": hostile })));
+        let shown = r#""\u001b[2J\u007f\u0085\u009b2J\u202e\udb40\udc01\n \"größe\" \\ 大""#;
+        assert_eq!(json, format!("{{\n  \"a\": {shown}\n}}"));
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap()["a"], hostile, "nothing is lost");
         assert_eq!(on_one_line("first \n\n  second\u{7}\n"), "first | second\\u{7}");
     }
 }

@@ -146,7 +146,7 @@ pub const FLAGS: &[Flag] = &[
     .default("k8s.io/ingress-nginx"),
     nothing("deep-inspect", Takes::Switch, ALWAYS),
     settings("default-backend-service", &["default-backend"], |value| named("default-backend", value)),
-    nothing("default-server-port", Takes::Value, INTERNAL),
+    nothing("default-server-port", Takes::Value, INTERNAL).default("8181"),
     settings("default-ssl-certificate", &["tls.default-certificate"], |value| named("tls.default-certificate", value)),
     switch("disable-catch-all", &["hosts.disable-catch-all"], |value| on("hosts.disable-catch-all", value)),
     nothing("disable-full-test", Takes::Switch, WEBHOOK),
@@ -231,7 +231,7 @@ pub const FLAGS: &[Flag] = &[
     nothing("monitor-max-batch-size", Takes::Value, METRICS),
     nothing("one_output", Takes::Switch, LOG),
     nothing("post-shutdown-grace-period", Takes::Value, STOPPED),
-    nothing("profiler-port", Takes::Value, INTERNAL),
+    nothing("profiler-port", Takes::Value, INTERNAL).default("10245"),
     nothing("profiling", Takes::Switch, INTERNAL),
     settings("publish-service", &["publish.mode", "publish.service"], |value| {
         let [service] = &named("publish.service", value)?[..] else { return Ok(Vec::new()) };
@@ -253,7 +253,8 @@ pub const FLAGS: &[Flag] = &[
     nothing("skip_headers", Takes::Switch, LOG),
     nothing("skip_log_headers", Takes::Switch, LOG),
     nothing("sort-backends", Takes::Switch, REMOVED),
-    nothing("ssl-passthrough-proxy-port", Takes::Value, "nginx itself tells the two sorts of connections apart"),
+    nothing("ssl-passthrough-proxy-port", Takes::Value, "nginx itself tells the two sorts of connections apart")
+        .default("442"),
     settings("status-port", &["listen.status"], |value| {
         Ok(vec![("listen.status", Value::from(format!("127.0.0.1:{}", port(value)?)))])
     })
@@ -264,7 +265,7 @@ pub const FLAGS: &[Flag] = &[
         "statuses are written as soon as they differ: see `publish.status-rate`",
     ),
     nothing("stderrthreshold", Takes::Value, LOG),
-    nothing("stream-port", Takes::Value, INTERNAL),
+    nothing("stream-port", Takes::Value, INTERNAL).default("10247"),
     nothing("sync-period", Takes::Value, "the cluster is watched, and nothing is read again"),
     settings("sync-rate-limit", &["pacing.spacing"], |value| {
         let rate = value.parse::<f64>().ok().filter(|rate| (0.001..=1000.0).contains(rate));
@@ -279,9 +280,12 @@ pub const FLAGS: &[Flag] = &[
     settings("udp-services-configmap", &["ingress-nginx.udp-services-configmap"], |value| {
         named("ingress-nginx.udp-services-configmap", value)
     }),
-    switch("update-status", &["publish.status"], |value| {
-        Ok((!is_true(value)).then(|| ("publish.status", Value::from(false))).into_iter().collect())
-    })
+    nothing(
+        "update-status",
+        Takes::Switch,
+        "the take-over asks for it, and `publish.hold` keeps the nodes from writing until then; set `publish.status` to `false` where \
+         no status shall ever be written",
+    )
     .default("true"),
     nothing(
         "update-status-on-shutdown",

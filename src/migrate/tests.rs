@@ -138,7 +138,8 @@ fn settings_do_what_the_flags_did() {
         (8080, 8443, 10300)
     );
     assert_eq!(read.publish.mode, crate::publish::Mode::Service);
-    assert_eq!((named(&read.publish.service), read.publish.status), ("edge/controller".to_owned(), false));
+    assert_eq!((named(&read.publish.service), read.publish.status), ("edge/controller".to_owned(), true));
+    assert!(read.publish.hold, "a controller that writes nothing any more may be about to hand over");
     assert_eq!(read.cluster.namespace_selector.as_deref(), Some("team=a"));
     assert_eq!(read.pacing.spacing, std::time::Duration::from_secs(2));
 

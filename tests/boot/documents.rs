@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Command;
 
 use super::cluster::control_plane;
@@ -56,19 +57,21 @@ fn run(node: &Node, place: Place, page: &Page, block: &Block) {
             node.machine.disk.write("/root/block.sh", &block.text);
             node.machine.run(&format!("cd {folder} && sh -e /root/block.sh"));
         }
-        Place::Cluster => in_cluster(node, &block.text),
+        Place::Cluster => in_cluster(&node.around.plane.kubeconfig(), pages::root(), &block.text),
     }
 }
 
-fn in_cluster(node: &Node, script: &str) {
+/// Runs a script in a folder as an administrator of the cluster does, who has kubectl and the program.
+pub fn in_cluster(kubeconfig: &Path, folder: &Path, script: &str) {
     let tools = tempfile::tempdir().unwrap();
     let kubectl = tools.path().join("kubectl");
     fs::write(&kubectl, format!("#!/bin/sh\nexec {:?} kubectl \"$@\"\n", control_plane::binary())).unwrap();
     fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ingressd"), tools.path().join("ingressd")).unwrap();
     let path = format!("{}:{}", tools.path().display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("sh");
-    shell.args(["-e", "-c", script]).current_dir(pages::root());
-    let output = shell.env("PATH", path).env("KUBECONFIG", node.around.plane.kubeconfig()).output().unwrap();
+    shell.args(["-e", "-c", script]).current_dir(folder);
+    let output = shell.env("PATH", path).env("KUBECONFIG", kubeconfig).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{script}: {}\n{out}\n{err}", output.status);
 }

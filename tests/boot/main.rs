@@ -12,6 +12,7 @@ mod failing;
 mod installing;
 mod instances;
 mod machine;
+mod migrating;
 mod node;
 mod operating;
 mod package;

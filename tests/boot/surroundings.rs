@@ -59,6 +59,17 @@ impl Surroundings {
         Surroundings { objects, network, address, plane, _backends: Backends::start().await, here, folder }
     }
 
+    /// Gives the network of the test, beside clients and pods, another address, at which the machine reaches it.
+    pub fn add_address(&self, address: &str) {
+        ip(&["address", "add", &format!("{address}/32"), "dev", "cluster0"]);
+        self.network.within(|| ip(&["route", "add", address, "via", &self.here.to_string()]));
+    }
+
+    /// A folder for what runs beside the machine.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     /// The kubeconfig of an administrator of the cluster, with everything in it.
     pub fn administrator(&self) -> String {
         let text = std::fs::read_to_string(self.plane.kubeconfig()).unwrap();

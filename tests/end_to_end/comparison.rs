@@ -11,6 +11,9 @@ use crate::rig::manifests::{self, Ingress, Manifests, ingress, service_at, tls_s
 use crate::rig::nginx::Nginx;
 use crate::rig::{self, Rig, wait};
 
+/// What a backend may say to whoever looks at it: it clears a screen and turns a line round, as far as a terminal reads UTF-8.
+const HOSTILE: &str = "yes\u{9b}31m\u{85}\u{202e}";
+
 /// A backend that answers alike each time, but for one path.
 const BACKEND: &str = r#"
 server {
@@ -22,7 +25,7 @@ server {
 }
 "#;
 
-/// What an ingress-nginx does of these Ingresses, as its template writes it. `{line}`, `{pair}` and `{log}` are filled in.
+/// What an ingress-nginx does of these Ingresses, as its template writes it. `{line}`, `{pair}`, `{log}` and `{odd}` are filled in.
 const CONTROLLER: &str = r#"
 log_format upstreaminfo '{line}';
 access_log {log} upstreaminfo;
@@ -59,7 +62,13 @@ server {
 server {
     listen 80;
     server_name odd.test;
-    location / { proxy_pass http://10.244.0.9:8081; add_header X-Odd yes; }
+    location / { proxy_pass http://10.244.0.9:8081; add_header X-Odd "{odd}"; add_header Set-Cookie "{odd}=1; {odd}"; }
+}
+server {
+    listen 80;
+    server_name root.test;
+    location = / { return 302 http://root.test/app; }
+    location / { proxy_pass http://10.244.0.9:8081; }
 }
 server {
     listen 80 default_server;
@@ -101,7 +110,10 @@ fn controller(rig: &Rig, secret: &Value) -> Nginx {
     let text = CONTROLLER.replace("{line}", ingressd::model::USUAL_LINE);
     nginx.write_site(
         "controller",
-        &text.replace("{pair}", &file("pair.pem")).replace("{log}", &file("log/requests.log")),
+        &text
+            .replace("{odd}", HOSTILE)
+            .replace("{pair}", &file("pair.pem"))
+            .replace("{log}", &file("log/requests.log")),
     );
     nginx.write_site("backend", BACKEND);
     nginx.start();
@@ -115,13 +127,18 @@ struct Compared {
 }
 
 fn run(folder: &Path, objects: &[PathBuf], more: &[&str]) -> Output {
+    command(folder, objects, more).env_remove("KUBECONFIG").output().unwrap()
+}
+
+fn command(folder: &Path, objects: &[PathBuf], more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
     command.args(["migrate", "compare", "--config", "/dev/null", "--nginx-version", "1.22.1", "--rate", "1000"]);
     command.args(["--controller-address", "127.0.0.1", "--report"]).arg(folder.join("report.json"));
     if !more.contains(&"--ingressd-ports") {
         command.args(["--ingressd-ports", "8180,8543"]);
     }
-    command.args(more).args(objects).env_remove("KUBECONFIG").output().unwrap()
+    command.args(more).args(objects);
+    command
 }
 
 fn compare(folder: &Path, objects: &[PathBuf], more: &[&str]) -> Compared {
@@ -131,6 +148,28 @@ fn compare(folder: &Path, objects: &[PathBuf], more: &[&str]) -> Compared {
     let report =
         std::fs::read_to_string(folder.join("report.json")).unwrap_or_else(|error| panic!("{error}: {}", said()));
     Compared { code: output.status.code().unwrap(), json, report: serde_json::from_str(&report).unwrap() }
+}
+
+/// Nothing but our own styles and ends of lines steers whoever shows this.
+fn expect_harmless(shown: &[u8]) {
+    let shown = std::str::from_utf8(shown).unwrap();
+    let bare = regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap().replace_all(shown, "");
+    let hostile = |character: &char| character.is_control() || *character == '\u{202e}';
+    let hostile: Vec<_> = bare.chars().filter(hostile).filter(|character| !"\r\n".contains(*character)).collect();
+    assert!(hostile.is_empty(), "{hostile:?} in {shown:?}");
+    assert!(bare.contains("odd.test"), "{shown:?}");
+}
+
+/// The same command where standard output is a terminal.
+fn run_on_terminal(folder: &Path, objects: &[PathBuf], more: &[&str]) -> Vec<u8> {
+    let command = command(folder, objects, more);
+    let words = std::iter::once(command.get_program()).chain(command.get_args()).map(|word| word.to_str().unwrap());
+    let line = shlex::try_join(words).unwrap();
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--command", &line, "/dev/null"]).env_remove("KUBECONFIG").env_remove("NO_COLOR");
+    let output = script.env("TERM", "xterm").output().unwrap();
+    assert!(output.stdout.contains(&0x1b), "there is no style, so it is no terminal: {output:?}");
+    output.stdout
 }
 
 /// Each difference as request, part, whether it is explained, and by what.
@@ -167,6 +206,8 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         let sticky = host("sticky").annotation("affinity", "cookie").annotation("session-cookie-expires", "60");
         let others =
             [host("raw").annotation("configuration-snippet", snippet).build(), sticky.build(), host("odd").build()];
+        // A page of its own, to which one side leads by a path and the other by a URL.
+        rig.manifests.write("root.yaml", &[host("root").annotation("app-root", "/app").build()]);
         rig.manifests.write("others.yaml", &others);
         rig.manifests.write("classes.yaml", &manifests::classes());
         let _controller = controller(rig, &secret);
@@ -179,7 +220,8 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         assert_eq!(found.code, 1, "{:#}", found.json);
         assert_eq!(found.json, found.report);
         let expected = [
-            "GET http://odd.test/: header x-odd yes |  []",
+            &format!("GET http://odd.test/: cookie {HOSTILE} {HOSTILE} |  []"),
+            &format!("GET http://odd.test/: header x-odd {HOSTILE} |  []"),
             "GET http://raw.test/: status 200 | 404 [\"configuration-snippet\"]",
             "GET http://sticky.test/: cookie INGRESSCOOKIE expires; httponly; max-age=60; path=/ | httponly; max-age=60; path=/ \
              [\"affinity\", \"session-cookie-expires\"]",
@@ -194,6 +236,10 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         );
         let text = run(rig.folder(), std::slice::from_ref(&folder), &[]);
         let text = String::from_utf8(text.stdout).unwrap();
+        expect_harmless(text.as_bytes());
+        expect_harmless(&run_on_terminal(rig.folder(), std::slice::from_ref(&folder), &[]));
+        expect_harmless(&run(rig.folder(), std::slice::from_ref(&folder), &["--output", "json"]).stdout);
+        expect_harmless(&std::fs::read(rig.folder().join("report.json")).unwrap());
         for words in [
             "\ndefault/raw  status  1 request\n  GET http://raw.test/\n  controller 200\n  ingressd   404\n  refused    annotation configuration-snippet: ",
             "\ndefault/odd  header x-odd  1 request\n",
@@ -206,7 +252,7 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         // Objects that are served alike, asked by their own words and by what was asked of the controller.
         let alike: Vec<_> =
             ["shop.yaml", "classes.yaml", "secret.yaml", "web.yaml"].iter().map(|name| folder.join(name)).collect();
-        let clean = compare(rig.folder(), &alike, &[]);
+        let clean = compare(rig.folder(), &[&alike[..], &[folder.join("root.yaml")]].concat(), &[]);
         assert_eq!((clean.code, &clean.json["verdict"]), (0, &"clean".into()), "{:#}", clean.json);
         assert!(clean.json["asked"].as_u64().unwrap() >= 8, "{:#}", clean.json);
         assert_eq!(get("http://shop.test/cart/one").send().await.status, 308);

@@ -18,6 +18,14 @@ pub const TRIED: &[&str] = &[
     "docs/upgrade.md",
 ];
 
+/// A page whose commands are run on a booted system of its own, with what has to be there for it.
+pub const TRIED_ALONE: &str = "docs/migrate.md";
+
+/// Whether the commands of a page are run.
+pub fn is_tried(name: &str) -> bool {
+    TRIED.contains(&name) || name == TRIED_ALONE
+}
+
 /// A page.
 pub struct Page {
     /// From the root of the repository: `docs/install.md`.

@@ -36,10 +36,7 @@ const MOST_REFUSED: usize = 5;
     ConfigMap, or as lines of JSON; where a line has no host, the backend that it names tells it.\n\n\
     Only GET, HEAD and OPTIONS are sent, without credentials: none of cookies, authorization or parameters of a query whose name says \
     that they are a token, key, password or signature. Redirects are not followed. What differs is asked three times more, so that a \
-    backend that answers differently each time is told apart.\n\n\
-    Exit status: 0 when both answer alike, 1 when something differs, 64 for a wrong command line, 66 when a file cannot be read or there \
-    is nothing to ask, 69 when a side or the API server cannot be reached, 77 when the administrator may not, 78 when the kubeconfig or \
-    the settings are of no use.")]
+    backend that answers differently each time is told apart.")]
 pub struct Arguments {
     #[command(flatten)]
     origin: Origin,
@@ -154,7 +151,7 @@ fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<Str
 }
 
 fn tell(arguments: &Arguments, comparison: &Comparison) -> Ended {
-    let json = || format!("{:#}\n", comparison.json());
+    let json = || output::json(&comparison.json());
     if let Some(file) = &arguments.report {
         write(file, &json()).map_err(|error| unwritable(file, &error))?;
     }
@@ -288,8 +285,8 @@ impl Asking {
                 }
             }
             let [controller, ingressd] = &self.sides;
-            rounds.controller.push(told(&answers[0], &request.host, controller.side.ports));
-            rounds.ingressd.push(told(&answers[1], &request.host, ingressd.side.ports));
+            rounds.controller.push(told(&answers[0], request, controller.side.ports));
+            rounds.ingressd.push(told(&answers[1], request, ingressd.side.ports));
             if rounds.outcome().different.is_empty() {
                 break;
             }

@@ -7,6 +7,7 @@ mod undo;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::checks::Weight;
@@ -16,8 +17,8 @@ use crate::cli::exit::{Ended, Exit};
 use crate::cli::settings::SettingsArguments;
 use crate::config::duration;
 use crate::finding::printable;
-use crate::publish::Order;
 use crate::publish::hand_over::{Entry, Record};
+use crate::publish::{Life, Member, Order};
 
 /// Time between two looks at what stands in the statuses.
 const LOOK: Duration = Duration::from_millis(500);
@@ -34,11 +35,7 @@ const LOOK: Duration = Duration::from_millis(500);
     Then the file is removed. Broken off at any moment, either can be run again, and goes on, or the other.\n\n\
     The order is the Lease LEASE.status in the namespace of publish.namespace; it counts for every node of the group, and lasts. The \
     administrator needs: list of ingresses, ingressclasses, namespaces, deployments and daemonsets in all namespaces; list, create and \
-    patch of leases in that namespace; for --undo also patch of ingresses/status.\n\n\
-    Exit status: 0 when every Ingress has the addresses that it should have; 1 when something is in the way and nothing was changed, or \
-    when single Ingresses do not have them; 64 for a wrong command line or where there are several controllers; 66 when the file of \
-    what was there cannot be read; 69 when the API server or the nodes do not answer; 73 when that file is of another cluster; 77 when \
-    the administrator may not; 78 when the kubeconfig or the settings are of no use.")]
+    patch of leases in that namespace; for --undo also patch of ingresses/status.")]
 pub struct Arguments {
     /// What `ingressd migrate compare` reported, as JSON.
     #[arg(long, value_name = "FILE", conflicts_with = "undo")]
@@ -127,16 +124,17 @@ async fn take(arguments: &Arguments, looked: &Looked) -> Ended {
     say!("what stands there now is kept in {}", arguments.record.display());
     looked.hand_over.give(Order::Publish).await.map_err(looked::failed)?;
     say!("the nodes are told to write their addresses");
-    follow(arguments, looked, &targets).await
+    follow(arguments, looked, &nodes).await
 }
 
 /// Waits until every Ingress has addresses of the nodes and no others, and tells of those that have not.
-async fn follow(arguments: &Arguments, looked: &Looked, targets: &BTreeSet<String>) -> Ended {
+async fn follow(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Ended {
     let begun = Instant::now();
     let left = loop {
         let entries = looked.entries().await?;
+        let targets = addresses_since(looked, nodes).await?;
         let count = entries.len();
-        let left: Vec<_> = entries.into_iter().filter(|entry| !is_moved(entry, targets)).collect();
+        let left: Vec<_> = entries.into_iter().filter(|entry| !is_moved(entry, &targets)).collect();
         if left.is_empty() {
             say!("{count} Ingresses have the addresses of the nodes, {}", list(targets.iter().map(String::as_str)));
             return Ok(Exit::Success);
@@ -155,6 +153,16 @@ async fn follow(arguments: &Arguments, looked: &Looked, targets: &BTreeSet<Strin
     }
     complain!("ingressd: all others have the addresses of the nodes; what is mended is written without this command");
     Ok(Exit::Findings)
+}
+
+/// The addresses of the nodes that are fit, and of those that came since.
+async fn addresses_since(looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Result<BTreeSet<String>, Exit> {
+    let mut addresses = checks::addresses(nodes);
+    let is_new = |member: &&Arc<Member>| nodes.iter().all(|(known, _)| known.identity != member.identity);
+    let members = looked.hand_over.members().await.map_err(looked::failed)?;
+    let came = members.iter().filter(is_new).flat_map(|member| &member.addresses);
+    addresses.extend(came.map(ToString::to_string));
+    Ok(addresses)
 }
 
 /// Whether nobody is led elsewhere than to the nodes.

@@ -6,8 +6,10 @@ use std::str::FromStr;
 
 use http::HeaderMap;
 use http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
+use url::Url;
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
+use super::request::Request;
 use crate::model::Digest;
 
 /// Headers of which nothing is to be learnt: those of a connection, of the time, of a single request, or of how long the body is.
@@ -153,8 +155,8 @@ impl FromStr for Ports {
     }
 }
 
-/// Everything that is compared of an answer about this host.
-pub fn told(answer: &Answer, host: &str, ports: Ports) -> BTreeMap<Part, String> {
+/// Everything that is compared of an answer to this request.
+pub fn told(answer: &Answer, request: &Request, ports: Ports) -> BTreeMap<Part, String> {
     let answered = match answer {
         Answer::Some(answered) => answered,
         Answer::None(silence) => return BTreeMap::from([(Part::Answer, silence.to_string())]),
@@ -165,14 +167,15 @@ pub fn told(answer: &Answer, host: &str, ports: Ports) -> BTreeMap<Part, String>
         (Part::Body, body(answered)),
     ]);
     if let Some(certificate) = &answered.certificate {
-        told.insert(Part::Certificate, described(certificate, host));
+        told.insert(Part::Certificate, described(certificate, &request.host));
     }
     for name in answered.headers.keys() {
         let values = answered.headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
         match name.as_str() {
             _ if *name == SET_COOKIE => told.extend(values.map(|value| cookie(&value))),
             _ if *name == LOCATION => {
-                told.insert(Part::Location, values.map(|value| location(&value, ports)).collect::<Vec<_>>().join(", "));
+                let places = values.map(|value| location(&value, request, ports));
+                told.insert(Part::Location, places.collect::<Vec<_>>().join(", "));
             }
             name if IGNORED.contains(&name) => {}
             text => {
@@ -220,16 +223,21 @@ fn attribute(piece: &str) -> String {
     }
 }
 
-/// The URL without the port that is the side's own, or the usual one.
-fn location(value: &str, ports: Ports) -> String {
-    for (scheme, own, usual) in [("https://", ports.https, 443), ("http://", ports.http, 80)] {
-        let Some(rest) = value.strip_prefix(scheme) else { continue };
-        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-        let mut bare = [own, usual].into_iter().filter_map(|port| authority.strip_suffix(&format!(":{port}")));
-        let host = bare.next().unwrap_or(authority);
-        return format!("{scheme}{host}{}", if path.is_empty() { "/" } else { path });
+/// Where a client goes, by whatever way it is written: the whole URL, without the port that is the side's own or the usual one. What no
+/// client can follow stays as it is.
+fn location(value: &str, request: &Request, ports: Ports) -> String {
+    let place = Url::parse(&request.url()).and_then(|asked| asked.join(value));
+    let Ok(mut place) = place else { return value.to_owned() };
+    let own = match place.scheme() {
+        "http" => ports.http,
+        "https" => ports.https,
+        _ => return place.into(),
+    };
+    if place.port() == Some(own) {
+        // What has a host may have a port or none.
+        let _ = place.set_port(None);
     }
-    value.to_owned()
+    place.into()
 }
 
 /// How long it is and its digest; of a page of nginx itself what it says.

@@ -1,6 +1,8 @@
 //! Whether a controller and ingressd answer alike: which requests to ask, what of two answers differs, and which annotation explains it; it must not know how requests are sent.
 
 mod answer;
+#[cfg(test)]
+mod answer_tests;
 mod choice;
 mod explain;
 mod format;
@@ -19,5 +21,5 @@ pub use format::{Format, Logged};
 pub use outcome::{Outcome, Rounds};
 pub use request::{AGENT, Method, Request, Scheme};
 pub use result::{Comparison, Difference, DifferentPart, Side};
-pub use side_by_side::{BESIDE, side_by_side};
+pub use side_by_side::{BESIDE, Taken, side_by_side, taken};
 pub use sites::{Route, Site, Sites};

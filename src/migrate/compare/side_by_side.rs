@@ -3,9 +3,28 @@
 use std::fmt::Write as _;
 
 use super::answer::Ports;
+use crate::migrate::controller::Controller;
 
-/// The ports meanwhile, where nobody says others.
-pub const BESIDE: Ports = Ports { http: 8080, https: 8443 };
+/// The ports meanwhile, where nobody says others: none that a controller has as its chart installs it. Its webhook has 8443.
+pub const BESIDE: Ports = Ports { http: 8080, https: 8444 };
+
+/// The flags of the controller that are ports of its own.
+const PORTS: &[&str] = &[
+    "http-port",
+    "https-port",
+    "default-server-port",
+    "healthz-port",
+    "profiler-port",
+    "ssl-passthrough-proxy-port",
+    "status-port",
+    "stream-port",
+    "validating-webhook",
+];
+
+/// Our own ports on loopback meanwhile.
+const STATUS: u16 = 10266;
+const PASSTHROUGH: u16 = 10267;
+const HEALTH: u16 = 10264;
 
 const HEAD: &str = "
 # The time side by side: no port of the controller's, also where it has the network of this node, and nothing that it
@@ -21,9 +40,9 @@ fn settings(ports: Ports) -> [(&'static str, String, &'static str); 7] {
             ports.https.to_string(),
             "redirects name the port 443 all the same: see listen.public-https-port",
         ),
-        ("listen.status", "\"127.0.0.1:10266\"".to_owned(), "the controller has 10246"),
-        ("listen.passthrough-port", "10267".to_owned(), "the controller has 10247"),
-        ("http.address", "\"127.0.0.1:10264\"".to_owned(), "the controller has 10254"),
+        ("listen.status", format!("\"127.0.0.1:{STATUS}\""), "the controller has 10246"),
+        ("listen.passthrough-port", PASSTHROUGH.to_string(), "the controller has 10247"),
+        ("http.address", format!("\"127.0.0.1:{HEALTH}\""), "the controller has 10254"),
         ("publish.status", "false".to_owned(), "the addresses in the status stay those of the controller"),
         ("publish.lease", "\"ingressd-side-by-side\"".to_owned(), "nodes in service do not publish this one"),
     ]
@@ -46,4 +65,40 @@ pub fn side_by_side(drop_in: &str, ports: Ports) -> String {
     // Keys stand before tables.
     let (keys, tables) = drop_in.split_at(drop_in.find("\n[[").unwrap_or(drop_in.len()));
     keys.lines().map(line).collect::<String>() + &own + tables
+}
+
+/// Why ports cannot be had side by side, and which can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Each port with whoever has it.
+    pub by: Vec<(u16, String)>,
+    /// Ports that nobody has.
+    pub free: Ports,
+}
+
+/// What of these ports is somebody else's already: the controller's, which may have the network of the same node, or one that is set
+/// above. `None` where both are free.
+pub fn taken(controller: &Controller, ports: Ports) -> Option<Taken> {
+    let taken = own_ports(controller);
+    let owner = |port: u16| taken.iter().find(|(taken, _)| *taken == port).map(|(_, by)| (port, by.clone()));
+    let mut by: Vec<_> = [ports.http, ports.https].into_iter().filter_map(owner).collect();
+    if ports.http == ports.https {
+        by.push((ports.https, "the port for http".to_owned()));
+    }
+    let free = |mut ports: std::ops::RangeFrom<u16>, other| ports.find(|port| *port != other && owner(*port).is_none());
+    let http = free(BESIDE.http.., 0).unwrap_or(BESIDE.http);
+    let https = free(BESIDE.https.., http).unwrap_or(BESIDE.https);
+    (!by.is_empty()).then_some(Taken { by, free: Ports { http, https } })
+}
+
+/// Ports that others have: those of the controller with the flags that say so, and ours on loopback.
+fn own_ports(controller: &Controller) -> Vec<(u16, String)> {
+    let of_controller = PORTS.iter().filter_map(|flag| {
+        // The webhook's is an address.
+        let value = controller.value_or_default(flag);
+        let port = value.rsplit(':').next().and_then(|port| port.parse().ok())?;
+        Some((port, format!("the controller's --{flag}={value}")))
+    });
+    let ours = [(STATUS, "listen.status"), (PASSTHROUGH, "listen.passthrough-port"), (HEALTH, "http.address")];
+    of_controller.chain(ours.map(|(port, key)| (port, format!("the setting {key} meanwhile")))).collect()
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
+use super::answer_tests::{CONTROLLER, answered, request};
 use super::*;
 use crate::config::Sources;
 use crate::migrate::{Controller, Ingress, Item, Report, Verdict, drop_in};
@@ -264,81 +264,6 @@ fn a_log_says_what_is_asked_each_path_in_turn() {
     assert_eq!(shown(&chooser.choose(9)), expected);
 }
 
-fn answered(status: u16, headers: &[(&str, &str)], body: &str) -> Answer {
-    let headers = headers
-        .iter()
-        .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), HeaderValue::from_str(value).unwrap()));
-    let mut map = HeaderMap::new();
-    map.extend(headers);
-    Answer::Some(Answered { status, headers: map, body: body.into(), ..Answered::default() })
-}
-
-const CONTROLLER: Ports = Ports { http: 80, https: 443 };
-
-/// What differs between two answers, each given once.
-fn differing(controller: &Answer, ingressd: &Answer) -> Vec<String> {
-    let told = |answer: &Answer, ports: Ports| vec![told(answer, "a.test", ports)];
-    let rounds = Rounds { controller: told(controller, CONTROLLER), ingressd: told(ingressd, BESIDE) };
-    let different = rounds.outcome().different;
-    different.into_iter().map(|(part, one, other)| format!("{part}: {one} | {other}")).collect()
-}
-
-#[test]
-fn answers_are_compared_without_what_differs_each_time() {
-    const PAGE: &str = "<html><center><h1>404 Not Found</h1></center>\r\n<hr><center>nginx</center>";
-    let none: [&str; 0] = [];
-    let ok = |headers: &[(&str, &str)]| answered(200, headers, "x");
-    for (one, other, expected) in [
-        (ok(&[("date", "Mon")]), ok(&[("date", "Tue"), ("server", "nginx"), ("x-request-id", "1")]), &none[..]),
-        (
-            ok(&[("set-cookie", "a=1; Path=/; HttpOnly; Expires=x")]),
-            ok(&[("set-cookie", "a=2; expires=y; httponly; path=/")]),
-            &none[..],
-        ),
-        (ok(&[("cache-control", "no-cache, Private")]), ok(&[("cache-control", "private,no-cache")]), &none[..]),
-        (ok(&[("location", "https://a.test")]), ok(&[("location", "https://a.test:8443/")]), &none[..]),
-        (
-            ok(&[("location", "http://a.test:8443/")]),
-            ok(&[("location", "http://a.test/")]),
-            &["location: http://a.test:8443/ | http://a.test/"],
-        ),
-        (answered(404, &[], PAGE), answered(404, &[], &PAGE.replace("nginx<", "nginx/1.22.1<")), &none[..]),
-        (
-            ok(&[("set-cookie", "a=1; Path=/")]),
-            ok(&[("set-cookie", "a=1; Path=/; Secure"), ("set-cookie", "b=1")]),
-            &["cookie a: path=/ | path=/; secure", "cookie b:  | no attributes"],
-        ),
-        (ok(&[("x-frame-options", "DENY")]), ok(&[]), &["header x-frame-options: DENY | "]),
-        // With another status everything else differs too, and says nothing more; but for where it leads.
-        (
-            ok(&[("x-a", "b")]),
-            answered(308, &[("location", "https://a.test/")], ""),
-            &["status: 200 | 308", "location:  | https://a.test/"],
-        ),
-        (ok(&[]), Answer::None(Silence::NoTls), &["answer: an answer | the TLS handshake fails"]),
-        (Answer::None(Silence::Late), Answer::None(Silence::Late), &none[..]),
-    ] {
-        assert_eq!(differing(&one, &other), expected);
-    }
-    let [body] = &differing(&answered(200, &[], "x"), &answered(200, &[], "xy"))[..] else { panic!("the body alone") };
-    assert!(body.starts_with("body: 1 bytes, ") && body.contains(" | 2 bytes, "), "{body}");
-}
-
-#[test]
-fn certificates_are_compared_by_their_digest_and_their_names() {
-    let certificate = |host: &str| {
-        let made = rcgen::generate_simple_self_signed(vec![host.to_owned()]).unwrap();
-        Answer::Some(Answered { certificate: Some(made.cert.der().to_vec()), ..Answered::default() })
-    };
-    let [different] = &differing(&certificate("a.test"), &certificate("a.test"))[..] else {
-        panic!("the certificate alone")
-    };
-    assert!(different.starts_with("certificate: a.test, ") && different.contains(" | a.test, "), "{different}");
-    // Each program makes one for hosts that have none.
-    assert_eq!(differing(&certificate("ingress.local"), &certificate("ingressd.invalid")), [""; 0]);
-    assert_eq!(differing(&certificate("ingress.local"), &certificate("*.test")).len(), 1);
-}
-
 #[test]
 fn what_a_side_says_once_and_never_again_is_no_difference() {
     let told = |values: &[(&str, &str)]| -> BTreeMap<Part, String> {
@@ -352,8 +277,13 @@ fn what_a_side_says_once_and_never_again_is_no_difference() {
     assert_eq!(unsteady, [Part::Header("a".to_owned())]);
     assert_eq!(different, [(Part::Header("b".to_owned()), "x".to_owned(), "y".to_owned())]);
     // A status that comes and goes hides everything else.
-    let status =
-        |status: u16| super::told(&answered(status, &[], if status == 200 { "x" } else { "" }), "a.test", CONTROLLER);
+    let status = |status: u16| {
+        super::told(
+            &answered(status, &[], if status == 200 { "x" } else { "" }),
+            &request(Scheme::Http, "/"),
+            CONTROLLER,
+        )
+    };
     let rounds = Rounds { controller: vec![status(200), status(503)], ingressd: vec![status(200), status(200)] };
     assert_eq!(rounds.outcome(), Outcome { different: Vec::new(), unsteady: vec![Part::Status] });
     assert!(!rounds.is_silent());
@@ -455,7 +385,7 @@ fn the_result_says_whether_it_is_clean() {
     let json = clean.json();
     let told = ["version", "verdict", "asked", "different", "finished"].map(|key| json[key].to_string());
     assert_eq!(told, ["1", "\"clean\"", "3", "0", "\"2026-11-24T10:00:00Z\""]);
-    assert_eq!(json["ingressd"], json!({"address": "192.0.2.1", "httpPort": 8080, "httpsPort": 8443}));
+    assert_eq!(json["ingressd"], json!({"address": "192.0.2.1", "httpPort": 8080, "httpsPort": 8444}));
     assert!(!Comparison { unanswered: 3, ..clean.clone() }.is_clean(), "nobody answered");
     let request = Request::new(Method::Get, Scheme::Http, "a.test", "/").unwrap();
     let because = explain(&Part::Status, ["200", "404"], None, &["shop/other".to_owned()], &report());
@@ -502,5 +432,36 @@ fn settings_for_the_time_side_by_side_take_the_place_of_others() {
         assert_eq!(settings.gate.public_https_port, 443, "redirects lead where clients are let in");
         assert_ne!(settings.publish.lease, usual.publish.lease);
         assert_ne!(settings.gate.status, usual.gate.status);
+    }
+}
+
+#[test]
+fn ports_of_others_are_not_taken() {
+    let controller = |flags: &[(&str, &str)]| Controller {
+        arguments: flags
+            .iter()
+            .map(|(name, value)| crate::migrate::Argument { name: (*name).to_owned(), value: (*value).to_owned() })
+            .collect(),
+        ..Controller::default()
+    };
+    let found = |flags: &[(&str, &str)], http, https| {
+        taken(&controller(flags), Ports { http, https })
+            .map(|taken| (taken.by.into_iter().map(|(port, _)| port).collect::<Vec<_>>(), taken.free.to_string()))
+    };
+    let taken = |ports: &[u16], free: &str| Some((ports.to_vec(), free.to_owned()));
+    for (flags, http, https, expected) in [
+        (&[][..], 8080, 8444, None),
+        (&[], 8080, 8443, None),
+        (&[], 80, 443, taken(&[80, 443], "8080,8444")),
+        (&[("http-port", "81")], 80, 444, None),
+        (&[("http-port", "81")], 81, 444, taken(&[81], "8080,8444")),
+        (&[("validating-webhook", ":8444")], 8080, 8444, taken(&[8444], "8080,8445")),
+        (&[("http-port", "8080"), ("https-port", "8081")], 8080, 8444, taken(&[8080], "8082,8444")),
+        (&[("https-port", "odd")], 8080, 443, None),
+        (&[], 8080, 10247, taken(&[10247], "8080,8444")),
+        (&[], 10266, 10267, taken(&[10266, 10267], "8080,8444")),
+        (&[], 8080, 8080, taken(&[8080], "8080,8444")),
+    ] {
+        assert_eq!(found(flags, http, https), expected, "{flags:?} {http} {https}");
     }
 }

@@ -75,6 +75,17 @@ impl HandOver {
         Ok(call(PATIENCE, self.leases.list(&of_group)).await?.items)
     }
 
+    /// Every node that has told of itself, whether it lives or not.
+    ///
+    /// # Errors
+    ///
+    /// What the API server says.
+    pub async fn members(&self) -> Result<Vec<Arc<Member>>, Failure> {
+        let (now, mut roster) = (Instant::now(), Roster::new(self.options.lease_duration));
+        roster.replace(&self.leases().await?, now);
+        Ok(roster.members(now).map(|(member, _)| Arc::clone(member)).collect())
+    }
+
     /// The nodes, once each was seen to live or not to: whoever lives says so several times within the duration of a Lease. A
     /// node whose daemon was stopped in good order needs not.
     ///

@@ -59,6 +59,7 @@ fn kind(name: &str) -> (ApiResource, bool) {
         "Service" => of::<core::Service>(true),
         "ServiceAccount" => of::<core::ServiceAccount>(true),
         "ValidatingAdmissionPolicy" => of::<admission::ValidatingAdmissionPolicy>(false),
+        "ValidatingWebhookConfiguration" => of::<admission::ValidatingWebhookConfiguration>(false),
         "ValidatingAdmissionPolicyBinding" => of::<admission::ValidatingAdmissionPolicyBinding>(false),
         other => panic!("{other}: add it here"),
     }

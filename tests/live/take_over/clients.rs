@@ -9,7 +9,6 @@ use tokio::task::JoinHandle;
 use tokio::time::interval;
 
 use crate::cluster::history::History;
-use crate::rig::ECHO;
 use crate::rig::client::get;
 
 /// Time between two requests of one client.
@@ -33,20 +32,21 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Asks for a host wherever its status leads. At the address of the controller a backend answers itself.
-    pub fn start(host: &'static str, status: Arc<History<Vec<String>>>, controller: &'static str) -> Self {
+    /// Asks for a host wherever its status leads, at each address in turn. The controller has this address and port.
+    pub fn start(host: &'static str, status: Arc<History<Vec<String>>>, controller: (&'static str, u16)) -> Self {
         let (stop, stopped) = watch::channel(false);
         let task = tokio::spawn(async move {
             let (mut answered, mut ticks) = (Answered::default(), interval(PACE));
             while !*stopped.borrow() {
                 ticks.tick().await;
                 let addresses = status.states().pop().unwrap_or_default();
-                let Some(address) = addresses.first() else {
+                let turn = usize::try_from(answered.by_nodes).unwrap() % addresses.len().max(1);
+                let Some(address) = addresses.get(turn) else {
                     answered.failures.push("no address".to_owned());
                     continue;
                 };
-                let is_controller = address == controller;
-                let port = if is_controller { ECHO } else { 80 };
+                let is_controller = address == controller.0;
+                let port = if is_controller { controller.1 } else { 80 };
                 let request = get(&format!("http://{host}:{port}/")).to(address.parse::<IpAddr>().unwrap());
                 match request.try_send().await {
                     Ok(reply) if reply.status == 200 && is_controller => answered.by_controller += 1,

@@ -23,6 +23,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// A pod of the controller, which leads if any does.
 pub struct Controller {
     objects: Objects,
+    served: Objects,
     pod: String,
     flags: Vec<String>,
     stop: watch::Sender<bool>,
@@ -30,8 +31,14 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Starts a pod of this name, with the flags that the Deployment has now, which publishes this address.
+    /// Starts a pod of this name, with the flags that the Deployment has now, which publishes this address in Ingresses of its own
+    /// namespace.
     pub async fn start(objects: &Objects, pod: &str, address: &'static str) -> Self {
+        Controller::start_for(objects, objects, pod, address).await
+    }
+
+    /// The same for Ingresses of another namespace.
+    pub async fn start_for(objects: &Objects, served: &Objects, pod: &str, address: &'static str) -> Self {
         let objects = objects.in_namespace(objects.namespace());
         let deployment = objects.get("Deployment", NAME).await;
         let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
@@ -45,13 +52,14 @@ impl Controller {
             }))
             .await;
         let (stop, stopped) = watch::channel(false);
-        let (own, writes) = (objects.in_namespace(objects.namespace()), is_on(&flags, "update-status"));
+        let (own, writes) = (served.in_namespace(served.namespace()), is_on(&flags, "update-status"));
         let task = tokio::spawn(async move {
             if writes {
                 sync(&own, address, stopped).await;
             }
         });
-        Controller { objects, pod: pod.to_owned(), flags, stop, task }
+        let served = served.in_namespace(served.namespace());
+        Controller { objects, served, pod: pod.to_owned(), flags, stop, task }
     }
 
     /// Asks it to end, and waits until it has. The last pod takes its only address with it, unless it was told not to.
@@ -61,7 +69,7 @@ impl Controller {
         let pods = self.objects.list("Pod").await;
         let pods = pods.iter().filter(|pod| pod["metadata"]["labels"]["app"] == NAME).count();
         if is_on(&self.flags, "update-status") && is_on(&self.flags, "update-status-on-shutdown") && pods <= 1 {
-            write(&self.objects, &json!([])).await;
+            write(&self.served, &json!([])).await;
         }
         self.objects.delete("Pod", &self.pod).await;
         self.objects.gone("Pod", &self.pod).await;

@@ -3,8 +3,10 @@
 mod administrators;
 mod clients;
 mod controller;
+mod several;
 
 use std::fs;
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +27,9 @@ use crate::rig::manifests::{ingress, secret, tls_secret};
 
 /// The address that the controller publishes.
 const OLD: &str = "203.0.113.9";
+
+/// Where clients reach it: a backend answers there itself.
+const CONTROLLER: (&str, u16) = (OLD, ECHO);
 
 /// Who answers challenges.
 const SOLVER: &str = "10.244.2.1";
@@ -55,11 +60,16 @@ async fn run(mut command: Command) -> Said {
 
 /// The command as an administrator with this kubeconfig runs it.
 async fn migrate(cluster: &Cluster, kubeconfig: &Path, step: &str, arguments: &[&str]) -> Said {
+    migrate_with(cluster, cluster.daemon.folder(), kubeconfig, step, arguments).await
+}
+
+/// The same with the settings of a node.
+async fn migrate_with(cluster: &Cluster, settings: &Path, kubeconfig: &Path, step: &str, arguments: &[&str]) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
     command.args(["migrate", step, "--admin-kubeconfig"]).arg(kubeconfig).args(arguments);
     command.args(["--controller", &format!("{}/{NAME}", cluster.objects.namespace())]);
     if step == "take-over" {
-        command.arg("--config").arg(cluster.daemon.folder().join("ingressd.toml"));
+        command.arg("--config").arg(settings.join("ingressd.toml"));
         command.arg("--record").arg(record(cluster));
     }
     run(command).await
@@ -175,16 +185,21 @@ async fn write_solver(cluster: &Cluster, name: &str, token: &str, by_field: bool
 
 /// The challenge is answered by its solver and the rest of the host redirected, wherever the status leads.
 async fn expect_challenge(token: &str) {
-    let challenge = get(&format!("http://shop.example/.well-known/acme-challenge/{token}"));
+    expect_challenge_at(token, IpAddr::from([127, 0, 0, 1])).await;
+}
+
+/// The same of one node.
+async fn expect_challenge_at(token: &str, address: IpAddr) {
+    let challenge = get(&format!("http://shop.example/.well-known/acme-challenge/{token}")).to(address);
     let is_solver = |reply: &crate::rig::client::Reply| {
         reply.status == 200 && reply.try_echo().is_some_and(|answer| answer.address.ip().to_string() == SOLVER)
     };
     challenge.send_until("the solver", is_solver).await;
-    assert_eq!(get("http://shop.example/").send().await.status, 308);
+    assert_eq!(get("http://shop.example/").to(address).send().await.status, 308);
 }
 
 /// Writes what the controller serves, and starts it.
-async fn prepare(cluster: &mut Cluster) -> Controller {
+async fn write_objects(cluster: &Cluster) -> Controller {
     cluster.objects.serve("web", &["10.244.0.1"]).await;
     write_deployment(cluster).await;
     let shop = ingress("shop").class("nginx").host("shop.example", "web").tls(&["shop.example"], "shop-tls");
@@ -198,12 +213,22 @@ async fn prepare(cluster: &mut Cluster) -> Controller {
     for name in ["shop", "cart"] {
         cluster.objects.until_published(name, &[OLD]).await;
     }
-    // The settings that take the place of its flags.
+    controller
+}
+
+/// Writes the settings that take the place of its flags beside those of a node.
+async fn write_settings(cluster: &Cluster, node: &Path) {
     let all = cluster.control_plane.kubeconfig();
     let settings = migrate(cluster, &all, "settings", &[]).await.is(0, &["publish.hold = true"]);
-    let drop_ins = cluster.daemon.folder().join("conf.d");
+    let drop_ins = node.join("conf.d");
     fs::create_dir(&drop_ins).unwrap();
     fs::write(drop_ins.join("50-ingress-nginx.toml"), settings).unwrap();
+}
+
+/// The same, with one node that serves it too and holds back.
+async fn prepare(cluster: &mut Cluster) -> Controller {
+    let controller = write_objects(cluster).await;
+    write_settings(cluster, cluster.daemon.folder()).await;
     // Whoever looks waits until the node has told of itself.
     cluster.daemon.set("publish.lease-duration", "6s");
     cluster.daemon.set("publish.addresses", &format!("[{ADDRESS:?}]"));
@@ -238,7 +263,7 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         let old = prepare(cluster).await;
         let shop = Arc::new(cluster.objects.follow_addresses("shop").await);
         let cart = Arc::new(cluster.objects.follow_addresses("cart").await);
-        let clients = Clients::start("cart.example", Arc::clone(&cart), OLD);
+        let clients = Clients::start("cart.example", Arc::clone(&cart), CONTROLLER);
         write_solver(cluster, "cm-acme-http-solver-before", TOKENS[0], true).await;
         cluster.objects.until_published("cm-acme-http-solver-before", &[OLD]).await;
         expect_challenge(TOKENS[0]).await;

@@ -1,0 +1,307 @@
+//! How each command may end, and what its number means: its help and its man page say it in these words, and no command ends otherwise; this must not know how a command comes to its end.
+
+use std::fmt::Write as _;
+
+use clap::{ArgMatches, Command};
+
+use super::exit::Exit;
+
+/// A way to end, and what it means.
+type End = (Exit, &'static str);
+
+const BAD_SETTINGS: End = (Exit::Configuration, "the settings are of no use");
+const BAD_ACCESS: End = (Exit::Configuration, "the kubeconfig or the settings are of no use");
+const NO_FILE: End = (Exit::Permission, "a file may not be used");
+const NO_SOCKET: End = (Exit::Permission, "the daemon's socket may not be used");
+const NOT_ALLOWED: End = (Exit::Permission, "the administrator may not");
+const NO_DAEMON: End = (Exit::Unavailable, "no daemon answers");
+const NO_OUTPUT: End = (Exit::Unavailable, "the output cannot be written");
+const NO_NGINX: End = (Exit::Unavailable, "nginx of this host cannot be asked, or the output cannot be written");
+
+/// What is true of every command that has no words of its own for it.
+const USAGE: End = (Exit::Usage, "the command line is wrong");
+
+/// Commands by their words, each with its ends.
+const ENDS: &[(&str, &[End])] = &[
+    ("admission", &[(Exit::Success, "the policies are printed"), NO_OUTPUT, NO_FILE, BAD_SETTINGS]),
+    (
+        "check",
+        &[
+            (Exit::Success, "no error was found, and with --strict no warning"),
+            (Exit::Findings, "one was found"),
+            (Exit::NoInput, "a manifest cannot be read"),
+            NO_NGINX,
+            NO_FILE,
+            BAD_SETTINGS,
+        ],
+    ),
+    ("completions", &[(Exit::Success, "the script is printed"), NO_OUTPUT]),
+    (
+        "demo",
+        &[
+            (Exit::Success, "it was ended, or with --check everything is as it should be"),
+            (Exit::Findings, "with --check: something is not"),
+            (Exit::Unavailable, "nginx, the examples or a port are not to be had"),
+            NO_FILE,
+        ],
+    ),
+    (
+        "diff",
+        &[
+            (Exit::Success, "nothing differs"),
+            (Exit::Findings, "something does"),
+            (Exit::NoInput, "a generation is not kept or cannot be read"),
+            NO_OUTPUT,
+            NO_FILE,
+            BAD_SETTINGS,
+        ],
+    ),
+    (
+        "doctor",
+        &[
+            (Exit::Success, "all is well"),
+            (Exit::Findings, "there are warnings"),
+            (Exit::Failures, "there are errors"),
+            NO_OUTPUT,
+        ],
+    ),
+    (
+        "drain",
+        &[
+            (Exit::Success, "nobody is connected any more, or with --no-wait it is noted"),
+            (Exit::Findings, "the node is withdrawn, and clients are still connected"),
+            (Exit::Unavailable, "no daemon answers, or the withdrawal was not seen in time"),
+            NO_SOCKET,
+            BAD_SETTINGS,
+        ],
+    ),
+    (
+        "kubeconfig",
+        &[
+            (Exit::Success, "the credentials are written and work"),
+            (Exit::Unavailable, "the API server cannot be reached or refuses"),
+            (Exit::CannotCreate, "the file is there already"),
+            (Exit::Permission, "the administrator or this user may not"),
+            (Exit::Configuration, "the administrator's kubeconfig or the settings are of no use"),
+        ],
+    ),
+    (
+        "migrate compare",
+        &[
+            (Exit::Success, "both answer alike"),
+            (Exit::Findings, "something differs, or neither answers"),
+            (Exit::Usage, "the command line is wrong, or there are several controllers"),
+            (Exit::NoInput, "a file cannot be read, or there is nothing to ask"),
+            (Exit::Unavailable, "a side or the API server cannot be reached"),
+            (Exit::Permission, "the administrator may not, or a file may not be used"),
+            BAD_ACCESS,
+        ],
+    ),
+    (
+        "migrate report",
+        &[
+            (Exit::Success, "nothing is refused"),
+            (Exit::Findings, "something is refused"),
+            (Exit::Usage, "the command line is wrong, or there are several controllers"),
+            (Exit::NoInput, "a file cannot be read"),
+            (Exit::Unavailable, "the API server cannot be reached or refuses"),
+            NOT_ALLOWED,
+            BAD_ACCESS,
+        ],
+    ),
+    (
+        "migrate settings",
+        &[
+            (Exit::Success, "the settings are printed"),
+            (Exit::Usage, "the command line is wrong, there are several controllers, or the ports are somebody's"),
+            (Exit::NoInput, "a file cannot be read"),
+            (Exit::Unavailable, "the API server cannot be reached or refuses"),
+            NOT_ALLOWED,
+            (Exit::Configuration, "the kubeconfig is of no use"),
+        ],
+    ),
+    (
+        "migrate take-over",
+        &[
+            (
+                Exit::Success,
+                "every Ingress has the addresses that it should have, or with --dry-run nothing is in the way",
+            ),
+            (Exit::Findings, "something is in the way and nothing was changed, or single Ingresses do not have them"),
+            (Exit::Usage, "the command line is wrong, or there are several controllers"),
+            (Exit::NoInput, "the report, or the file of what was there before, cannot be read"),
+            (Exit::Unavailable, "the API server or the nodes do not answer"),
+            (Exit::CannotCreate, "the file of what was there before is of another cluster"),
+            (Exit::Permission, "the administrator may not, or a file may not be used"),
+            BAD_ACCESS,
+        ],
+    ),
+    (
+        "reload",
+        &[
+            (Exit::Success, "the settings are in force"),
+            NO_DAEMON,
+            NO_SOCKET,
+            (Exit::Configuration, "those from before stay in force"),
+        ],
+    ),
+    (
+        "render",
+        &[
+            (Exit::Success, "the configuration is written"),
+            (Exit::NoInput, "a manifest cannot be read"),
+            NO_NGINX,
+            NO_FILE,
+            BAD_SETTINGS,
+        ],
+    ),
+    (
+        "rollback",
+        &[
+            (Exit::Success, "nginx runs the generation, or will when it starts"),
+            (Exit::Findings, "that could not be done, and everything is as before"),
+            (Exit::Unavailable, "nginx or the daemon cannot be used"),
+            NO_FILE,
+            BAD_SETTINGS,
+        ],
+    ),
+    (
+        "run",
+        &[
+            (Exit::Success, "a signal ended it"),
+            (Exit::Unavailable, "an address or nginx is not to be had"),
+            NO_FILE,
+            BAD_ACCESS,
+        ],
+    ),
+    (
+        "setup",
+        &[
+            (Exit::Success, "everything is in place, shown or undone"),
+            (Exit::Findings, "--undo left files that somebody changed since"),
+            (Exit::Unavailable, "nginx refuses its configuration or is not there"),
+            NO_FILE,
+            BAD_SETTINGS,
+        ],
+    ),
+    (
+        "status",
+        &[
+            (
+                Exit::Success,
+                "nginx serves the confirmed generation; with NAMESPACE/NAME or --host: it is served and nothing is wrong with it; with \
+                 --cluster: every node that is not drained lives and serves; with --watch: nobody reads any more",
+            ),
+            (Exit::Findings, "that is not so"),
+            (Exit::Unavailable, "no daemon answers, or with --cluster it serves a folder and knows no other nodes"),
+            NO_SOCKET,
+            BAD_SETTINGS,
+        ],
+    ),
+    ("undrain", &[(Exit::Success, "it is noted"), NO_DAEMON, NO_SOCKET, BAD_SETTINGS]),
+];
+
+/// The ends of a command by its words, by number; `None` for what only holds other commands.
+pub fn of(words: &str) -> Option<Vec<End>> {
+    let (_, own) = ENDS.iter().find(|(command, _)| *command == words)?;
+    let mut ends = own.to_vec();
+    if own.iter().all(|(exit, _)| *exit != Exit::Usage) {
+        ends.push(USAGE);
+    }
+    ends.sort_by_key(|(exit, _)| exit.number());
+    Some(ends)
+}
+
+/// The words of the command that was given, such as `migrate report`.
+pub fn words(matches: &ArgMatches) -> String {
+    let (mut words, mut within) = (Vec::new(), matches);
+    while let Some((name, deeper)) = within.subcommand() {
+        words.push(name);
+        within = deeper;
+    }
+    words.join(" ")
+}
+
+/// The command line with the ends of each command in its help.
+pub fn told_in_help(command: Command) -> Command {
+    told(command, "")
+}
+
+fn told(command: Command, words: &str) -> Command {
+    let command = command.mut_subcommands(|step| {
+        let words = format!("{words} {}", step.get_name());
+        told(step, words.trim())
+    });
+    let Some(ends) = of(words) else { return command };
+    let before = command.get_after_long_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+    let lines = ends.iter().map(|(exit, meaning)| format!("\n  {:<4}{meaning}", exit.number()));
+    let text = format!("{before}Exit status:{}", lines.collect::<String>());
+    command.after_long_help(text)
+}
+
+/// The section of a man page about the ends of a command.
+pub fn section(words: &str) -> String {
+    let mut section = ".SH \"EXIT STATUS\"\n".to_owned();
+    let Some(ends) = of(words) else { return section + "That of the command that is run; 64 when there is none.\n" };
+    for (exit, meaning) in ends {
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            section,
+            ".TP\n\\fB{}\\fR\n{}",
+            exit.number(),
+            meaning.replace('-', "\\-").replace('\'', "\\*(Aq")
+        );
+    }
+    section
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    fn commands(command: &Command, words: &str, found: &mut BTreeSet<String>) {
+        let mut is_group = false;
+        for step in command.get_subcommands() {
+            is_group = true;
+            commands(step, format!("{words} {}", step.get_name()).trim(), found);
+        }
+        if !is_group {
+            found.insert(words.to_owned());
+        }
+    }
+
+    #[test]
+    fn every_command_has_its_ends_in_order_and_each_once() {
+        let mut found = BTreeSet::new();
+        commands(&Cli::command(), "", &mut found);
+        let mut rows: BTreeSet<_> = ENDS.iter().map(|(words, _)| (*words).to_owned()).collect();
+        if cfg!(not(feature = "demo")) {
+            rows.remove("demo");
+        }
+        assert_eq!(found, rows);
+        for (words, own) in ENDS {
+            let ends = of(words).unwrap();
+            let numbers: Vec<_> = ends.iter().map(|(exit, _)| exit.number()).collect();
+            assert!(numbers.is_sorted_by(|one, next| one < next), "{words}: {numbers:?}");
+            assert!(numbers.contains(&0) && numbers.contains(&64), "{words}: {numbers:?}");
+            assert!(own.iter().all(|(_, meaning)| !meaning.ends_with('.')), "{words}");
+        }
+    }
+
+    #[test]
+    fn help_ends_with_them() {
+        let mut command = told_in_help(Cli::command());
+        command.build();
+        let migrate = command.find_subcommand_mut("migrate").unwrap();
+        let help = migrate.find_subcommand_mut("report").unwrap().render_long_help().to_string();
+        assert!(
+            help.contains("\n\nExit status:\n  0   nothing is refused\n  1   something is refused\n  64  "),
+            "{help}"
+        );
+    }
+}
