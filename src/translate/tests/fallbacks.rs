@@ -86,3 +86,17 @@ fn a_default_backend_of_the_settings_that_is_missing_answers_503() {
     found.dedup();
     assert_eq!(found, ["default-backend MissingService"]);
 }
+
+#[test]
+fn a_default_backend_of_an_object_that_is_missing_is_told_before_it_is_needed() {
+    let told = |annotations: &str, backend: &str| {
+        let document = ingress("i", "nginx", "a.example", annotations, &[path("/a", "Prefix", backend)]);
+        findings(&translate(&document, options()))
+    };
+    let missing = "default-backend: nosuch";
+    assert_eq!(told(missing, "web"), ["i MissingService"]);
+    assert_eq!(told("default-backend: web", "web"), Vec::<String>::new());
+    let errors = format!("{missing}, custom-http-errors: '404'");
+    assert_eq!(told(&errors, "web"), ["i MissingService"]);
+    assert_eq!(told(&format!("{missing}, permanent-redirect: 'https://b.example'"), "web"), ["i MissingService"]);
+}
