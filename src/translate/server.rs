@@ -447,10 +447,11 @@ impl<'a> Servers<'a> {
             && upstream.tls.is_none()
         {
             let note = format!(
-                "it has no effect on the requests for Service {:?}, to which no TLS is spoken; set backend-protocol: HTTPS or GRPCS",
+                "it has no effect without backend-protocol: HTTPS or backend-protocol: GRPCS on the requests for Service {:?}, to \
+                 which no TLS is spoken",
                 &*upstream.service
             );
-            self.findings.push(Finding::new(Reason::UnsupportedAnnotation, requested.origin.clone(), note));
+            self.findings.push(Finding::new(Reason::NoEffectAlone, requested.origin.clone(), note));
         }
     }
 

@@ -16,17 +16,16 @@ const NAME: &str = "INGRESSCOOKIE";
 /// Longest name of a cookie.
 const LONGEST_NAME: usize = 128;
 
-const ONE_ENDPOINT: &str = "not served; with upstream-hash-by requests with one key go to one endpoint, and to another one where \
-    that fails";
+const ONE_ENDPOINT: &str = "nginx finds one endpoint for a key, and the next one where that fails: take it out; where one endpoint is too few \
+    for a key, write behind it in upstream-hash-by what splits its requests, such as $remote_addr";
+
+const SESSION: &[(&str, &str)] = &[("affinity", "cookie")];
+
+/// A row of the way to the backends.
+const WAY: Row = Row { scope: Scope::Upstream, trust: Trust::Medium, ..Row::DEFAULT };
 
 /// A row of the cookie.
-const COOKIE: Row = Row {
-    scope: Scope::Upstream,
-    trust: Trust::Medium,
-    beside: &[("affinity", "cookie")],
-    ceiling: Ceiling::NoNumber,
-    ..Row::DEFAULT
-};
+const COOKIE: Row = Row { counts_with: SESSION, beside: SESSION, ..WAY };
 
 /// A number of seconds that clients get.
 const SECONDS: Form = Form::Integer { least: 0, most: u32::MAX as u64 };
@@ -69,16 +68,16 @@ pub static FAMILY: Family = Family {
                 session. Consistent hashing finds the endpoint of a session: when endpoints come or go, as few sessions as \
                 possible move to another one, and where one fails another one takes the request. Requests for the paths of \
                 the object give the cookie; it is HttpOnly.",
-            beside: &[],
             tries: &[("cookie", Gives::Sets("sessions by cookie INGRESSCOOKIE")), ("ip", Gives::Refused("not cookie"))],
             effect: Effect::Part(|draft, entry| {
                 draft.balance.affinity = one_of(entry.value, &[("cookie", true)], "it is not cookie")?;
                 Ok(())
             }),
-            ..COOKIE
+            ..WAY
         },
         Row {
             key: "affinity-canary-behavior",
+            counts_with: &[("affinity", "cookie"), ("canary", "true")],
             trust: Trust::Low,
             form: Form::Word(&["sticky", "legacy"]),
             documentation: "Whether a client stays on its side of a canary: `sticky` (the default) shares out sessions, \
@@ -130,7 +129,6 @@ pub static FAMILY: Family = Family {
             documentation: "How an endpoint is chosen: `round_robin` (the default) takes each in its turn, `least_conn` the one \
                 with the fewest connections. `ewma`, which only ingress-nginx has, is served as least_conn with a finding. A \
                 session or a key goes before it.",
-            beside: &[],
             tries: &[
                 ("round_robin", Gives::Nothing),
                 ("least_conn", Gives::Sets("endpoints by their connections")),
@@ -152,7 +150,7 @@ pub static FAMILY: Family = Family {
                 }
                 Ok(())
             }),
-            ..COOKIE
+            ..WAY
         },
         Row {
             key: "service-upstream",
@@ -164,7 +162,6 @@ pub static FAMILY: Family = Family {
             form: Form::Boolean,
             documentation: "Sends requests to the cluster address of the Service in place of its pods. Where this node does \
                 not reach cluster addresses, leave it out. An annotation of the Service (`ingressd/endpoints`) goes before it.",
-            beside: &[],
             tries: &[
                 ("true", Gives::Sets("backends by cluster address")),
                 ("false", Gives::Nothing),
@@ -174,7 +171,7 @@ pub static FAMILY: Family = Family {
                 draft.reading.by_cluster_address = boolean(entry.value)?;
                 Ok(())
             }),
-            ..COOKIE
+            ..WAY
         },
         Row {
             key: "session-cookie-change-on-failure",
@@ -199,6 +196,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "session-cookie-conditional-samesite-none",
+            counts_with: &[("session-cookie-samesite", "none")],
             trust: Trust::Low,
             form: Form::Boolean,
             documentation: "Whether SameSite=None (session-cookie-samesite: none) is left out for browsers that take it for Strict \
@@ -341,7 +339,6 @@ pub static FAMILY: Family = Family {
                 $remote_addr, $arg_user or $http_x_user, those that rewrite-target takes. When endpoints come or go, as few \
                 as possible move to another one. Which endpoint it is differs from ingress-nginx. Without effect beside \
                 affinity.",
-            beside: &[],
             tries: &[
                 ("$request_uri", Gives::Sets("endpoints by ${request_uri}")),
                 ("user-$http_x_user", Gives::Sets("endpoints by user-${http_x_user}")),
@@ -353,13 +350,13 @@ pub static FAMILY: Family = Family {
                 draft.balance.key = Some(hash_key(entry.value)?);
                 Ok(())
             }),
-            ..COOKIE
+            ..WAY
         },
         unserved(
             "upstream-hash-by-subset",
             "true",
-            "Lets requests with one key go to several endpoints. Not served: nginx finds one endpoint for a key, and groups made \
-             beforehand would give most keys another group whenever an endpoint comes or goes.",
+            "Lets requests with one key of upstream-hash-by go to several endpoints, by chance. Not served: the hash of nginx finds one \
+             endpoint, and groups made beforehand would give most keys another group whenever an endpoint comes or goes.",
             ONE_ENDPOINT,
         )
         .unless("false")

@@ -21,6 +21,7 @@ pub use text::variables;
 
 use crate::translate::SnippetKind;
 use crate::translate::annotation::{Family, OnError, Row, Scope, SnippetRow, Trust, nothing_to_finish, unserved};
+use super::external_authentication::ASKS;
 
 const SNIPPETS: &str = "raw configuration is not read, because it hands the node to whoever may write an Ingress; use the annotation for \
     what it does, or ask the administrator, whose snippets.allowed may let this namespace write the directives in docs/snippets.md";
@@ -36,12 +37,15 @@ const fn snippet(key: &'static str, example: &'static str, documentation: &'stat
 pub static FAMILY: Family = Family {
     title: "Raw configuration",
     rows: &[
-        snippet(
+        Row {
+            counts_with: ASKS,
+            ..snippet(
             "auth-snippet",
             "proxy_set_header X y;",
             "Directives for the question to auth-url. Read only where the administrator's `snippets.allowed` lets the namespace write them; elsewhere the object is refused, because what it leaves out may protect something.",
             SnippetRow { kind: SnippetKind::Auth, read: question::read },
-        ),
+            )
+        },
         snippet(
             "configuration-snippet",
             "deny all;",
