@@ -155,6 +155,7 @@ impl Renderer {
             lower::cors,
             lower::firewall,
             lower::limits,
+            lower::lookups,
             lower::sessions,
             lower::splits,
             lower::strangers,

@@ -125,6 +125,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("everywhere", Some(json!(view::Everywhere { blocked: vec![WORD], directives: vec![directive()] }))),
         source!("firewall", Some(json!(view::Firewall { directives: vec![directive()] }))),
         source!("list", Some(json!(list()))),
+        source!("lookup", example(lookup())),
         source!("stream", Some(json!(stream()))),
         source!("stream_upstream", Some(json!(stream_upstream()))),
         source!("passthrough", example(passthrough())),
@@ -230,6 +231,16 @@ fn location() -> Result<Value, Refused> {
 
 fn request_headers() -> view::RequestHeaders {
     view::RequestHeaders { headers: vec![view::RequestHeader { directive: WORD, name: WORD, value: words() }] }
+}
+
+fn lookup() -> Result<Value, Refused> {
+    Ok(json!(view::Lookup {
+        directive: WORD,
+        source: words(),
+        variable: WORD,
+        default: Text::new("text")?,
+        rows: vec![view::LookupRow { key: words(), value: words() }],
+    }))
 }
 
 fn list() -> view::List {

@@ -98,6 +98,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
                 .flat_map(|external| external_authentication::requires(external, facts.crowds)),
         );
         requires.extend(mirror::requires(route, facts.crowds));
+        let reads_tables = behaviour.snippets.iter().any(|snippet| snippet.reads_tables());
+        requires.extend(reads_tables.then(names::lookup_file));
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));
     }
     requires

@@ -117,8 +117,8 @@ fn apply_defaults(
 
 /// Whether a default can be used: what is wrong with it, and whether it protects something.
 pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, under: &Options) -> Reading {
-    let Options { limits, places, .. } = under.clone();
-    let options = Options { defaults: [default.clone()].into(), limits, places, ..Options::default() };
+    let Options { limits, places, lookup_tables, .. } = under.clone();
+    let options = Options { defaults: [default.clone()].into(), limits, places, lookup_tables, ..Options::default() };
     let (object, snapshot) = (&default.origin.object, &Snapshot::default());
     let options = &NotedOptions::new(&options);
     let context = Context { object, namespace: &object.namespace, dialect, table, snapshot, options };

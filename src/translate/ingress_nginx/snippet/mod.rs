@@ -11,17 +11,19 @@ mod question;
 mod reader;
 mod refused;
 mod statements;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use alternatives::alternatives;
 pub use directives::document;
+pub use tables::tables;
 pub use text::variables;
 
+use super::external_authentication::ASKS;
 use crate::translate::SnippetKind;
 use crate::translate::annotation::{Family, OnError, Row, Scope, SnippetRow, Trust, nothing_to_finish, unserved};
-use super::external_authentication::ASKS;
 
 const SNIPPETS: &str = "raw configuration is not read, because it hands the node to whoever may write an Ingress; use the annotation for \
     what it does, or ask the administrator, whose snippets.allowed may let this namespace write the directives in docs/snippets.md";
