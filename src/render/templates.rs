@@ -125,7 +125,8 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("everywhere", Some(json!(view::Everywhere { blocked: vec![WORD], directives: vec![directive()] }))),
         source!("firewall", Some(json!(view::Firewall { directives: vec![directive()] }))),
         source!("list", Some(json!(list()))),
-        source!("lookup", example(lookup())),
+        source!("lookup_geo", example(lookup())),
+        source!("lookup_map", example(lookup())),
         source!("stream", Some(json!(stream()))),
         source!("stream_upstream", Some(json!(stream_upstream()))),
         source!("passthrough", example(passthrough())),
@@ -235,7 +236,6 @@ fn request_headers() -> view::RequestHeaders {
 
 fn lookup() -> Result<Value, Refused> {
     Ok(json!(view::Lookup {
-        directive: WORD,
         source: words(),
         variable: WORD,
         default: Text::new("text")?,

@@ -291,7 +291,6 @@ pub struct Directive {
 /// A table for all hosts.
 #[derive(Debug, Serialize)]
 pub struct Lookup {
-    pub directive: Word,
     /// What is looked up.
     pub source: Words,
     pub variable: Word,

@@ -27,40 +27,41 @@ pub fn lookups(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let trusts = plan.model.forwarded.trusts_proxies();
     let mut writer = Writer::default();
     for table in tables.iter() {
-        match view(table, trusts).and_then(|view| fill(engine, "lookup", &view)) {
+        match view(table, trusts).and_then(|view| fill(engine, template(table), &view)) {
             Ok(text) => writer.add(text, &table.origin),
             // Whoever reads it is refused by nginx, and told.
             Err(_) => writer.leave_out(&table.origin),
         }
     }
-    BTreeMap::from([(names::lookup_file(), writer.file([]))])
+    BTreeMap::from([(names::lookup_file(), writer.file([names::shared_file()]))])
+}
+
+const fn template(table: &LookupTable) -> &'static str {
+    match table.rows {
+        LookupRows::Texts(..) => "lookup_map",
+        LookupRows::Addresses(..) => "lookup_geo",
+    }
 }
 
 fn view(table: &LookupTable, trusts: bool) -> Result<view::Lookup, Refused> {
     let surroundings = SnippetSurroundings { known: &|_| None, trusts };
     let text = |text: &SnippetText| Text::of_snippet(text, &surroundings);
-    let (directive, source, rows) = match &table.rows {
+    let (source, rows) = match &table.rows {
         LookupRows::Texts(source, rows) => {
             let row = |(key, value): &(LookupKey, SnippetText)| {
                 Ok(view::LookupRow { key: key_of(key)?, value: text(value)?.into() })
             };
-            ("map", text(source)?.into(), rows.iter().map(row).collect::<Result<_, Refused>>()?)
+            (text(source)?.into(), rows.iter().map(row).collect::<Result<_, Refused>>()?)
         }
         LookupRows::Addresses(source, rows) => {
             let source = Word::of_snippet(source, trusts).ok_or(Refused::because("a table looks no variable up"))?;
             let row = |(network, value): &(Cidr, Arc<str>)| {
                 Ok(view::LookupRow { key: Word::network(network).into(), value: Literal::new(value)?.into() })
             };
-            ("geo", Words::from(source), rows.iter().map(row).collect::<Result<_, Refused>>()?)
+            (Words::from(source), rows.iter().map(row).collect::<Result<_, Refused>>()?)
         }
     };
-    Ok(view::Lookup {
-        directive: Word::fixed(directive),
-        source,
-        variable: Word::own_variable(&table.variable),
-        default: text(&table.default)?,
-        rows,
-    })
+    Ok(view::Lookup { source, variable: Word::own_variable(&table.variable), default: text(&table.default)?, rows })
 }
 
 fn key_of(key: &LookupKey) -> Result<Words, Refused> {
