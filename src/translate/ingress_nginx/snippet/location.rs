@@ -15,7 +15,13 @@ const IDLE: [&str; 2] = ["access_log", "log_not_found"];
 /// Reads one.
 pub fn read(reader: &mut Reader<'_>, directive: &Directive) -> Result<(), Refused> {
     let condition = condition(&directive.arguments)?;
-    let mut inner = directive.children().iter().filter(|inner| !IDLE.contains(&inner.name.as_str()) || !is_off(inner));
+    // nginx answers a return before it looks at addresses.
+    let returns = directive.children().iter().any(|inner| inner.name == "return");
+    let says_nothing = |inner: &Directive| match inner.name.as_str() {
+        "deny" => returns && inner.block.is_none() && inner.arguments == ["all"],
+        name => IDLE.contains(&name) && is_off(inner),
+    };
+    let mut inner = directive.children().iter().filter(|inner| !says_nothing(inner));
     let (Some(only), None) = (inner.next(), inner.next()) else {
         return Err(Refused::because(
             "it answers by one return or deny all; what goes to a Service is a path of an Ingress",
