@@ -181,6 +181,7 @@ reasons! {
     UnknownField, Warning, Author, "the field has no effect", "The object has no such field at that place, often one that is indented too far or too little; it has no effect. `ingressd check` tells it, with the nearest field that there is; an API server drops it, or refuses the object when `kubectl` asks it to.";
     UnknownAnnotation, Warning, Author, "the key has no effect", "The key is not known; the nearest known key is named.";
     UnsupportedAnnotation, Warning, Author, "the key has no effect", "The key is known but has no effect here, or not yet; the note says what to use instead.";
+    NoEffectAlone, Info, Author, "the key has no effect", "The key counts together with another one, which the object does not have, or not with the value that the note names. Everything else that the object asks for is done. Add the other key, or take this one out.";
     MissingConfigMap, Error, Operator, "at most its last good version counts", "A ConfigMap that the settings, another ConfigMap or an annotation name does not exist, or may not be read. Create it, give the account of the node the right to read ConfigMaps (docs/kubeconfig.md), or take its name out.";
     UnknownKey, Warning, Author, "the key has no effect", "The ConfigMap has a key that is not known; the nearest known key is named.";
     UnsupportedKey, Warning, Author, "the key has no effect", "The key of the ConfigMap is known but has no effect here, or not yet; the note says what to use instead.";

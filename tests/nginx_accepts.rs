@@ -346,6 +346,7 @@ fn model() -> Model {
     Model {
         listeners: listeners.all(),
         server_directives: Vec::new(),
+        lookup_tables: Default::default(),
         authorities: Vec::new(),
         zones: [(origin().object.namespace.clone(), ByteSize(80 << 10))].into(),
         servers: servers.into_iter().map(Arc::new).collect(),

@@ -43,7 +43,7 @@ const ALLOWED: &[Column] = &[
     Column {
         key: "kinds",
         form: Form::List,
-        doc: "The keys that count there: the annotations `configuration-snippet`, `server-snippet` and `auth-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `location-snippet` and `server-snippet`. What reaches further (`http-snippet`, `main-snippet`, `stream-snippet`, `global-auth-snippet`) never counts.",
+        doc: "The keys that count there: the annotations `configuration-snippet`, `server-snippet` and `auth-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `http-snippet` (tables for all hosts), `location-snippet`, `server-snippet` and, by the kind `auth-snippet`, `global-auth-snippet`. What reaches further (`main-snippet`, `stream-snippet`) never counts.",
         example: r#"["configuration-snippet"]"#,
     },
 ];
@@ -111,7 +111,7 @@ mod tests {
             ("kinds = ['server-snippet']", "it selects no namespace"),
             ("namespaces = ['a']", "it lists no kinds"),
             ("namespaces = ['A']\nkinds = ['server-snippet']", "is not a name of a namespace"),
-            ("namespaces = ['a']\nkinds = ['http-snippet']", "http-snippet"),
+            ("namespaces = ['a']\nkinds = ['main-snippet']", "main-snippet"),
             ("selector = 'a b'\nkinds = ['server-snippet']", "is no selector of labels"),
             ("namespaces = ['a']\nkind = ['server-snippet']", "unknown key \"kind\""),
         ] {

@@ -154,6 +154,7 @@ impl Item {
             // What asks for nothing changes nothing.
             Reason::InvalidValue if finding.severity == Severity::Info || value.trim().is_empty() => Verdict::Equal,
             // As with ingress-nginx.
+            Reason::NoEffectAlone => Verdict::Equal,
             Reason::CrossNamespace if name.ends_with("-secret") => Verdict::Equal,
             Reason::UnsupportedAnnotation | Reason::UnsupportedKey => match known.is_served {
                 true => Verdict::from(known.compared).max(Verdict::Different),

@@ -22,6 +22,7 @@ mod firewall;
 mod instance;
 pub mod language;
 mod listener;
+mod lookup;
 mod mirror;
 mod name;
 mod origin;
@@ -57,6 +58,7 @@ pub use fastcgi::FastCgi;
 pub use firewall::{Firewall, FirewallSetting};
 pub use instance::Instance;
 pub use listener::{HostListeners, Listener, Port, Serves, Transport};
+pub use lookup::{LookupKey, LookupRows, LookupTable};
 pub use mirror::{Mirror, MirrorPolicy};
 pub use name::{is_label, is_subdomain};
 pub use origin::{Field, Kind, ObjectId, Origin};
@@ -104,6 +106,8 @@ pub struct Model {
     pub forwarded: Forwarded,
     /// What every server says, whatever its host; sorted by name, each at most once.
     pub server_directives: Vec<Directive>,
+    /// Tables for all hosts, by which snippets look something up.
+    pub lookup_tables: Arc<[LookupTable]>,
     /// How large each zone is in which clients are counted, by the namespace of the object that limits them; elsewhere it is
     /// [`cost::LARGEST_ZONE`].
     pub zones: BTreeMap<Arc<str>, ByteSize>,

@@ -21,6 +21,9 @@ const LONGEST_NAME: usize = 20;
 pub struct OwnVariable(Arc<str>);
 
 impl OwnVariable {
+    /// What marks the variables of tables, as no digest does.
+    pub const OF_TABLES: &str = "table";
+
     /// The one of this name; `mark` tells snippets apart.
     pub fn new(mark: &str, name: &str) -> Result<Self, Refused> {
         let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
@@ -30,6 +33,11 @@ impl OwnVariable {
                 Err(Refused(format!("a variable is named by up to {LONGEST_NAME} small letters, digits and _").into()))
             }
         }
+    }
+
+    /// Whether a table of all hosts gives its value.
+    pub fn is_of_table(&self) -> bool {
+        self.0.strip_prefix("s_").and_then(|rest| rest.strip_prefix(Self::OF_TABLES)).is_some()
     }
 
     /// Its name behind what names of ours begin with.
@@ -208,6 +216,12 @@ impl Snippet {
         }
     }
 
+    /// Whether it reads a table of all hosts.
+    pub fn reads_tables(&self) -> bool {
+        let is_of_table = |part: &SnippetPart| matches!(part, SnippetPart::Own(own) if own.is_of_table());
+        self.parts().any(is_of_table)
+    }
+
     /// How many lines it takes at most.
     pub fn lines(&self) -> usize {
         let statements: usize = self.statements.iter().map(SnippetStatement::lines).sum();
@@ -232,6 +246,15 @@ impl Snippet {
         statements + answers + requests + hidden + arguments.map(SnippetText::length).sum::<usize>()
     }
 
+    /// The pieces of all its texts and conditions.
+    fn parts(&self) -> impl Iterator<Item = &SnippetPart> {
+        let answers = self.answer_headers.iter().map(|header| &header.value);
+        let requests = self.request_headers.iter().map(|(_, value)| value);
+        let arguments = self.directives.iter().flat_map(|directive| &directive.arguments);
+        let texts = answers.chain(requests).chain(arguments).flat_map(SnippetText::parts);
+        texts.chain(self.statements.iter().flat_map(SnippetStatement::parts))
+    }
+
     /// The expressions that a request is matched with.
     pub fn patterns(&self) -> impl Iterator<Item = &Pattern> {
         self.statements.iter().flat_map(SnippetStatement::patterns)
@@ -244,6 +267,23 @@ impl Snippet {
 }
 
 impl SnippetStatement {
+    fn parts(&self) -> Vec<&SnippetPart> {
+        match self {
+            SnippetStatement::Set(_, text) | SnippetStatement::Rewrite(_, text, _) => text.parts().iter().collect(),
+            SnippetStatement::Return(_, text) => text.iter().flat_map(SnippetText::parts).collect(),
+            SnippetStatement::Break => Vec::new(),
+            SnippetStatement::If(condition, then) => {
+                let (part, text) = match condition {
+                    SnippetCondition::IsSet(part) => (part, None),
+                    SnippetCondition::Is { variable, text, .. } => (variable, Some(text)),
+                    SnippetCondition::Matches { variable, .. } => (variable, None),
+                };
+                let of_condition = text.into_iter().flat_map(SnippetText::parts).chain([part]);
+                of_condition.chain(then.iter().flat_map(SnippetStatement::parts)).collect()
+            }
+        }
+    }
+
     fn variables(&self) -> usize {
         match self {
             SnippetStatement::Set(..) => 1,

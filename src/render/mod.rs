@@ -154,6 +154,7 @@ impl Renderer {
             lower::cors,
             lower::firewall,
             lower::limits,
+            lower::lookups,
             lower::sessions,
             lower::turns,
             lower::splits,

@@ -34,6 +34,12 @@ pub fn blocked_file() -> FilePath {
     Arc::clone(&PATH)
 }
 
+/// The file with tables for all hosts.
+pub fn lookup_file() -> FilePath {
+    static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-lookup.conf".into());
+    Arc::clone(&PATH)
+}
+
 /// The file with the rules of the firewall, where all sites share them.
 pub fn firewall_file() -> FilePath {
     static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-firewall.conf".into());

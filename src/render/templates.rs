@@ -125,6 +125,8 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("everywhere", Some(json!(view::Everywhere { blocked: vec![WORD], directives: vec![directive()] }))),
         source!("firewall", Some(json!(view::Firewall { directives: vec![directive()] }))),
         source!("list", Some(json!(list()))),
+        source!("lookup_geo", example(lookup())),
+        source!("lookup_map", example(lookup())),
         source!("stream", Some(json!(stream()))),
         source!("stream_upstream", Some(json!(stream_upstream()))),
         source!("passthrough", example(passthrough())),
@@ -230,6 +232,15 @@ fn location() -> Result<Value, Refused> {
 
 fn request_headers() -> view::RequestHeaders {
     view::RequestHeaders { headers: vec![view::RequestHeader { directive: WORD, name: WORD, value: words() }] }
+}
+
+fn lookup() -> Result<Value, Refused> {
+    Ok(json!(view::Lookup {
+        source: words(),
+        variable: WORD,
+        default: Text::new("text")?,
+        rows: vec![view::LookupRow { key: words(), value: words() }],
+    }))
 }
 
 fn list() -> view::List {

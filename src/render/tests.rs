@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::*;
 use crate::model::catalogue::{self, CLIENT_MAX_BODY_SIZE, Context, Inherited, PROXY_READ_TIMEOUT, Said, Version};
 use crate::model::{
-    Action, Argument, Behaviour, ByteSize, Directive, Endpoint, Field, Handover, HostListeners, HostName, Kind, Model,
-    ObjectId, Origin, PathMatch, Pattern, Protocol, Route, Upstream, UpstreamId, UrlPath,
+    Action, Argument, Behaviour, ByteSize, Directive, Endpoint, Field, Handover, HeaderName, HostListeners, HostName,
+    Kind, Model, ObjectId, Origin, PathMatch, Pattern, Protocol, Route, Snippet, Upstream, UpstreamId, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 
@@ -179,6 +179,80 @@ fn every_line_of_a_shared_host_has_its_owner() {
         assert_eq!(*owner, expected, "{number}: {line}");
     }
     assert!(seen > 10, "{}", text(file));
+}
+
+#[test]
+fn what_a_snippet_says_is_its_own_wherever_it_stands() {
+    use crate::model::{SnippetDirective, SnippetHeader, SnippetStatement, SnippetText};
+    let config_map = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
+    let whole = Origin::field(&config_map, Field::Data("location-snippet".into()));
+    let sibling = origin("sibling", Field::Annotation("server-snippet".into()));
+    let header = |name: &str| HeaderName::new(name).unwrap();
+    let plain = |text: &str| SnippetText::new(vec![crate::model::SnippetPart::Text(text.into())]).unwrap();
+    let sub_filter = catalogue::find("sub_filter", Context::Location).unwrap();
+    let directive =
+        |word: &str| SnippetDirective { row: sub_filter, arguments: vec![plain(word), plain("x")], is_list: true };
+    let of_map = Snippet {
+        answer_headers: vec![SnippetHeader { name: header("X-Map"), value: plain("m"), always: true }],
+        request_headers: vec![(header("X-To-Backend"), plain("m"))],
+        directives: vec![directive("map")],
+        ..Snippet::new(whole.clone())
+    };
+    let condition = crate::model::SnippetCondition::IsSet(crate::model::SnippetPart::ClientHost);
+    let of_sibling = Snippet {
+        statements: vec![
+            SnippetStatement::Break,
+            SnippetStatement::If(condition, vec![SnippetStatement::Return(403, None)]),
+        ],
+        directives: vec![directive("sibling")],
+        ..Snippet::new(sibling.clone())
+    };
+    let (server, upstream) = proxied("default", 1);
+    let behaviour = Behaviour {
+        snippets: vec![Arc::new(of_map), Arc::new(of_sibling)],
+        directives: vec![Directive {
+            row: &CLIENT_MAX_BODY_SIZE,
+            arguments: vec![Argument::Size(ByteSize(1))],
+            origin: origin("s1", Field::Annotation("proxy-body-size".into())),
+        }],
+        ..Behaviour::default()
+    };
+    let fallback = Route { behaviour: Arc::new(behaviour), ..server.fallback.clone() };
+    let (own, server) = (fallback.origin.clone(), Arc::new(Server { fallback, ..Server::clone(&server) }));
+    let path = names::server_file(&server.name);
+    let model = Model { servers: vec![server], upstreams: vec![upstream], ..Model::default() };
+    let files = Renderer::default().render(&plan_of(model));
+    let file = &files.files[&path];
+    let mut seen = Vec::new();
+    let mut in_location = false;
+    let all = text(file);
+    for (line, number) in all.lines().zip(1..) {
+        in_location |= line.starts_with("location");
+        let expected = match line.trim() {
+            "break ;" | "return 403;" => &sibling,
+            line if line.starts_with("if (") => &sibling,
+            line if line.starts_with("sub_filter") => {
+                if line.contains("map") {
+                    &whole
+                } else {
+                    &sibling
+                }
+            }
+            line if line.starts_with("add_header X-Map") || line.starts_with("proxy_set_header X-To-Backend") => &whole,
+            line if line.starts_with("proxy_pass") || line.starts_with("proxy_set_header Host") => &own,
+            _ => continue,
+        };
+        if in_location {
+            assert_eq!(file.owners.of_line(number), Some(expected), "{number}: {line}\n{}", text(file));
+            seen.push(line.trim().split(' ').next().unwrap());
+        }
+    }
+    assert!(
+        ["break", "if", "return", "sub_filter", "add_header", "proxy_set_header", "proxy_pass"]
+            .iter()
+            .all(|name| seen.contains(name)),
+        "{seen:?}"
+    );
 }
 
 /// An upstream of a Service, and a server of the same name that sends everything there.

@@ -288,6 +288,22 @@ pub struct Directive {
     pub arguments: Words,
 }
 
+/// A table for all hosts.
+#[derive(Debug, Serialize)]
+pub struct Lookup {
+    /// What is looked up.
+    pub source: Words,
+    pub variable: Word,
+    pub default: Text,
+    pub rows: Vec<LookupRow>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct LookupRow {
+    pub key: Words,
+    pub value: Words,
+}
+
 /// A long list, for all locations that refer to it.
 #[derive(Debug, Serialize)]
 pub struct List {

@@ -62,7 +62,8 @@ pub use reading::{
 pub use snippets::{AllowedSnippets, SnippetKind};
 pub use streams::StreamOptions;
 pub use tables::{
-    ANNOTATIONS, PREFIX, everywhere, judge_default, snippet_alternatives, snippet_directives, snippet_variables,
+    ANNOTATIONS, PREFIX, everywhere, judge_default, lookup_tables, snippet_alternatives, snippet_directives,
+    snippet_variables,
 };
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -306,6 +307,7 @@ impl Translator {
             default_certificate,
             forwarded: Forwarded { trusted: options.trusted_proxies.clone(), append: options.append_forwarded_for },
             server_directives: options.server_directives.clone(),
+            lookup_tables: Arc::clone(&options.lookup_tables),
             zones: admission.zones,
             streams: streams.into_iter().map(Arc::new).collect(),
             passthroughs: Passthroughs { hosts: passed.hosts, policy: options.streams.policy.clone() },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::tables::{ANNOTATIONS, Table, Trust};
 use super::{AllowedHosts, AllowedSnippets, Limits, Places, StreamOptions};
-use crate::model::{Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, Origin, UrlPath};
+use crate::model::{Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, Origin, UrlPath};
 
 /// Whose semantics an object has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -207,6 +207,8 @@ pub struct Options {
     pub places: Places,
     /// What every server says, whatever its host; sorted by name, each at most once.
     pub server_directives: Vec<Directive>,
+    /// Tables for all hosts, by which snippets look something up.
+    pub lookup_tables: Arc<[LookupTable]>,
     /// Seconds since 1970 at which validity of certificates is judged; given by the caller because there is no clock here.
     pub now: i64,
 }
@@ -280,6 +282,7 @@ impl Default for Options {
             defaults: Arc::default(),
             places: Places::default(),
             server_directives: Vec::new(),
+            lookup_tables: Arc::default(),
             now: 0,
         }
     }

@@ -400,6 +400,8 @@ impl<'a> Servers<'a> {
             return (action, None);
         };
         if !is_away && !has_answers {
+            // Nobody asks for it now; whoever names it should not learn of a mistake when it is needed.
+            self.named_backend(subject);
             return (action, None);
         }
         let Some(other) = self.other_backend(subject, origin) else { return (action, None) };
@@ -421,21 +423,26 @@ impl<'a> Servers<'a> {
         (if is_away { other } else { action }, Some(Arc::new(pages)))
     }
 
+    /// The Service that an object names for answers of others, if it is there.
+    fn named_backend(&mut self, subject: &Subject<'a>) -> Option<&'a str> {
+        let (named, origin) = subject.reading.errors.default_backend.as_ref()?;
+        // The reading lives as long as what was read; a name of the snapshot lives as long as everything.
+        let namespace = &subject.stored.id.namespace;
+        let service = self.backends.service(namespace, named).map(|stored| &*stored.id.name);
+        if service.is_none() {
+            let note = format!("there is no Service {named:?} in the namespace {namespace:?}");
+            self.findings.push(Finding::new(Reason::MissingService, origin.clone(), note));
+        }
+        service
+    }
+
     /// The backend that an object names for answers of others, else that of the settings.
     fn other_backend(&mut self, subject: &Subject<'a>, origin: &Origin) -> Option<Action> {
-        let dialect = subject.rule.dialect;
-        let (named, http) = (subject.reading.errors.default_backend.as_ref(), Some(Protocol::Http));
-        let found = match named {
-            Some((service, _)) => {
-                // The reading lives as long as what was read; a name of the snapshot lives as long as everything.
-                let id = &subject.stored.id;
-                let service = self.backends.service(&id.namespace, service).map(|stored| &*stored.id.name);
-                let Some(service) = service else {
-                    let note = format!("there is no Service {:?} in the namespace {:?}", named?.0, id.namespace);
-                    self.findings.push(Finding::new(Reason::MissingService, origin.clone(), note));
-                    return None;
-                };
-                self.first_port(&id.namespace, service, subject.mode(self.options), dialect, http, origin)
+        let (dialect, http) = (subject.rule.dialect, Some(Protocol::Http));
+        let found = match subject.reading.errors.default_backend {
+            Some(_) => {
+                let (namespace, service) = (&subject.stored.id.namespace, self.named_backend(subject)?);
+                self.first_port(namespace, service, subject.mode(self.options), dialect, http, origin)
             }
             None => {
                 let Some((namespace, service)) = &self.options.default_backend else {
@@ -481,10 +488,11 @@ impl<'a> Servers<'a> {
             && upstream.tls.is_none()
         {
             let note = format!(
-                "it has no effect on the requests for Service {:?}, to which no TLS is spoken; set backend-protocol: HTTPS or GRPCS",
+                "it has no effect without backend-protocol: HTTPS or backend-protocol: GRPCS on the requests for Service {:?}, to \
+                 which no TLS is spoken",
                 &*upstream.service
             );
-            self.findings.push(Finding::new(Reason::UnsupportedAnnotation, requested.origin.clone(), note));
+            self.findings.push(Finding::new(Reason::NoEffectAlone, requested.origin.clone(), note));
         }
     }
 

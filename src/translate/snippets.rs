@@ -18,6 +18,8 @@ pub enum SnippetKind {
     Auth,
     /// The annotation for the locations of an object.
     Configuration,
+    /// The key of the ConfigMap for tables of all hosts.
+    Http,
     /// The key of the ConfigMap for all locations.
     Location,
     /// The annotation, or the key of the ConfigMap, for whole hosts.
@@ -26,14 +28,15 @@ pub enum SnippetKind {
 
 impl SnippetKind {
     /// All of them.
-    pub const ALL: [SnippetKind; 4] =
-        [SnippetKind::Auth, SnippetKind::Configuration, SnippetKind::Location, SnippetKind::Server];
+    pub const ALL: [SnippetKind; 5] =
+        [SnippetKind::Auth, SnippetKind::Configuration, SnippetKind::Http, SnippetKind::Location, SnippetKind::Server];
 
     /// Its key, without a prefix.
     pub const fn name(self) -> &'static str {
         match self {
             SnippetKind::Auth => "auth-snippet",
             SnippetKind::Configuration => "configuration-snippet",
+            SnippetKind::Http => "http-snippet",
             SnippetKind::Location => "location-snippet",
             SnippetKind::Server => "server-snippet",
         }

@@ -13,7 +13,7 @@ use crate::source::{Snapshot, Stored};
 
 pub use super::annotation::{Basis, Change, Table, Trust};
 pub use super::ingress_nginx::services::claims as claims_on_ports;
-pub use super::ingress_nginx::snippet::variables as snippet_variables;
+pub use super::ingress_nginx::snippet::{tables as lookup_tables, variables as snippet_variables};
 pub use super::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
 /// What the annotations of an object ask for, and which settings that depends on.

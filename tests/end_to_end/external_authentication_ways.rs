@@ -163,8 +163,8 @@ fn connections_are_kept_after_answers_without_a_body() {
                 false => assert_eq!(longest, 1, "{name}: {connections:?}"),
             }
         }
-        for name in ["same", "alone"] {
-            let told = |status: &Value| tells(status, &format!("Ingress {name}"), "UnsupportedAnnotation");
+        for (name, reason) in [("same", "UnsupportedAnnotation"), ("alone", "NoEffectAlone")] {
+            let told = |status: &Value| tells(status, &format!("Ingress {name}"), reason);
             rig.daemon.status_when(name, told).await;
         }
         let names: BTreeSet<_> = service.asked().into_iter().map(|question| question.line).collect();

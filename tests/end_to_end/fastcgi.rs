@@ -190,7 +190,7 @@ fn applications_are_told_what_cgi_says_and_config_maps_add() {
             rig.daemon.status_when(name, |status| tells(status, &format!("Ingress {name}"), reason)).await;
         }
         assert_eq!(get("http://alone.test/").send().await.status, 200);
-        rig.daemon.status_when("alone", |status| tells(status, "Ingress alone", "UnsupportedAnnotation")).await;
+        rig.daemon.status_when("alone", |status| tells(status, "Ingress alone", "NoEffectAlone")).await;
 
         // The ConfigMap is followed.
         write(rig, "/next$fastcgi_script_name");

@@ -205,7 +205,7 @@ fn what_cannot_be_copied_is_served_and_told() {
         objects.push(mirrored("good", &url("/good")).build());
         rig.manifests.write("mirrors.yaml", &objects);
         rig.start().await;
-        let others = [("typo", "", "InvalidValue"), ("alone", "", "UnsupportedAnnotation")];
+        let others = [("typo", "", "InvalidValue"), ("alone", "", "NoEffectAlone")];
         for (name, _, reason) in rows.iter().chain(&others) {
             let reply = get(&format!("http://{name}.test/")).header("X", ADDRESS).send().await;
             assert_eq!(reply.status, 200, "{name}");

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::rig;
 use crate::rig::ECHO;
-use crate::rig::client::get;
+use crate::rig::client::{Reply, get};
 use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
 use crate::rig::status::notes;
 
@@ -200,23 +200,44 @@ fn they_do_what_they_say_and_everything_else_stays() {
 }
 
 const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: controller, namespace: scribe}\ndata:\n  \
-    location-snippet: 'add_header X-Map yes always;'\n  server-snippet: 'if ($http_x_stop) { return 403; }'\n  \
-    allow-snippet-annotations: 'false'\n";
+    location-snippet: 'add_header X-Map yes always; add_header X-Plan $plan always; add_header X-Side $side always; add_header X-Both $both always;'\n  server-snippet: 'if ($http_x_stop) { return 403; }'\n  \
+    allow-snippet-annotations: 'false'\n  http-snippet: |\n    \
+    map $http_x_plan $plan { default free; Gold \"paid; }\"; \"~^trial-([a-z]+)$\" \"trial $1\"; \"\" none; \\default x; }\n    \
+    geo $side { default outside; 10.244.0.0/16 inside; 10.244.5.1 \"\"; }\n    \
+    map \"$plan:$request_uri\" $both { \"~*^none:/a\" $host; }\n";
 
 #[test]
 fn those_of_the_config_map_count_for_all_routes() {
     rig::run(async |rig| {
-        let kinds = "['configuration-snippet', 'server-snippet', 'location-snippet']";
-        rig.daemon.set("snippets.allowed", &format!("[{{namespaces = ['scribe'], kinds = {kinds}}}]"));
+        let kinds = "['configuration-snippet', 'server-snippet', 'http-snippet']";
+        let by_label = "{selector = 'team=edge', kinds = ['location-snippet']}";
+        rig.daemon.set("snippets.allowed", &format!("[{{namespaces = ['scribe'], kinds = {kinds}}}, {by_label}]"));
         rig.daemon.set("ingress-nginx.configmap", "scribe/controller");
         rig.manifests.write_text("map.yaml", CONFIG_MAP);
         let plain = ingress("plain").class("nginx").host("plain.test", "web").build();
         rig.manifests.write("plain.yaml", &[plain, with("own", "configuration-snippet", "add_header X-Own yes;")]);
         rig.start().await;
         let reply = get("http://plain.test/").send().await;
-        assert_eq!((reply.status, reply.header("x-map")), (200, Some("yes")));
+        assert_eq!((reply.status, reply.header("x-map")), (200, None));
+        // Labels of its namespace let another of its keys count.
+        let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: scribe, labels: {team: edge}}\n".to_owned();
+        rig.manifests.write_text("namespace.yaml", &namespace);
+        let has = |reply: &Reply| reply.header("x-map") == Some("yes");
+        get("http://plain.test/").send_until("the labels count", has).await;
+        for (plan, expected) in
+            [("gold", "paid; }"), ("trial-abc", "trial abc"), ("x", "free"), ("default", "x"), ("trial-1", "free")]
+        {
+            let reply = get("http://plain.test/").header("X-Plan", plan).send().await;
+            assert_eq!(reply.header("x-plan"), Some(expected), "{plan}");
+        }
+        for (address, side) in [("10.244.5.1", None), ("10.244.5.2", Some("inside"))] {
+            let reply = get("http://plain.test/A").from(address).send().await;
+            assert_eq!((reply.header("x-side"), reply.header("x-both")), (side, Some("plain.test")), "{address}");
+        }
         assert_eq!(get("http://plain.test/").header("X-Stop", "1").send().await.status, 403);
         // The ConfigMap takes back what annotations might say.
         assert_eq!(get("http://own.test/").send().await.status, 404);
+        rig.manifests.write_text("namespace.yaml", &namespace.replace("edge", "other"));
+        get("http://plain.test/").send_until("the labels are gone", |reply| !has(reply)).await;
     });
 }

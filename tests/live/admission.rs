@@ -222,7 +222,15 @@ fn the_cluster_refuses_what_a_pipeline_refuses() {
         let with = |key: &str, value: &str| rig.candidate(json!({format!("{PREFIX}{key}"): value}), fine());
         let tries = tries();
         let mut candidates: Vec<(Value, Option<bool>)> = Vec::new();
-        candidates.extend(tries.iter().map(|(_, key, value, expected)| (with(key, value), *expected)));
+        let beside = |row: &Row, key: &str, value: &str| {
+            let all = row.beside.iter().copied().chain([(key, value)]);
+            let all: serde_json::Map<String, Value> =
+                all.map(|(key, value)| (format!("{PREFIX}{key}"), json!(value))).collect();
+            rig.candidate(Value::Object(all), fine())
+        };
+        candidates.extend(tries.iter().map(|(row, key, value, expected)| (beside(row, key, value), *expected)));
+        candidates
+            .extend(companions().map(|(annotations, refused)| (rig.candidate(annotations, fine()), Some(refused))));
         for row in forms() {
             candidates.extend(corpus(&row.form).map(|value| (with(row.key, value), None)));
         }
@@ -285,13 +293,34 @@ fn spellings() -> impl Iterator<Item = (Value, bool)> {
     [(both("10.0.0.0/8", "bad"), false), (both("", "bad"), true), (both("bad", "10.0.0.1"), true)].into_iter()
 }
 
+/// Keys that count with others alone.
+fn companions() -> impl Iterator<Item = (Value, bool)> {
+    let both = |one: (&str, &str), other: (&str, &str)| json!({format!("{PREFIX}{}", one.0): one.1, format!("{PREFIX}{}", other.0): other.1});
+    let methods = ("cors-allow-methods", "GET");
+    let exempt = ("limit-whitelist", "10.0.0.0/8");
+    [
+        (both(methods, methods), true),
+        (both(methods, ("enable-cors", "false")), true),
+        (both(methods, ("enable-cors", " ")), true),
+        (both(methods, ("enable-cors", "True")), false),
+        (both(exempt, ("limit-rpm", "0")), true),
+        (both(exempt, ("limit-connections", "1")), false),
+        (both(("session-cookie-secure", "F"), methods), true),
+        (both(("session-cookie-secure", "F"), ("session-cookie-secure", "F")), false),
+        (both(("fastcgi-index", "a.php"), ("backend-protocol", "fcgi")), false),
+        (both(("fastcgi-index", "a.php"), ("backend-protocol", "HTTP")), true),
+    ]
+    .into_iter()
+}
+
 /// As much as one object may ask for: an API server has to be able to judge it.
 fn large() -> impl Iterator<Item = (Value, Value)> {
     let networks =
         |count: u32| (0..count).map(|number| format!("2001:db8:{number:x}::/48")).collect::<Vec<_>>().join(", ");
     let lists = json!({format!("{PREFIX}allowlist-source-range"): networks(2500), format!("{PREFIX}denylist-source-range"): networks(2400)});
     let names: Vec<_> = (0..4000).map(|number| format!("X-Header-{number}")).collect();
-    let headers = json!({format!("{PREFIX}cors-allow-headers"): names.join(",")});
+    let headers =
+        json!({format!("{PREFIX}cors-allow-headers"): names.join(","), format!("{PREFIX}enable-cors"): "true"});
     let foreign: serde_json::Map<String, Value> =
         (0..4000).map(|number| (format!("other.example/key-{number}"), json!("value"))).collect();
     let mut paths = rules("a.good.example", "/");

@@ -32,6 +32,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ),
     ("PortConflict", "it is about the settings and this host: tests/end_to_end/streams.rs"),
     ("DrainingWorkers", "it is about this host: tests/end_to_end/crowds.rs"),
+    ("NoEffectAlone", "it is no warning, and not told as an Event: src/translate/annotation/tests/companions.rs"),
     ("MoreFindings", "it takes more than twenty others: src/finding/limit.rs"),
     ("StatusContention", "it takes another controller: tests/live/contention.rs"),
     ("MissingCapability", "the nginx of the tests lacks nothing: src/nginx/gate/route_tests.rs"),

@@ -56,7 +56,10 @@ pub fn facts() -> impl Iterator<Item = KeyFacts> {
         name: key.name,
         becomes: words(key),
         compared: key.compared(),
-        is_served: !matches!(key.effect, Effect::Unserved { .. } | Effect::Host(_) | Effect::Snippet(..)),
+        is_served: !matches!(
+            key.effect,
+            Effect::Unserved { .. } | Effect::Host(_) | Effect::Snippet(..) | Effect::Tables
+        ),
     })
 }
 
@@ -95,6 +98,9 @@ fn words(key: &Key) -> String {
             "counts for all routes beside the annotation `{annotation}` where the setting `snippets.allowed` lets the namespace of \
              the ConfigMap write it"
         ),
+        Effect::Tables => "tables (`map` and `geo`) whose variables snippets may read, where the setting `snippets.allowed` lets the \
+                           namespace of the ConfigMap write them"
+            .to_owned(),
         Effect::Unserved { harmless: "", instead } => format!("no effect: {instead}"),
         Effect::Unserved { harmless, instead } => format!("no effect but as `{harmless}`: {instead}"),
     }

@@ -44,7 +44,9 @@ impl Key {
                 "It belongs to nginx.conf of each node, which is not ours to write.",
                 "set it there",
             ),
-            Effect::Snippet(..) => Compared::Refused("It counts only where the settings allow it.", ALLOW),
+            Effect::Snippet(..) | Effect::Tables => {
+                Compared::Refused("It counts only where the settings allow it.", ALLOW)
+            }
             Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
             Effect::Unserved { instead, .. } => Compared::Refused("It has no effect here.", instead),
         }
@@ -209,6 +211,8 @@ pub(super) enum Effect {
     Host(&'static str),
     /// It is a snippet that counts beside this annotation, where the administrator allows it for the namespace of the ConfigMap.
     Snippet(&'static str, SnippetKind),
+    /// It is a snippet with tables for all hosts, where the administrator allows it for the namespace of the ConfigMap.
+    Tables,
     /// It has no effect. `harmless` asks for what happens anyway; empty where nothing does.
     Unserved { harmless: &'static str, instead: &'static str },
 }
@@ -242,7 +246,6 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
 }
 
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
-const SNIPPETS: &str = "raw configuration is not served; write what all hosts need into nginx.conf of each node";
 /// How a snippet of the ConfigMap is allowed.
 pub(super) const ALLOW: &str = "raw configuration is not read; write what all hosts need into nginx.conf of each node, or let \
     snippets.allowed name the key and the namespace of the ConfigMap for the directives in docs/snippets.md";
@@ -338,7 +341,7 @@ pub(super) const KEYS: &[Key] = &[
     global("global-auth-response-headers", "auth-response-headers"),
     global("global-auth-signin", "auth-signin"),
     global("global-auth-signin-redirect-param", "auth-signin-redirect-param"),
-    unserved("global-auth-snippet", "", SNIPPETS),
+    Key { name: "global-auth-snippet", effect: Effect::Snippet("auth-snippet", SnippetKind::Auth) },
     global("global-auth-url", "auth-url"),
     unserved("grpc-buffer-size-kb", "0", "use proxy-buffer-size, which counts for gRPC too"),
     unserved("gzip-disable", "", "clients that cannot read compressed answers do not ask for them; take it out"),
@@ -352,7 +355,7 @@ pub(super) const KEYS: &[Key] = &[
     setting("hsts-preload", "tls.hsts-preload", same),
     setting("http-access-log-path", "listen.access-log", log_file),
     setting("http-redirect-code", "tls.redirect-status", same),
-    unserved("http-snippet", "", SNIPPETS),
+    Key { name: "http-snippet", effect: Effect::Tables },
     server("http2-max-concurrent-streams", &catalogue::HTTP2_MAX_CONCURRENT_STREAMS, |value| {
         Ok(vec![Argument::Number(integer(value, 1, 65_535)?)])
     }),
@@ -384,7 +387,11 @@ pub(super) const KEYS: &[Key] = &[
     unserved("log-format-stream", "", "set log_format and access_log in the stream block of nginx.conf"),
     setting("log-format-upstream", "access-log.line", same),
     unserved("lua-shared-dicts", "", NO_LUA),
-    unserved("main-snippet", "", SNIPPETS),
+    unserved(
+        "main-snippet",
+        "",
+        "it belongs to the whole nginx of a node, with all its sites: write it into nginx.conf of each node",
+    ),
     host("map-hash-bucket-size", "map_hash_bucket_size"),
     host("max-worker-connections", "worker_connections"),
     host("max-worker-open-files", "worker_rlimit_nofile"),
@@ -483,7 +490,12 @@ pub(super) const KEYS: &[Key] = &[
     setting("ssl-session-tickets", "tls.session-tickets", same),
     setting("ssl-session-timeout", "tls.session-timeout", same),
     unserved("stream-access-log-path", "", "set access_log in the stream block of nginx.conf"),
-    unserved("stream-snippet", "", SNIPPETS),
+    unserved(
+        "stream-snippet",
+        "",
+        "what it opens are ports of the node: name TCP and UDP services in ingress-nginx.tcp-services-configmap and \
+         ingress-nginx.udp-services-configmap, or write the block stream into nginx.conf of each node",
+    ),
     unserved("strict-validate-path-type", "true", "paths are judged by the rules of the API server"),
     setting("syslog-host", "access-log.syslog-address", same),
     setting("syslog-port", "access-log.syslog-port", same),

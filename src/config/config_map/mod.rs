@@ -21,7 +21,7 @@ use crate::model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin,
 use crate::source::{Snapshot, Version};
 use crate::translate::annotation::asks;
 use crate::translate::value::{address_list, boolean, excerpt};
-use crate::translate::{DefaultValue, judge_default};
+use crate::translate::{DefaultValue, SnippetKind, judge_default, lookup_tables};
 
 /// Settings under a ConfigMap.
 #[derive(Debug, Clone)]
@@ -43,11 +43,26 @@ impl Settings {
         let named = headers::KEYS.into_iter().map(|key| {
             data?.get(key).and_then(|value| headers::version(value, namespace, snapshot)).map(|version| &*version.0)
         });
-        let named: Vec<_> = named.map(Option::unwrap_or_default).collect();
-        Some(match named.iter().all(|version| version.is_empty()) {
+        // Labels of its namespace decide which of its snippets count.
+        let snippets = KEYS.iter().filter_map(|key| match key.effect {
+            Effect::Snippet(_, kind) => Some((key.name, kind)),
+            Effect::Tables => Some((key.name, SnippetKind::Http)),
+            _ => None,
+        });
+        let snippets = snippets.filter(|(name, kind)| {
+            data.is_some_and(|data| data.contains_key(*name)) && self.allows_snippet_of(namespace, *kind, snapshot)
+        });
+        let all: Vec<_> = named.map(Option::unwrap_or_default).chain(snippets.map(|(name, _)| name)).collect();
+        Some(match all.iter().all(|version| version.is_empty()) {
             true => stored.version.clone(),
-            false => Version(format!("{} {}", stored.version.0, named.join(" ")).into()),
+            false => Version(format!("{} {}", stored.version.0, all.join(" ")).into()),
         })
+    }
+
+    /// Whether a snippet of the ConfigMap in this namespace counts.
+    fn allows_snippet_of(&self, namespace: &str, kind: SnippetKind, snapshot: &Snapshot) -> bool {
+        let labels = snapshot.namespace(namespace).map(|stored| &stored.object.labels);
+        self.translate.allows_snippet(kind, namespace, labels)
     }
 
     /// The settings under the ConfigMap that they name.
@@ -163,14 +178,31 @@ impl Layer<'_> {
                 Ok(())
             }
             Effect::Snippet(annotation, kind) => {
-                let namespace = &*self.id.namespace;
-                let labels = self.snapshot.namespace(namespace).map(|stored| &stored.object.labels);
-                if self.settings.translate.allows_snippet(kind, namespace, labels) {
+                if self.settings.allows_snippet_of(&self.id.namespace, kind, self.snapshot) {
                     // What it leaves out may protect something: without it, the last good version counts.
                     return self.default(annotation, value, origin)
                         && self.defaults.last().is_some_and(|default| default.origin == *origin);
                 }
                 self.find(Reason::UnsupportedKey, origin.clone(), keys::ALLOW);
+                Ok(())
+            }
+            Effect::Tables => {
+                if !self.settings.allows_snippet_of(&self.id.namespace, SnippetKind::Http, self.snapshot) {
+                    self.find(Reason::UnsupportedKey, origin.clone(), keys::ALLOW);
+                    return true;
+                }
+                match lookup_tables(value, origin) {
+                    Ok(tables) => self.settings.translate.lookup_tables = tables.into(),
+                    Err(refused) => {
+                        // Whoever reads them may protect something: the last good version counts.
+                        self.find(
+                            Reason::RefusedValue,
+                            origin.clone(),
+                            format!("{} is refused: {refused}", excerpt(value)),
+                        );
+                        return false;
+                    }
+                }
                 Ok(())
             }
             Effect::Unserved { harmless, instead } => {

@@ -378,3 +378,65 @@ fn what_is_said_of_all_is_said_whatever_the_order_of_keys() {
     assert_eq!(settings.translate.allowed_headers.len(), 2);
     assert_eq!(settings.gate.everywhere.host_header.unwrap().as_str(), "X-C");
 }
+
+#[test]
+fn labels_of_the_namespace_decide_about_its_snippets_whenever_they_change() {
+    let mut settings = settings();
+    let allowed = crate::translate::AllowedSnippets {
+        selector: Some("team=edge".parse().unwrap()),
+        kinds: vec![SnippetKind::Location],
+        ..Default::default()
+    };
+    settings.translate.snippets = vec![allowed];
+    let with = |labels: Option<(&str, &str)>, data: &[(&str, &str)]| {
+        let namespaces = labels.map(|(key, value)| Stored {
+            id: Arc::new(ObjectId::new(Kind::Namespace, "", "edge")),
+            version: Version("1".into()),
+            object: Arc::new(crate::source::Namespace {
+                uid: None,
+                labels: [(key.to_owned(), value.to_owned())].into(),
+            }),
+            published: None,
+            place: None,
+        });
+        Snapshot { namespaces: namespaces.into_iter().collect::<Vec<_>>().into(), ..snapshot(data) }
+    };
+    let data = [("location-snippet", "add_header X-A b;"), ("server-snippet", "add_header X-A b;")];
+    let (unknown, other, chosen) =
+        (with(None, &data), with(Some(("team", "shop")), &data), with(Some(("team", "edge")), &data));
+    let counts = |snapshot: &Snapshot| settings.layered(snapshot).settings.translate.defaults.len();
+    assert_eq!([counts(&unknown), counts(&other), counts(&chosen)], [0, 0, 1]);
+    assert_eq!(settings.layer_version(&unknown), settings.layer_version(&other));
+    assert_ne!(settings.layer_version(&other), settings.layer_version(&chosen));
+    // Nobody else has the layer read again.
+    let without = [("proxy-body-size", "1m")];
+    let version = |labels| settings.layer_version(&with(labels, &without));
+    assert_eq!(version(Some(("team", "edge"))), version(None));
+}
+
+#[test]
+fn snippets_that_count_everywhere_are_allowed_one_by_one() {
+    let with = |kinds: &[SnippetKind], data: &[(&str, &str)]| {
+        let mut settings = settings();
+        let (namespaces, kinds) = (vec!["edge".into()], kinds.to_vec());
+        settings.translate.snippets =
+            vec![crate::translate::AllowedSnippets { namespaces, kinds, ..Default::default() }];
+        settings.layered(&snapshot(data))
+    };
+    let map = ("http-snippet", "map $http_x_plan $plan { default free; }");
+    let reads = ("location-snippet", "add_header X-Plan $plan;");
+    let both = [SnippetKind::Http, SnippetKind::Location];
+    let layered = with(&both, &[map, reads]);
+    assert_eq!((layered.findings.as_slice(), layered.refused.as_ref()), (&[][..], None));
+    assert_eq!(layered.settings.translate.lookup_tables.len(), 1);
+    // Without it nothing else is read, and what cannot be read leaves the last good version.
+    let off = with(&[SnippetKind::Location], &[map, reads]);
+    assert_eq!((off.settings.translate.lookup_tables.len(), off.refused.is_some()), (0, true));
+    let told = told(&off);
+    assert!(told[0].contains("http-snippet: UnsupportedKey") || told[0].contains("UnsupportedKey"), "{told:?}");
+    let bad = with(&both, &[("http-snippet", "log_format x 'y';")]);
+    assert_eq!((bad.findings[0].reason, bad.refused.is_some()), (Reason::RefusedValue, true));
+    let question = ("global-auth-snippet", "proxy_set_header X-A b;");
+    assert_eq!(with(&[SnippetKind::Auth], &[question]).settings.translate.defaults.len(), 1);
+    assert_eq!(with(&both, &[question]).settings.translate.defaults.len(), 0);
+}

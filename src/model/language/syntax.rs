@@ -5,6 +5,7 @@ use std::ops::Range;
 
 pub use super::lexer::quoted;
 use super::lexer::{Lexer, NoBlank, Part, Step};
+use super::lua;
 
 /// Longest parameter in bytes as written: nginx reads into a buffer of this size.
 const LONGEST_PARAMETER: usize = 4096;
@@ -54,7 +55,7 @@ impl fmt::Display for SyntaxError {
 /// # Errors
 ///
 /// Where nginx's reader would stop. Directives with a grammar of their own inside braces (`map`, `types`,
-/// `geo`) are read as nginx does: word by word.
+/// `geo`) are read as nginx does: word by word. A block of Lua, in which braces mean something else, counts as an empty one.
 pub fn parse(text: &[u8]) -> Result<Vec<Directive>, SyntaxError> {
     let mut reader = Reader { text, position: 0, line: 1, lexer: Lexer::default() };
     let mut open: Vec<(Directive, Vec<Directive>)> = Vec::new();
@@ -68,6 +69,7 @@ pub fn parse(text: &[u8]) -> Result<Vec<Directive>, SyntaxError> {
                 parent.block = Some(std::mem::replace(&mut directives, siblings));
                 directives.push(parent);
             }
+            Some(b'{') if lua::is_block_of(&statement.name) => directives.push(reader.lua(statement)?),
             Some(b'{') if open.len() == DEEPEST => return Err(reader.error("too many blocks within each other")),
             Some(b'{') => open.push((statement, std::mem::take(&mut directives))),
             Some(_) => directives.push(statement),
@@ -124,6 +126,17 @@ impl Reader<'_> {
             (_, Some(_)) => Err(self.error("unexpected end of file, expecting \";\" or \"}\"")),
             (_, None) => Ok((Directive::default(), None)),
         }
+    }
+
+    /// A directive whose block is Lua.
+    fn lua(&mut self, mut directive: Directive) -> Result<Directive, SyntaxError> {
+        let end = lua::end(self.text, self.position);
+        let end = end.ok_or_else(|| self.error("unexpected end of file, expecting the \"}\" of a block of Lua"))?;
+        let lines = self.text[self.position..end].iter().filter(|byte| **byte == b'\n').count();
+        self.line += u32::try_from(lines).unwrap_or(u32::MAX);
+        self.position = end;
+        (directive.span.end, directive.block) = (end, Some(Vec::new()));
+        Ok(directive)
     }
 
     fn check_length(&self, word: Option<(usize, u32)>) -> Result<(), SyntaxError> {
@@ -192,6 +205,8 @@ mod tests {
             ("a b\\;c;", r#"["a", "b\\;c"]"#),
             ("if ($a = \"b\") {}", r#"["if", "($a", "=", "b", ")"]{}"#),
             ("\"a\";", r#"["a"]"#),
+            ("x_by_lua_block { if a[1] then b = \"}\" end -- }\n} c;", r#"["x_by_lua_block"]{}["c"]"#),
+            ("set_by_lua_block $a { return {} }", r#"["set_by_lua_block", "$a"]{}"#),
             ("", ""),
         ];
         for (text, expected) in table {
@@ -211,6 +226,8 @@ mod tests {
             ("a }", 1),
             ("a \"b\"c;", 1),
             ("a \"b\n", 2),
+            ("a;\nx_by_lua_block { '}\n", 2),
+            ("x_by_lua_block {\n}\n;", 3),
         ];
         for (text, line) in table {
             assert_eq!(parse(text.as_bytes()).map_err(|error| error.line), Err(*line), "{text}");

@@ -9,8 +9,7 @@ use super::slots::{Header, Slots};
 /// What a location says: headers in the place of those of the backend and of all hosts. Cookies stand beside others.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     for header in scene.route.behaviour.answer_headers.as_deref().unwrap_or_default() {
-        let written =
-            Header { name: Word::header_name(header.name())?, value: Text::new(header.value().as_str())?.into() };
+        let written = Header::new(Word::header_name(header.name())?, Text::new(header.value().as_str())?);
         match header.is_cookie() {
             true => slots.answer_header(written),
             false => slots.replace_answer_header(written),

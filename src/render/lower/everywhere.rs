@@ -77,12 +77,12 @@ pub fn of_server(everywhere: &Everywhere) -> Result<Option<view::Everywhere>, Re
     let Inherited { answer_headers, hidden_headers, request_headers } = inherited(everywhere)?;
     let line = |name, arguments| view::Directive { name: Word::fixed(name), arguments };
     let hidden = hidden_headers.into_iter().map(|name| line(Family::Proxy.hide_header(), name.into()));
-    let answers = answer_headers.into_iter().map(|Header { name, value }| {
+    let answers = answer_headers.into_iter().map(|Header { name, value, .. }| {
         line("add_header", Words::join([name.into(), value, Word::fixed("always").into()]))
     });
     let requests = request_headers
         .into_iter()
-        .map(|Header { name, value }| line(Family::Proxy.set_header(), Words::join([name.into(), value])));
+        .map(|Header { name, value, .. }| line(Family::Proxy.set_header(), Words::join([name.into(), value])));
     let view = view::Everywhere {
         blocked: blocked.collect::<Result<_, _>>()?,
         directives: hidden.chain(answers).chain(requests).collect(),
@@ -93,12 +93,11 @@ pub fn of_server(everywhere: &Everywhere) -> Result<Option<view::Everywhere>, Re
 /// What locations repeat that say anything of the kind.
 pub fn inherited(everywhere: &Everywhere) -> Result<Inherited, Refused> {
     let name = |name: &HeaderName| Word::new(name.as_str());
-    let header = |SetHeader { name: own, value }: &SetHeader| {
-        Ok::<_, Refused>(Header { name: name(own)?, value: Text::log_line(value)?.into() })
-    };
+    let header =
+        |SetHeader { name: own, value }: &SetHeader| Ok::<_, Refused>(Header::new(name(own)?, Text::log_line(value)?));
     let original = everywhere.original_uri.then(|| {
         let uri = LogLine::new("$request_uri")?;
-        Ok(Header { name: Word::fixed("X-Original-Uri"), value: Text::log_line(&uri)?.into() })
+        Ok(Header::fixed("X-Original-Uri", Text::log_line(&uri)?))
     });
     // Several cookies are several headers: those of backends stay.
     let replaced = everywhere.answer_headers.iter().map(|header| &header.name);

@@ -70,7 +70,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let told = policy.response_headers.iter().enumerate().map(|(number, name)| {
         let variable = Word::variable(&format!("authentication_{number}"))?;
         take(&variable, &Word::answer_header(name)?);
-        Ok(Header { name: Word::header_name(name)?, value: variable.into() })
+        Ok(Header::new(Word::header_name(name)?, variable))
     });
     let told = told.collect::<Result<Vec<_>, Refused>>()?;
     told.into_iter().for_each(|header| slots.request_header(header));
@@ -135,7 +135,7 @@ pub fn location(
         statements: slots.statements(&Inherited::default(), None),
         pass: Vec::new(),
     };
-    Ok(Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new() })
+    Ok(Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new(), owners: Vec::new() })
 }
 
 /// The answers that nginx remembers, where it can.
@@ -194,7 +194,7 @@ fn headers(external: &ExternalAuthentication, trusts: bool, slots: &mut Slots) -
     let redirect = redirect.unwrap_or_else(|| Word::fixed("$request_uri").into());
     slots.request_header(Header::fixed("X-Auth-Request-Redirect", redirect));
     for (name, value) in &policy.request_headers {
-        slots.request_header(Header { name: Word::header_name(name)?, value: text(value)? });
+        slots.request_header(Header::new(Word::header_name(name)?, text(value)?));
     }
     Ok(())
 }

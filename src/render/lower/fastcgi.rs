@@ -57,8 +57,8 @@ pub fn parameters(scene: &Scene<'_>) -> Result<Vec<Header>, Refused> {
     let Some(fastcgi) = scene.route.behaviour.fastcgi.as_deref() else { return Ok(Vec::new()) };
     let trusts = scene.facts.forwarded.trusts_proxies();
     let parameter = |(name, value): &(ParameterName, Template)| {
-        let value = Text::template(&[], value, trusts)?.into();
-        Ok(Header { name: Word::new(name.as_str())?, value })
+        let value = Text::template(&[], value, trusts)?;
+        Ok(Header::new(Word::new(name.as_str())?, value))
     };
     fastcgi.parameters.iter().map(parameter).collect()
 }

@@ -2,8 +2,8 @@
 
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Argument, ByteSize, ClientCertificates, Directive, LogLine, Protocol, Refused, Route, Server, StrictPaths,
-    UpstreamId,
+    Action, Argument, ByteSize, ClientCertificates, Directive, LogLine, Origin, Protocol, Refused, Route, Server,
+    StrictPaths, UpstreamId,
 };
 use crate::nginx::Decisions;
 use crate::render::names;
@@ -91,6 +91,27 @@ pub struct Location {
     pub request_headers: Option<Vec<Header>>,
     /// Parameters of FastCGI that it tells in the place of those that every application gets, or besides.
     pub parameters: Vec<Header>,
+    /// Who asks for its statements, one for each, where that is not the object of the route; empty where all are its own.
+    pub owners: Vec<Option<Origin>>,
+}
+
+impl Location {
+    /// Those lines that the object of the route does not own: the first of them, counted from 0 at the first of the location, how many
+    /// they are, and who owns them. What precedes the headers of the backend has as many lines as this says.
+    pub fn owned_lines(&self, of_location: u32, before_headers: u32) -> Vec<(u32, u32, Origin)> {
+        let lines = |statement: &view::Statement| if statement.plain.is_empty() { 3 } else { 1 };
+        let all: u32 = self.view.statements.iter().map(lines).sum();
+        let passes = u32::try_from(self.view.pass.len()).unwrap_or_default();
+        let mut next = of_location.saturating_sub(all + passes);
+        let mut owned = Vec::new();
+        for (statement, owner) in self.view.statements.iter().zip(&self.owners) {
+            owned.extend(owner.iter().map(|owner| (next, lines(statement), owner.clone())));
+            next += lines(statement);
+        }
+        let headers = (before_headers..).zip(self.request_headers.iter().flatten());
+        owned.extend(headers.filter_map(|(line, header)| Some((line, 1, header.owner.clone()?))));
+        owned
+    }
 }
 
 /// A location for a route.
@@ -104,14 +125,16 @@ pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Fact
     let directives = directives(route, surroundings.common).map(|(view, _)| view);
     let request_headers = family.and_then(|family| slots.request_headers(inherited, family != Family::Proxy));
     let parameters = if family == Some(Family::FastCgi) { fastcgi::parameters(&scene)? } else { Vec::new() };
+    let (statements, owners): (Vec<_>, Vec<_>) = slots.owned_statements(inherited, family).into_iter().unzip();
     let view = view::Location {
         directives: directives.chain(buffer_limits(route, facts.decisions)).collect(),
         strict_paths: surroundings.strict.concern(route),
-        statements: slots.statements(inherited, family),
+        statements,
         pass: pass(route, surroundings.backends)?.into_iter().collect(),
         ..empty(place)?
     };
-    Ok(Location { view, family, request_headers, parameters })
+    let owners = if owners.iter().any(Option::is_some) { owners } else { Vec::new() };
+    Ok(Location { view, family, request_headers, parameters, owners })
 }
 
 /// How requests are handed over to a backend.
@@ -139,7 +162,7 @@ fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Re
 
 /// Headers of requests to a backend, as they are written.
 pub fn request_headers(family: Family, headers: &[Header]) -> view::RequestHeaders {
-    let written = |Header { name, value }: &Header| view::RequestHeader {
+    let written = |Header { name, value, .. }: &Header| view::RequestHeader {
         directive: Word::fixed(family.set_header()),
         name: header_name(family, name),
         value: match family {
@@ -161,7 +184,7 @@ pub fn header_name(family: Family, name: &Word) -> Word {
 
 /// Parameters of FastCGI, as they are written.
 pub fn parameters(parameters: &[Header]) -> view::RequestHeaders {
-    let written = |Header { name, value }: &Header| view::RequestHeader {
+    let written = |Header { name, value, .. }: &Header| view::RequestHeader {
         directive: Word::fixed(Family::FastCgi.set_header()),
         name: name.clone(),
         value: value.clone(),
@@ -174,7 +197,7 @@ pub fn closed(place: &Place<'_>) -> Result<Location, Refused> {
     let mut slots = Slots::default();
     answer::respond(503, &mut slots)?;
     let view = view::Location { statements: slots.statements(&Inherited::default(), None), ..empty(place)? };
-    Ok(Location { view, family: None, request_headers: None, parameters: Vec::new() })
+    Ok(Location { view, family: None, request_headers: None, parameters: Vec::new(), owners: Vec::new() })
 }
 
 /// The settings of a route that its backend's protocol knows and the server does not say already, with their origins, in

@@ -91,7 +91,7 @@ pub fn location(
     // As the backend has them: what a client sends under these names reaches nobody.
     for (number, name) in told.iter().enumerate() {
         let value = Word::variable(&format!("authentication_{number}"))?;
-        slots.request_header(Header { name: Word::header_name(name)?, value: value.into() });
+        slots.request_header(Header::new(Word::header_name(name)?, value));
     }
     slots.request_header(Header::fixed("Host", text(&policy.host)?));
     let request_headers = slots.request_headers(inherited, false);
@@ -103,7 +103,7 @@ pub fn location(
         statements: slots.statements(&Inherited::default(), None),
         pass: Vec::new(),
     };
-    Ok(Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new() })
+    Ok(Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new(), owners: Vec::new() })
 }
 
 const EMPTY: Word = Word::fixed("\"\"");

@@ -18,6 +18,7 @@ mod firewall;
 mod limits;
 mod lists;
 mod location;
+mod lookup;
 mod mirror;
 mod passthrough;
 mod paths;
@@ -40,6 +41,7 @@ pub use external_authentication::files as authentication;
 pub use firewall::firewall;
 pub use limits::limits;
 pub use lists::{list, long_lists};
+pub use lookup::lookups;
 pub use passthrough::passthrough;
 #[cfg(test)]
 pub use paths::{Place, places};

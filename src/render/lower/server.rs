@@ -99,6 +99,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
                 .flat_map(|external| external_authentication::requires(external, facts.crowds)),
         );
         requires.extend(mirror::requires(route, facts.crowds));
+        let reads_tables = behaviour.snippets.iter().any(|snippet| snippet.reads_tables());
+        requires.extend(reads_tables.then(names::lookup_file));
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));
     }
     requires
@@ -214,14 +216,16 @@ fn write_one(
     let list =
         RequestHeaderList { detailed: server.handover == Handover::Detailed, trusts: facts.forwarded.trusts_proxies() };
     for place in places(server) {
-        let written = location(&place, &surroundings, facts).and_then(|location| filled(&location, list, engine));
+        let written = location(&place, &surroundings, facts)
+            .and_then(|location| Ok((filled(&location, list, engine)?, location)));
         match written {
-            Ok(texts) => writer.add_location(texts, &place, &common),
+            Ok((texts, location)) => writer.add_location(texts, &location, &place, &common),
             // Nothing of it may slip to another route.
             Err(_) => {
                 writer.leave_out(&place.route.origin);
-                if let Ok(texts) = closed(&place).and_then(|location| filled(&location, list, engine)) {
-                    writer.add_location(texts, &place, &common);
+                let closed = closed(&place).and_then(|location| Ok((filled(&location, list, engine)?, location)));
+                if let Ok((texts, location)) = closed {
+                    writer.add_location(texts, &location, &place, &common);
                 }
             }
         }
@@ -244,8 +248,13 @@ fn write_one(
     }
     for (name, (upstream, status, origin)) in error_pages::places(server) {
         let (view, headers) = error_pages::location(&name, upstream, status)?;
-        let location =
-            Location { view, family: Some(Family::Proxy), request_headers: Some(headers), parameters: Vec::new() };
+        let location = Location {
+            view,
+            family: Some(Family::Proxy),
+            request_headers: Some(headers),
+            parameters: Vec::new(),
+            owners: Vec::new(),
+        };
         writer.add_block(filled(&location, list, engine)?, origin);
     }
     writer.end(&server.origin);

@@ -1,7 +1,7 @@
 //! What the features of a route say in its location, each in its slot.
 
 use crate::model::catalogue::Module;
-use crate::model::{Protocol, Refused};
+use crate::model::{Origin, Protocol, Refused};
 use crate::render::token::{Text, Word, Words};
 use crate::render::view;
 
@@ -45,12 +45,19 @@ pub enum Slot {
 pub struct Header {
     pub name: Word,
     pub value: Words,
+    /// Who asks for it, where that is not the object of the route.
+    pub owner: Option<Origin>,
 }
 
 impl Header {
     /// A header of the program itself.
     pub fn fixed(name: &'static str, value: impl Into<Words>) -> Self {
-        Header { name: Word::fixed(name), value: value.into() }
+        Header::new(Word::fixed(name), value)
+    }
+
+    /// One that the object of the route asks for.
+    pub fn new(name: Word, value: impl Into<Words>) -> Self {
+        Header { name, value: value.into(), owner: None }
     }
 }
 
@@ -65,10 +72,15 @@ pub struct Inherited {
     pub request_headers: Vec<Header>,
 }
 
+/// One directive, and who asks for it, where that is not the object of the route.
+pub type Statement = (view::Statement, Option<Origin>);
+
 /// What a location says so far.
 #[derive(Debug, Default)]
 pub struct Slots {
-    statements: Vec<(Slot, view::Statement)>,
+    statements: Vec<(Slot, Statement)>,
+    /// Who asks for what is said now, where that is not the object of the route.
+    owner: Option<Origin>,
     answer_headers: Vec<Header>,
     success_headers: Vec<Header>,
     hidden_headers: Vec<Word>,
@@ -81,18 +93,27 @@ impl Slots {
     /// Says a directive.
     pub fn say(&mut self, slot: Slot, name: &'static str, arguments: impl Into<Words>) {
         let plain = view::Directive { name: Word::fixed(name), arguments: arguments.into() };
-        self.statements.push((slot, view::Statement { plain: vec![plain], ..Default::default() }));
+        self.push(slot, view::Statement { plain: vec![plain], ..Default::default() });
     }
 
     /// Says a directive for requests for which a variable is neither empty nor 0.
     pub fn say_if(&mut self, slot: Slot, condition: Word, name: &'static str, arguments: impl Into<Words>) {
         let conditional = view::Conditional { condition, name: Word::fixed(name), arguments: arguments.into() };
-        self.statements.push((slot, view::Statement { conditional: vec![conditional], ..Default::default() }));
+        self.push(slot, view::Statement { conditional: vec![conditional], ..Default::default() });
     }
 
     /// Says a directive for requests for which a variable is like something else.
     pub fn say_compared(&mut self, slot: Slot, compared: view::Compared) {
-        self.statements.push((slot, view::Statement { compared: vec![compared], ..Default::default() }));
+        self.push(slot, view::Statement { compared: vec![compared], ..Default::default() });
+    }
+
+    fn push(&mut self, slot: Slot, statement: view::Statement) {
+        self.statements.push((slot, (statement, self.owner.clone())));
+    }
+
+    /// Has this own the lines of what is said from now on; nothing is the object of the route.
+    pub fn owned_by(&mut self, owner: Option<Origin>) {
+        self.owner = owner;
     }
 
     /// Adds a header to answers, whatever their status.
@@ -134,24 +155,32 @@ impl Slots {
         })
     }
 
-    /// Everything else in order.
-    pub fn statements(mut self, inherited: &Inherited, family: Option<Family>) -> Vec<view::Statement> {
+    /// Everything else in order, where the object of the route owns all of it.
+    pub fn statements(self, inherited: &Inherited, family: Option<Family>) -> Vec<view::Statement> {
+        self.owned_statements(inherited, family).into_iter().map(|(statement, _)| statement).collect()
+    }
+
+    /// Everything else in order, each with who asks for it.
+    pub fn owned_statements(mut self, inherited: &Inherited, family: Option<Family>) -> Vec<Statement> {
         if !self.answer_headers.is_empty() || !self.success_headers.is_empty() {
             let all = std::mem::take(&mut self.answer_headers);
             let replaced = std::mem::take(&mut self.replaced);
             let is_kept = |header: &&Header| {
                 !replaced.iter().any(|name| name.as_str().eq_ignore_ascii_case(header.name.as_str()))
             };
-            for Header { name, value } in std::mem::take(&mut self.success_headers) {
+            for Header { name, value, owner } in std::mem::take(&mut self.success_headers) {
+                self.owner = owner;
                 self.say(Slot::AnswerHeaders, "add_header", Words::join([name.into(), value]));
             }
-            for Header { name, value } in
+            for Header { name, value, owner } in
                 all.into_iter().chain(inherited.answer_headers.iter().filter(is_kept).cloned())
             {
+                self.owner = owner;
                 let arguments = [name.into(), value, Word::fixed("always").into()];
                 self.say(Slot::AnswerHeaders, "add_header", Words::join(arguments));
             }
         }
+        self.owner = None;
         // The server says it for HTTP only.
         if let Some(family) = family
             && (family != Family::Proxy || !self.hidden_headers.is_empty())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::model::expression::LIMITS;
 use crate::model::{
-    Action, Pattern, Refused, Route, RouteVariable, Snippet, SnippetCondition, SnippetDirective, SnippetPart,
+    Action, Origin, Pattern, Refused, Route, RouteVariable, Snippet, SnippetCondition, SnippetDirective, SnippetPart,
     SnippetStatement, SnippetText,
 };
 use crate::render::token::{Literal, SnippetSurroundings, Text, Word, Words};
@@ -37,15 +37,20 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let mut lowering = Lowering { surroundings, slots, notes: 0 };
     snippets.iter().try_for_each(|snippet| lowering.snippet(snippet))?;
     // The nearer one counts where nginx takes a single one.
-    let all: Vec<&SnippetDirective> = snippets.iter().flat_map(|snippet| &snippet.directives).collect();
-    for (index, directive) in all.iter().enumerate() {
-        let is_last = all[index + 1..].iter().all(|later| later.row != directive.row);
+    let mut all: Vec<(&SnippetDirective, &Origin)> = Vec::new();
+    for snippet in snippets {
+        all.extend(snippet.directives.iter().map(|directive| (directive, &snippet.origin)));
+    }
+    for (index, (directive, origin)) in all.iter().enumerate() {
+        let is_last = all[index + 1..].iter().all(|(later, _)| later.row != directive.row);
+        lowering.slots.owned_by(Some((*origin).clone()));
         if directive.is_list || is_last {
             let arguments = directive.arguments.iter().map(|text| lowering.text(text));
             let arguments = Words::join(arguments.collect::<Result<Vec<_>, _>>()?);
             lowering.slots.say(Slot::Backend, directive.row.name, arguments);
         }
     }
+    slots.owned_by(None);
     Ok(())
 }
 
@@ -69,6 +74,7 @@ struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn snippet(&mut self, snippet: &Snippet) -> Result<(), Refused> {
+        self.slots.owned_by(Some(snippet.origin.clone()));
         for statement in &snippet.statements {
             match statement {
                 SnippetStatement::If(condition, then) => self.condition(condition, then)?,
@@ -77,7 +83,7 @@ impl Lowering<'_> {
         }
         for header in &snippet.answer_headers {
             let value = self.text(&header.value)?.into();
-            let written = Header { name: Word::header_name(&header.name)?, value };
+            let written = Header { name: Word::header_name(&header.name)?, value, owner: Some(snippet.origin.clone()) };
             match header.always {
                 true => self.slots.answer_header(written),
                 false => self.slots.answer_header_of_success(written),
@@ -88,7 +94,8 @@ impl Lowering<'_> {
         }
         for (name, value) in &snippet.request_headers {
             let value = self.text(value)?.into();
-            self.slots.request_header(Header { name: Word::header_name(name)?, value });
+            let owner = Some(snippet.origin.clone());
+            self.slots.request_header(Header { name: Word::header_name(name)?, value, owner });
         }
         Ok(())
     }

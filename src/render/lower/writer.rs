@@ -5,7 +5,7 @@ use crate::render::content::Part;
 use crate::render::file_set::{Digest, File, FilePath, Owners};
 use crate::render::shape::Filled;
 
-use super::location::directives;
+use super::location::{Location, directives};
 use super::paths::Place;
 
 /// A file that grows, with the owner of each line.
@@ -71,9 +71,11 @@ impl Writer {
     }
 
     /// A location of these parts and its last line. The settings stand directly below the first line, one line each.
-    pub fn add_location(&mut self, texts: Vec<Filled>, place: &Place<'_>, common: &[&Directive]) {
+    pub fn add_location(&mut self, texts: Vec<Filled>, location: &Location, place: &Place<'_>, common: &[&Directive]) {
         let first = self.lines + 1;
         self.own(first, &place.route.origin);
+        let before = |texts: &[Filled]| texts.iter().map(Filled::lines).sum();
+        let others = location.owned_lines(before(&texts[..1]), before(&texts[..2.min(texts.len())]));
         for text in texts {
             self.lines += text.lines();
             self.parts.push(text.into());
@@ -85,6 +87,10 @@ impl Writer {
             next += 1;
         }
         self.own(next, &place.route.origin);
+        for (line, count, owner) in others {
+            self.own(first + line, &owner);
+            self.own(first + line + count, &place.route.origin);
+        }
     }
 
     /// A block of these parts and its last line, which one field caused.
@@ -94,6 +100,8 @@ impl Writer {
     }
 
     fn own(&mut self, line: u32, origin: &Origin) {
+        // Nobody owns no lines.
+        self.owners.pop_if(|(first, _)| *first == line);
         if self.owners.last().is_none_or(|(_, last)| last != origin) {
             self.owners.push((line, origin.clone()));
         }

@@ -1,9 +1,14 @@
 //! What the policies ask of annotations and paths, from the rows of the table.
 
+use std::collections::BTreeMap;
+
 use super::check::{Candidate, Check};
 use super::expression::{self, Abilities};
 use crate::model::{Field, LONGEST};
-use crate::translate::annotation::{Effect, Form, OnError, Row, Shape, Table, Trust, asks};
+use crate::translate::annotation::{
+    ANYTHING, Companion, Effect, Form, Gives, OnError, Row, SOMETHING, Shape, Table, Trust, asks, asks_for_nothing,
+    fits, words,
+};
 use crate::translate::{Limits, Options, subject};
 
 /// The prefix of our own keys, of which an Ingress has none.
@@ -117,6 +122,79 @@ pub fn not_served(table: &'static Table, which: impl Fn(&Row) -> bool) -> Vec<Ch
         }
     }
     checks
+}
+
+/// Keys without an effect because the object has none of those that they count with.
+pub fn alone(table: &'static Table, options: &Options) -> Vec<Check<'static>> {
+    let mut groups: BTreeMap<&'static [Companion], Vec<&'static Row>> = BTreeMap::new();
+    for row in table.rows().filter(|row| row.is_served() && !row.counts_with.is_empty()) {
+        groups.entry(row.counts_with).or_default().push(row);
+    }
+    // What the administrator says for all, or lets snippets say, is with each object.
+    let is_said = |(key, _): &Companion| options.defaults.iter().any(|default| default.key == *key);
+    groups.retain(|companions, _| !companions.iter().any(is_said));
+    let snippets = table.rows().any(|row| row.is_allowed_somewhere(options));
+    groups.into_iter().filter(|_| !snippets).map(|(companions, rows)| without(table, companions, rows)).collect()
+}
+
+/// That none of these rows has a value that asks for something, unless one of those is there that they count with.
+fn without(table: &'static Table, companions: &'static [Companion], rows: Vec<&'static Row>) -> Check<'static> {
+    let keys: Vec<(String, &Row)> =
+        rows.iter().flat_map(|row| spellings(row, table).into_iter().map(move |(key, _)| (key, *row))).collect();
+    let idle = keys.iter().map(|(key, row)| format!("{}: {}", expression::text(key), expression::list(harmless(row))));
+    let idle = format!("{{{}}}", idle.collect::<Vec<_>>().join(", "));
+    let has = |key: &str, is: &str| {
+        let key = expression::text(key);
+        format!("({key} in variables.annotations && [variables.annotations[{key}].trim()].all(w, w != '' && {is}))")
+    };
+    let companions: Vec<(String, &Row, &str)> = companions
+        .iter()
+        .filter_map(|(key, wanted)| Some((table.find(key)?, *wanted)))
+        .flat_map(|(row, wanted)| spellings(row, table).into_iter().map(move |(key, _)| (key, row, wanted)))
+        .collect();
+    let there = companions.iter().map(|(key, row, wanted)| match *wanted {
+        ANYTHING => has(key, "true"),
+        SOMETHING => has(key, &format!("!(w in {})", expression::list(harmless(row)))),
+        wanted => has(key, &format!("w.lowerAscii() in {}", expression::list(same(wanted).iter().map(String::as_str)))),
+    });
+    let there = there.collect::<Vec<_>>().join(" || ");
+    let set = "k in variables.annotations && variables.annotations[k].trim() != '' && !(variables.annotations[k].trim() in i[k])";
+    let fault = format!("it has no effect without {}", words(rows.first().map_or(&[], |row| row.counts_with)));
+    Check {
+        expression: format!("{there} || [{idle}].all(i, !i.exists(k, {set}))"),
+        naming: Some(format!(
+            "[{idle}].map(i, i.filter(k, {set}).join(', '))[0] + {}",
+            expression::text(&format!(": {fault}"))
+        )),
+        message: fault,
+        wrong: Box::new(move |candidate| {
+            let is_there = companions.iter().any(|(key, row, wanted)| {
+                candidate.value(key).is_some_and(|value| match *wanted {
+                    ANYTHING | SOMETHING => fits(row, value, wanted),
+                    wanted => same(wanted).contains(&value.trim().to_ascii_lowercase()),
+                })
+            });
+            let set = keys.iter().filter(|(key, row)| {
+                !is_there && candidate.value(key).is_some_and(|value| !asks_for_nothing(row, value))
+            });
+            set.map(|(key, _)| annotation(key)).collect()
+        }),
+    }
+}
+
+/// The values of a row that ask for nothing.
+fn harmless(row: &'static Row) -> impl Iterator<Item = &'static str> {
+    let nothing = row.tries.iter().filter(|(_, gives)| matches!(gives, Gives::Nothing));
+    nothing.flat_map(|(value, _)| {
+        let booleans = expression::BOOLEANS.into_iter().filter(move |word| word != value && !asks(word, value));
+        std::iter::once(*value).chain(booleans)
+    })
+}
+
+/// How a word may be written, in lower case.
+fn same(wanted: &str) -> Vec<String> {
+    let booleans = expression::BOOLEANS.into_iter().filter(|word| *word != wanted && !asks(word, wanted));
+    std::iter::once(wanted).chain(booleans).map(str::to_ascii_lowercase).collect()
 }
 
 /// Keys that need more trust than there is.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 
-use super::annotation::{OnError, Table};
+use super::annotation::{OnError, Row, Table};
 use super::{ANNOTATIONS, Options, class};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Origin, Refused};
@@ -67,7 +67,7 @@ impl Policy {
             }
             Policy::Trust => "annotations that need more trust than `access.max-trust` says",
             Policy::Unknown => "annotations with our prefixes that nobody knows, such as misspelt ones",
-            Policy::Unserved => "annotations that are known and have no effect here",
+            Policy::Unserved => "annotations that are known and have no effect here, or none without another one",
             Policy::Paths => "paths with control characters, and paths that are too long for nginx",
             Policy::Hosts => "hosts that `hosts.allowed` does not let the namespace have; nothing where that is empty",
         }
@@ -162,9 +162,12 @@ impl Admission<'_> {
             Policy::Values => checks::values(TABLE, options, self.abilities),
             Policy::Trust => checks::trust(TABLE, options.max_trust),
             Policy::Unknown => checks::unknown(TABLE),
-            Policy::Unserved => checks::not_served(TABLE, |row| {
-                matches!(row.on_error, OnError::Skip | OnError::WithholdCors | OnError::WithholdCopies)
-            }),
+            Policy::Unserved => {
+                let alone = checks::alone(TABLE, options);
+                let is_skipped =
+                    |row: &Row| matches!(row.on_error, OnError::Skip | OnError::WithholdCors | OnError::WithholdCopies);
+                checks::not_served(TABLE, is_skipped).into_iter().chain(alone).collect()
+            }
             Policy::Paths => checks::paths(),
             Policy::Hosts => hosts::checks(&options.allowed_hosts),
         }

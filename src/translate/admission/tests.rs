@@ -121,10 +121,13 @@ fn every_bad_try_of_every_row_is_told_or_listed_as_not_judged() {
         for (value, gives) in row.tries() {
             for name in std::iter::once(row.key).chain(row.aliases.iter().copied()) {
                 let key = format!("{}{name}", TABLE.prefix);
-                let annotations = BTreeMap::from([(key.clone(), value.to_owned())]);
+                let beside =
+                    row.beside.iter().map(|(key, value)| (format!("{}{key}", TABLE.prefix), (*value).to_owned()));
+                let annotations = beside.chain([(key.clone(), value.to_owned())]).collect();
                 let candidate = Candidate { annotations: &annotations, spec: &spec, namespace: "shop", labels: None };
                 let wrong: Vec<_> = checks.iter().flat_map(|check| (check.wrong)(&candidate)).collect();
-                let is_told = wrong == [Field::Annotation(key.into())];
+                // What counts with a key whose value is none is told besides.
+                let is_told = wrong.contains(&Field::Annotation(key.into()));
                 let is_left_out = row.is_served() && row.form.left_out().is_some();
                 match gives {
                     Gives::Refused(_) => assert!(is_told || is_left_out, "{name}: {value:?} is let in"),
@@ -163,4 +166,37 @@ fn there_is_a_policy_and_a_binding_for_whatever_asks_for_something() {
     assert_eq!(kinds(&[]).2, names);
     assert_eq!(kinds(&[]).0, names.map(|name| [name, name]).concat());
     assert_eq!(kinds(&["values=off", "paths=off"]).2, ["test-unknown", "test-unserved"]);
+}
+
+#[test]
+fn what_has_no_effect_alone_is_told_as_the_daemon_tells_it() {
+    let told = |annotations: &str, options: &Options| {
+        let text = ingress("a", annotations, "ingressClassName: ours");
+        let findings = admission(options, &["unserved=audit"]).judge(&manifests::snapshot(&text));
+        findings
+            .iter()
+            .map(|finding| finding.note.rsplit_once(": it").map_or("", |(_, it)| it).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let alone: Vec<String> = vec![" has no effect without limit-rps or limit-rpm".to_owned()];
+    let options = Options::default();
+    let key = |key: &str, value: &str| format!("nginx.ingress.kubernetes.io/{key}: '{value}'");
+    let multiplier = key("limit-burst-multiplier", "3");
+    for (beside, expected) in [
+        (String::new(), alone.clone()),
+        (key("limit-rps", " "), alone.clone()),
+        (key("limit-rps", "0"), alone.clone()),
+        (key("limit-rps", "1"), vec![]),
+        (key("limit-rpm", "1"), vec![]),
+    ] {
+        assert_eq!(told(&format!("{multiplier}, {beside}"), &options), expected, "{beside}");
+    }
+    let cookie = key("session-cookie-secure", "true");
+    assert_eq!(told(&cookie, &options), [" has no effect without affinity: cookie"]);
+    assert_eq!(told(&key("session-cookie-secure", "false"), &options), Vec::<String>::new());
+    assert_eq!(told(&format!("{cookie}, {}", key("affinity", "cookie")), &options), Vec::<String>::new());
+    let origin = Origin::object(&Arc::new(crate::model::ObjectId::new(crate::model::Kind::ConfigMap, "a", "b")));
+    let default = crate::translate::DefaultValue { key: "limit-rps", value: "5".into(), origin };
+    let by_administrator = Options { defaults: [default].into(), ..Options::default() };
+    assert_eq!(told(&multiplier, &by_administrator), Vec::<String>::new());
 }

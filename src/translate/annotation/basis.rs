@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::row::{Row, Trust};
 use super::table::Table;
-use crate::model::{Cidr, HeaderName};
+use crate::model::{Cidr, HeaderName, LookupTable};
 use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, Places, SnippetKind};
 
 /// Each line is one decision of the administrator that rows and families may ask for, with where it is in the settings.
@@ -64,6 +64,8 @@ decisions! {
     snippets: &[AllowedSnippets] = |options| &options.snippets;
     /// Whether annotations may be snippets at all.
     annotation_snippets: bool = |options| options.annotation_snippets;
+    /// Tables that snippets may read.
+    lookup_tables: &[LookupTable] = |options| &options.lookup_tables;
     /// All limits, for what stands for annotations that the object does not have.
     limits: &Limits = |options| &options.limits;
     /// How many bytes an annotation may have.

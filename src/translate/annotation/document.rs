@@ -2,6 +2,7 @@
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
+use super::companions;
 use super::row::{Ceiling, Family, Gives, Row, Scope};
 use super::table::Table;
 use crate::translate::Limits;
@@ -40,8 +41,12 @@ fn remarks(row: &Row) -> String {
         "" => String::new(),
         default => format!("Default: {default}. "),
     };
+    let alone = match row.counts_with {
+        [] => String::new(),
+        companions => format!("It has no effect without {}. ", companions::words(companions)),
+    };
     let takes = row.form.described().map(|form| format!("Takes {form}. ")).unwrap_or_default();
-    format!("{aliases}{takes}{default}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}")
+    format!("{alone}{aliases}{takes}{default}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}")
         .trim_end()
         .to_owned()
 }

@@ -150,8 +150,6 @@ pub struct ExternalDraft {
     pub keepalive_requests: Option<(u32, Origin)>,
     /// For how many seconds one may be idle.
     pub keepalive_timeout: Option<(u32, Origin)>,
-    /// Where something was written that has no effect by itself.
-    pub belongings: Vec<Origin>,
 }
 
 /// Copies of requests.
@@ -165,8 +163,6 @@ pub struct MirrorDraft {
     pub without_body: bool,
     /// Something about them is wrong: none is made.
     pub is_broken: bool,
-    /// Where something was written that has no effect by itself.
-    pub belongings: Vec<Origin>,
 }
 
 /// Parameters of FastCGI.
@@ -176,8 +172,6 @@ pub struct FastCgiDraft {
     pub own: FastCgi,
     /// The ConfigMap with others.
     pub parameters: Option<SecretReference>,
-    /// Where something was written that has no effect by itself.
-    pub belongings: Vec<Origin>,
 }
 
 /// Cross-origin requests.
@@ -289,8 +283,6 @@ pub struct ClientDraft {
     pub error_page: Option<RedirectUrl>,
     /// Backends are told the certificate.
     pub is_told: bool,
-    /// Where something was written that has no effect by itself.
-    pub belongings: Vec<Origin>,
 }
 
 /// TLS towards backends.
@@ -310,8 +302,6 @@ pub struct BackendTlsDraft {
     pub protocols: Option<Protocols>,
     /// Ciphers.
     pub ciphers: Option<Ciphers>,
-    /// Where something was written that has no effect by itself.
-    pub belongings: Vec<Origin>,
 }
 
 /// A firewall that looks into requests.
@@ -327,8 +317,6 @@ pub struct FirewallDraft {
     pub transaction: Option<LogLine>,
     /// What counts in the place of what its rules set.
     pub settings: Vec<FirewallSetting>,
-    /// Where the object says something that has no effect by itself.
-    pub belongings: Vec<Origin>,
 }
 
 /// Redirects of backends.
@@ -337,7 +325,7 @@ pub struct RedirectsDraft {
     /// What they begin with, and where it was written; nothing where they stay as they are.
     pub from: Option<(Option<Text>, Origin)>,
     /// What takes its place.
-    pub to: Option<(Option<Text>, Origin)>,
+    pub to: Option<Option<Text>>,
 }
 
 /// Everything read so far.

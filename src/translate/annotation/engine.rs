@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::basis::{Basis, NotedOptions};
+use super::companions;
 use super::draft::{Context, Draft, Entry};
 use super::row::{Compared, Effect, OnError, Row, Scope, Trust, asks};
 use super::snippets::{self, ImpliedAnnotation};
@@ -24,8 +25,13 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     let (mut draft, table) = (Draft::default(), context.table);
     let implied = snippets::read(context, annotations, &mut draft);
     apply_defaults(context, annotations, &implied, &mut draft);
+    let mut dependents = Vec::new();
     for implied in &implied {
-        apply(implied.row, &implied.entry(), context, &mut draft);
+        let (row, entry) = (implied.row, implied.entry());
+        apply(row, &entry, context, &mut draft);
+        if !row.counts_with.is_empty() && entry.default.is_none() {
+            dependents.push((row, entry));
+        }
     }
     // An empty value is the same as no annotation.
     let is_set = |key: &str| annotations.get(key).is_some_and(|value| !value.trim().is_empty());
@@ -38,8 +44,15 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
                     let note = format!("{} is set as well and wins", row.key);
                     draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                 }
-                Some(row) if snippets::is_read(row, &entry, context) => {}
-                Some(row) => apply(row, &entry, context, &mut draft),
+                Some(row) => {
+                    let is_snippet = snippets::is_read(row, &entry, context);
+                    if !is_snippet {
+                        apply(row, &entry, context, &mut draft);
+                    }
+                    if !row.counts_with.is_empty() && (is_snippet || row.is_served()) && !value.trim().is_empty() {
+                        dependents.push((row, entry));
+                    }
+                }
                 None => {
                     let note = unknown_key(table.prefix, name, table.names());
                     draft.find(Reason::UnknownAnnotation, entry.origin(), note);
@@ -60,6 +73,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
             format!("annotations such as {} are not read for this class; use those of {}", excerpt(key), table.prefix);
         draft.find(Reason::UnsupportedAnnotation, Origin::field(context.object, Field::Object), note);
     }
+    companions::tell(&dependents, context, annotations, &implied, &mut draft);
     for family in table.families {
         (family.finish)(&mut draft, context);
     }
@@ -103,8 +117,8 @@ fn apply_defaults(
 
 /// Whether a default can be used: what is wrong with it, and whether it protects something.
 pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, under: &Options) -> Reading {
-    let Options { limits, places, .. } = under.clone();
-    let options = Options { defaults: [default.clone()].into(), limits, places, ..Options::default() };
+    let Options { limits, places, lookup_tables, .. } = under.clone();
+    let options = Options { defaults: [default.clone()].into(), limits, places, lookup_tables, ..Options::default() };
     let (object, snapshot) = (&default.origin.object, &Snapshot::default());
     let options = &NotedOptions::new(&options);
     let context = Context { object, namespace: &object.namespace, dialect, table, snapshot, options };

@@ -1,6 +1,7 @@
 //! Reads the annotations of one object by a table of typed rows; it must not know paths, hosts or backends.
 
 mod basis;
+mod companions;
 mod document;
 mod draft;
 mod effective;
@@ -13,6 +14,7 @@ mod table;
 mod tests;
 
 pub use basis::{Basis, Change, NotedOptions};
+pub use companions::{ANYTHING, Companion, SOMETHING, asks_for_nothing, fits, words};
 pub use document::{document, manual, summary};
 pub use draft::{Context, Draft, Entry, ExternalDraft, FastCgiDraft, MirrorDraft, SecretReference};
 pub use effective::effective;

@@ -1,5 +1,6 @@
 //! What one annotation is, as data: key, documentation, tries and effect.
 
+use super::companions::Companion;
 use super::draft::{Context, Draft, Entry};
 use super::value::Form;
 use super::value::{boolean, byte_size, integer};
@@ -247,6 +248,9 @@ pub struct Row {
     pub documentation: &'static str,
     /// The administrator's value counts together with his others of the family, whatever an object says itself.
     pub stands_alone: bool,
+    /// Annotations without one of which it has no effect; the administrator's own values count with each other alone where they stand
+    /// alone.
+    pub counts_with: &'static [Companion],
     /// Annotations that the tries need beside them.
     pub beside: &'static [(&'static str, &'static str)],
     /// Examples.
@@ -272,6 +276,7 @@ impl Row {
         form: Form::NotJudged("nobody has said yet what its values look like"),
         documentation: "",
         stands_alone: false,
+        counts_with: &[],
         beside: &[],
         tries: &[],
         effect: Effect::Unserved { example: "", harmless: "", instead: "" },

@@ -2,6 +2,7 @@
 
 mod basis;
 mod ceilings;
+mod companions;
 mod defaults;
 mod effective;
 mod forms;
@@ -354,7 +355,7 @@ fn authentication_is_whole_or_the_routes_are_closed() {
     );
     assert_eq!(told(&[basic, ("auth-secret", "elsewhere/users")], &open), (false, true, vec![]));
     assert_eq!(told(&[basic, ("auth-secret", "A!")], &strict), (true, false, vec![Reason::InvalidSecurityValue]));
-    assert_eq!(told(&[("auth-secret", "users")], &strict), (false, false, vec![Reason::UnsupportedAnnotation]));
+    assert_eq!(told(&[("auth-secret", "users")], &strict), (false, false, vec![Reason::NoEffectAlone]));
     let digest = [("auth-type", "digest"), ("auth-secret", "users")];
     assert_eq!(told(&digest, &strict), (true, false, vec![Reason::InvalidSecurityValue]));
 }

@@ -12,11 +12,14 @@ use crate::translate::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
 
 const DEFAULT_REALM: &str = "Authentication Required";
 
+const BASIC: &[(&str, &str)] = &[("auth-type", "basic")];
+
 pub static FAMILY: Family = Family {
     title: "Basic authentication",
     rows: &[
         Row {
             key: "auth-realm",
+            counts_with: BASIC,
             default: DEFAULT_REALM,
             trust: Trust::Medium,
             form: Form::Text(&REALM),
@@ -37,6 +40,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret",
+            counts_with: BASIC,
             compared: Compared::Stricter(
                 "Entries in plain text, and those whose hash takes nginx too long, are left out.",
                 "",
@@ -50,7 +54,7 @@ pub static FAMILY: Family = Family {
             documentation: "The Secret with names and password hashes: name, or namespace/name. Other namespaces are \
                 refused unless the administrator allows them. A Secret that is missing or holds no password closes the \
                 routes. Entries in plain text and those whose hash takes nginx too long are left out.",
-            beside: &[("auth-type", "basic")],
+            beside: BASIC,
             tries: &[
                 ("users", Gives::Sets("password for \"Authentication Required\" by the file in Secret default/users")),
                 (
@@ -71,6 +75,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret-type",
+            counts_with: BASIC,
             default: "auth-file",
             on_error: OnError::Close,
             form: Form::Partly(&Form::Word(&["auth-file", "auth-map"]), "whether the Secret is written so"),
@@ -145,12 +150,7 @@ pub static FAMILY: Family = Family {
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let requested = std::mem::take(&mut draft.authentication);
     match (requested.asked, requested.secret) {
-        (None, None) => {}
-        // A bad auth-type has closed the routes already, and has said so.
-        (None, Some(_)) if draft.reading.closed => {}
-        (None, Some(secret)) => {
-            draft.find(Reason::UnsupportedAnnotation, secret.origin, "it has no effect without auth-type: basic");
-        }
+        (None, _) => {}
         // A bad auth-secret has closed the routes already, and has said so.
         (Some(_), None) if draft.reading.closed => {}
         (Some(asked), None) => {

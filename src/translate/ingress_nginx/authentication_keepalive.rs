@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use crate::finding::Reason;
 use crate::model::{ConnectionReuse, Origin};
-use crate::translate::annotation::{Ceiling, Compared, Draft, Effect, ExternalDraft, Form, Gives, Row};
+use crate::translate::annotation::{Ceiling, Compared, Draft, Effect, ExternalDraft, Form, Gives, Row, SOMETHING};
 use crate::translate::value::{Whereabouts, boolean, integer};
 
-use super::external_authentication::{BESIDE, URL};
+use super::external_authentication::{ASKS, BESIDE, URL};
 
 /// Idle connections to the service; without effect where there is no service.
-const KEEPALIVE: Row = Row { stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
+const KEEPALIVE: Row = Row { stands_alone: true, counts_with: ASKS, beside: BESIDE, ..Row::DEFAULT };
 
 /// How many questions go over one connection, and for how many seconds it may be idle, where nobody says so.
 const DEFAULT_REQUESTS: u32 = 1000;
@@ -50,10 +50,10 @@ pub const CONNECTIONS: Row = Row {
 /// How many questions go over one.
 pub const REQUESTS: Row = Row {
     key: "auth-keepalive-requests",
+    counts_with: &[("auth-keepalive", SOMETHING)],
     ceiling: Ceiling::NotNeeded("a connection ends sooner or later by itself"),
     form: Form::Integer { least: 1, most: u32::MAX as u64 },
-    documentation: "How many questions go over one connection to the service at auth-url before it ends; 1000 by default. \
-        It has no effect without auth-keepalive.",
+    documentation: "How many questions go over one connection to the service at auth-url before it ends; 1000 by default.",
     beside: &[URL, ("auth-keepalive", "8")],
     tries: &[
         ("100", Gives::Sets("keeps 8 connections to the service, each for 100 questions and 60 s")),
@@ -82,10 +82,10 @@ pub const SHARED_VARIABLES: Row = Row {
 /// How long one may be idle.
 pub const TIMEOUT: Row = Row {
     key: "auth-keepalive-timeout",
+    counts_with: &[("auth-keepalive", SOMETHING)],
     ceiling: Ceiling::NotNeeded("it goes to an hour, after which nginx ends a connection anyway"),
     form: Form::Integer { least: 1, most: 3600 },
-    documentation: "For how many seconds a connection to the service at auth-url may be idle, up to an hour; 60 by default. \
-        It has no effect without auth-keepalive.",
+    documentation: "For how many seconds a connection to the service at auth-url may be idle, up to an hour; 60 by default.",
     beside: &[URL, ("auth-keepalive", "8")],
     tries: &[
         ("30", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 30 s")),
@@ -108,23 +108,19 @@ fn small(number: u64) -> u32 {
 /// How connections to the service are kept, where somebody says so.
 pub fn reuse(draft: &mut Draft, part: &ExternalDraft, whereabouts: &Whereabouts) -> Option<Arc<ConnectionReuse>> {
     let ExternalDraft { keepalive, keepalive_requests, keepalive_timeout, .. } = part;
-    let said = [keepalive, keepalive_requests, keepalive_timeout].map(|said| said.as_ref().map(|(_, origin)| origin));
-    let note = match (keepalive, whereabouts) {
-        (Some(_), Whereabouts::SameHost) => {
-            "it has no effect where the host is $host: connections are those of that path"
+    let (connections, _) = keepalive.as_ref()?;
+    if *whereabouts == Whereabouts::SameHost {
+        let said = [keepalive, keepalive_requests, keepalive_timeout];
+        for (_, origin) in said.into_iter().flatten() {
+            let note = "it has no effect where the host is $host: connections are those of that path";
+            draft.find(Reason::UnsupportedAnnotation, origin.clone(), note);
         }
-        (None, _) => "it has no effect without auth-keepalive",
-        (Some((connections, _)), _) => {
-            let number = |said: &Option<(u32, Origin)>, default| said.as_ref().map_or(default, |(number, _)| *number);
-            return Some(Arc::new(ConnectionReuse {
-                connections: *connections,
-                requests: number(keepalive_requests, DEFAULT_REQUESTS),
-                timeout: Duration::from_secs(number(keepalive_timeout, DEFAULT_TIMEOUT).into()),
-            }));
-        }
-    };
-    for origin in said.into_iter().flatten() {
-        draft.find(Reason::UnsupportedAnnotation, origin.clone(), note);
+        return None;
     }
-    None
+    let number = |said: &Option<(u32, Origin)>, default| said.as_ref().map_or(default, |(number, _)| *number);
+    Some(Arc::new(ConnectionReuse {
+        connections: *connections,
+        requests: number(keepalive_requests, DEFAULT_REQUESTS),
+        timeout: Duration::from_secs(number(keepalive_timeout, DEFAULT_TIMEOUT).into()),
+    }))
 }

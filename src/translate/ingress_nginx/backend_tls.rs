@@ -6,13 +6,16 @@ use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust,
+    built_in,
 };
 use crate::translate::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
 use crate::translate::{RequestedBackendTls, certificate};
 
 /// How many authorities may stand between, unless the object says otherwise.
 const DEPTH: &str = "1";
+
+const SECRET: &[(&str, &str)] = &[("proxy-ssl-secret", SOMETHING)];
 
 /// A row that has an effect beside proxy-ssl-secret alone.
 const ROW: Row = Row {
@@ -34,6 +37,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "proxy-ssl-ciphers",
+            counts_with: SECRET,
             trust: Trust::Medium,
             form: Form::Text(&CIPHERS),
             documentation: "Ciphers towards the backend up to TLS 1.2, in the words of OpenSSL. A list that leaves none over is \
@@ -45,13 +49,13 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.backend_tls.ciphers = Some(Ciphers::new(entry.value.trim())?);
-                draft.backend_tls.belongings.push(entry.origin());
                 Ok(())
             }),
             ..ROW
         },
         Row {
             key: "proxy-ssl-name",
+            counts_with: SECRET,
             trust: Trust::High,
             form: Form::Text(&HOST_NAME),
             documentation: "The name that the certificate of the backend must have, and that is told it with \
@@ -63,13 +67,13 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.backend_tls.name = Some(HostName::new(&entry.value.trim().to_ascii_lowercase())?);
-                draft.backend_tls.belongings.push(entry.origin());
                 Ok(())
             }),
             ..ROW
         },
         Row {
             key: "proxy-ssl-protocols",
+            counts_with: SECRET,
             form: Form::Words(&["TLSv1.2", "TLSv1.3"]),
             default: "TLSv1.2 TLSv1.3",
             documentation: "Versions of TLS towards the backend: TLSv1.2, TLSv1.3, or both with a blank between.",
@@ -80,7 +84,6 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.backend_tls.protocols = Some(protocols(entry.value)?);
-                draft.backend_tls.belongings.push(entry.origin());
                 Ok(())
             }),
             ..ROW
@@ -113,6 +116,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-server-name",
+            counts_with: SECRET,
             form: ON_OFF,
             documentation: "Whether the name is told the backend in the handshake (SNI); off by default.",
             tries: &[
@@ -122,7 +126,6 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.backend_tls.tells_name = on_off(entry.value)?;
-                draft.backend_tls.belongings.extend(draft.backend_tls.tells_name.then(|| entry.origin()));
                 Ok(())
             }),
             ..ROW
@@ -151,11 +154,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify-depth",
+            counts_with: &[("proxy-ssl-verify", "on")],
             default: DEPTH,
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
             form: Form::Integer { least: 0, most: 5 },
-            documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 5 at most. \
-                It has no effect without proxy-ssl-verify.",
+            documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 5 at most.",
             beside: &[
                 ("backend-protocol", "HTTPS"),
                 ("proxy-ssl-secret", "default/backend"),
@@ -167,7 +170,6 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.backend_tls.depth = Some(depth(entry.value)?);
-                draft.backend_tls.belongings.push(entry.origin());
                 Ok(())
             }),
             ..ROW
@@ -188,19 +190,11 @@ fn depth(value: &str) -> Result<u32, Refused> {
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let requested = std::mem::take(&mut draft.backend_tls);
     let Some(wanted) = requested.secret else {
-        match requested.verify {
-            // A bad proxy-ssl-secret has closed the routes already, and has said so.
-            _ if draft.reading.closed => {}
-            Some(origin) => {
-                let note = "there is no proxy-ssl-secret with the authority (ca.crt) that has signed the backend's certificate; the \
+        // A bad proxy-ssl-secret has closed the routes already, and has said so.
+        if let Some(origin) = requested.verify.filter(|_| !draft.reading.closed) {
+            let note = "there is no proxy-ssl-secret with the authority (ca.crt) that has signed the backend's certificate; the \
                     routes answer 503 until there is";
-                draft.close(Reason::ClosedRoute, origin, note);
-            }
-            None => {
-                for origin in requested.belongings {
-                    draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without proxy-ssl-secret");
-                }
-            }
+            draft.close(Reason::ClosedRoute, origin, note);
         }
         return;
     };

@@ -20,14 +20,13 @@ const LONGEST_NAME: usize = 128;
 const SHARING: &str = "3";
 const MOST_SHARING: u64 = 100;
 
+const SESSION: &[(&str, &str)] = &[("affinity", "cookie")];
+
+/// A row of the way to the backends.
+const WAY: Row = Row { scope: Scope::Upstream, trust: Trust::Medium, ..Row::DEFAULT };
+
 /// A row of the cookie.
-const COOKIE: Row = Row {
-    scope: Scope::Upstream,
-    trust: Trust::Medium,
-    beside: &[("affinity", "cookie")],
-    ceiling: Ceiling::NoNumber,
-    ..Row::DEFAULT
-};
+const COOKIE: Row = Row { counts_with: SESSION, beside: SESSION, ..WAY };
 
 /// A number of seconds that clients get.
 const SECONDS: Form = Form::Integer { least: 0, most: u32::MAX as u64 };
@@ -70,16 +69,16 @@ pub static FAMILY: Family = Family {
                 session. Consistent hashing finds the endpoint of a session: when endpoints come or go, as few sessions as \
                 possible move to another one, and where one fails another one takes the request. Requests for the paths of \
                 the object give the cookie; it is HttpOnly.",
-            beside: &[],
             tries: &[("cookie", Gives::Sets("sessions by cookie INGRESSCOOKIE")), ("ip", Gives::Refused("not cookie"))],
             effect: Effect::Part(|draft, entry| {
                 draft.balance.affinity = one_of(entry.value, &[("cookie", true)], "it is not cookie")?;
                 Ok(())
             }),
-            ..COOKIE
+            ..WAY
         },
         Row {
             key: "affinity-canary-behavior",
+            counts_with: &[("affinity", "cookie"), ("canary", "true")],
             trust: Trust::Low,
             form: Form::Word(&["sticky", "legacy"]),
             documentation: "Whether a client stays on its side of a canary: `sticky` (the default) shares out sessions, \
@@ -134,7 +133,6 @@ pub static FAMILY: Family = Family {
             documentation: "How an endpoint is chosen: `round_robin` (the default) takes each in its turn, `least_conn` the one \
                 with the fewest connections. `ewma`, which only ingress-nginx has, takes of two by chance the one with fewer \
                 connections, as that takes the faster one, with a finding. A session or a key goes before it.",
-            beside: &[],
             tries: &[
                 ("round_robin", Gives::Nothing),
                 ("least_conn", Gives::Sets("endpoints by their connections")),
@@ -157,7 +155,7 @@ pub static FAMILY: Family = Family {
                 };
                 Ok(())
             }),
-            ..COOKIE
+            ..WAY
         },
         Row {
             key: "service-upstream",
@@ -169,7 +167,6 @@ pub static FAMILY: Family = Family {
             form: Form::Boolean,
             documentation: "Sends requests to the cluster address of the Service in place of its pods. Where this node does \
                 not reach cluster addresses, leave it out. An annotation of the Service (`ingressd/endpoints`) goes before it.",
-            beside: &[],
             tries: &[
                 ("true", Gives::Sets("backends by cluster address")),
                 ("false", Gives::Nothing),
@@ -179,7 +176,7 @@ pub static FAMILY: Family = Family {
                 draft.reading.by_cluster_address = boolean(entry.value)?;
                 Ok(())
             }),
-            ..COOKIE
+            ..WAY
         },
         Row {
             key: "session-cookie-change-on-failure",
@@ -204,6 +201,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "session-cookie-conditional-samesite-none",
+            counts_with: &[("session-cookie-samesite", "none")],
             trust: Trust::Low,
             form: Form::Boolean,
             documentation: "Whether SameSite=None (session-cookie-samesite: none) is left out for browsers that take it for Strict \
@@ -346,7 +344,6 @@ pub static FAMILY: Family = Family {
                 $remote_addr, $arg_user or $http_x_user, those that rewrite-target takes. When endpoints come or go, as few \
                 as possible move to another one. Which endpoint it is differs from ingress-nginx. Without effect beside \
                 affinity.",
-            beside: &[],
             tries: &[
                 ("$request_uri", Gives::Sets("endpoints by ${request_uri}")),
                 ("user-$http_x_user", Gives::Sets("endpoints by user-${http_x_user}")),
@@ -358,7 +355,7 @@ pub static FAMILY: Family = Family {
                 draft.balance.key = Some(hash_key(entry.value)?);
                 Ok(())
             }),
-            ..COOKIE
+            ..WAY
         },
         Row {
             key: "upstream-hash-by-subset",
@@ -372,6 +369,7 @@ pub static FAMILY: Family = Family {
             documentation: "Shares the requests with one key (upstream-hash-by) out among several endpoints by chance: as many as \
                 upstream-hash-by-subset-size says, or fewer, as one may be chosen twice. Without effect without \
                 upstream-hash-by, and beside affinity.",
+            counts_with: &[("upstream-hash-by", "$request_uri")],
             beside: &[("upstream-hash-by", "$request_uri")],
             tries: &[
                 ("true", Gives::Sets("3 endpoints by ${request_uri}")),
@@ -382,7 +380,7 @@ pub static FAMILY: Family = Family {
                 draft.balance.shares_key = boolean(entry.value)?;
                 Ok(())
             }),
-            ..COOKIE
+            ..WAY
         },
         Row {
             key: "upstream-hash-by-subset-size",
@@ -391,6 +389,7 @@ pub static FAMILY: Family = Family {
             form: Form::Integer { least: 1, most: MOST_SHARING },
             default: SHARING,
             documentation: "How many endpoints share a key at most, where upstream-hash-by-subset has some share it.",
+            counts_with: &[("upstream-hash-by-subset", "true")],
             beside: &[("upstream-hash-by", "$request_uri"), ("upstream-hash-by-subset", "true")],
             tries: &[
                 ("5", Gives::Sets("5 endpoints by ${request_uri}")),
@@ -402,7 +401,7 @@ pub static FAMILY: Family = Family {
                 draft.balance.sharing = Some(sharing(entry.value)?);
                 Ok(())
             }),
-            ..COOKIE
+            ..WAY
         },
     ],
     finish,

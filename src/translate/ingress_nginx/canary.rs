@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::balancing::{COOKIE_NAME, cookie_name};
-use crate::finding::Reason;
 use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test};
 use crate::translate::Canary;
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust,
+    built_in,
 };
 use crate::translate::value::{HEADER_NAME, boolean, integer};
 
@@ -26,6 +26,8 @@ const VALUE: Shape = Shape {
 /// Why expressions are not judged.
 const EXPRESSION: Form =
     Form::NotJudged("it is an expression of PCRE that has to be cheap, which takes a reader of its grammar");
+
+const CANARY: &[(&str, &str)] = &[("canary", "true")];
 
 pub static FAMILY: Family = Family {
     title: "Canaries",
@@ -57,12 +59,13 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "canary-by-cookie",
+            counts_with: CANARY,
             scope: Scope::Upstream,
             trust: Trust::Medium,
             form: Form::Text(&COOKIE_NAME),
             documentation: "Requests go there whose cookie of this name is `always`, and to the main object those where it \
                 is `never`.",
-            beside: &[("canary", "true")],
+            beside: CANARY,
             tries: &[
                 ("canary", Gives::Sets("canary: cookie canary is \"always\"")),
                 ("canary", Gives::Sets("main: cookie canary is \"never\"")),
@@ -76,12 +79,13 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "canary-by-header",
+            counts_with: CANARY,
             scope: Scope::Upstream,
             trust: Trust::Medium,
             form: Form::Text(&HEADER_NAME),
             documentation: "Requests go there whose header of this name is `always`, and to the main object those where it \
                 is `never`, unless canary-by-header-value or canary-by-header-pattern says what it has to be.",
-            beside: &[("canary", "true")],
+            beside: CANARY,
             tries: &[
                 ("X-Canary", Gives::Sets("canary: header X-Canary is \"always\"")),
                 ("X-Canary", Gives::Sets("main: header X-Canary is \"never\"")),
@@ -96,6 +100,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "canary-by-header-pattern",
+            counts_with: &[("canary-by-header", SOMETHING)],
             scope: Scope::Upstream,
             trust: Trust::Medium,
             form: EXPRESSION,
@@ -114,6 +119,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "canary-by-header-value",
+            counts_with: &[("canary-by-header", SOMETHING)],
             scope: Scope::Upstream,
             trust: Trust::Medium,
             form: Form::Text(&VALUE),
@@ -131,12 +137,13 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "canary-weight",
+            counts_with: CANARY,
             scope: Scope::Upstream,
             ceiling: Ceiling::NotNeeded("a share is everything at most"),
             form: Form::Integer { least: 0, most: u32::MAX as u64 },
             documentation: "How many of canary-weight-total requests go there, of those that neither header nor cookie \
                 decides; none by default. It is rounded to a hundredth of a percent.",
-            beside: &[("canary", "true")],
+            beside: CANARY,
             tries: &[
                 ("10", Gives::Sets("canary: 10.00% of all other requests")),
                 ("100", Gives::Sets("canary: 100.00% of all other requests")),
@@ -150,6 +157,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "canary-weight-total",
+            counts_with: &[("canary-weight", SOMETHING)],
             default: WHOLE,
             scope: Scope::Upstream,
             ceiling: Ceiling::NotNeeded("it says what the weight is a part of"),
@@ -200,12 +208,7 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
         (Some(name), Some(value), _) => vec![(Test::Header(name, value), true)],
         (Some(name), None, Some(pattern)) => vec![(Test::HeaderMatches(name, pattern), true)],
         (Some(name), None, None) => either(&|value| Test::Header(name.clone(), value)),
-        (None, None, None) => Vec::new(),
-        (None, _, _) => {
-            let note = "canary-by-header names no header, so that nothing is asked of its value";
-            draft.find(Reason::UnsupportedAnnotation, origin.clone(), note);
-            Vec::new()
-        }
+        (None, _, _) => Vec::new(),
     };
     if let Some(name) = requested.cookie {
         tests.extend(either(&|value| Test::Cookie(name.clone(), value)));

@@ -7,7 +7,8 @@ use crate::finding::Reason;
 use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 use crate::translate::ClientRule;
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust,
+    built_in,
 };
 use crate::translate::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
 
@@ -16,6 +17,8 @@ const COMMON_NAME: &str = "CN=";
 
 /// How many authorities may stand between unless the object says otherwise.
 const DEPTH: &str = "1";
+
+const SECRET: &[(&str, &str)] = &[("auth-tls-secret", SOMETHING)];
 
 /// A row that has an effect beside auth-tls-secret alone.
 const ROW: Row = Row { scope: Scope::Server, beside: &[("auth-tls-secret", "default/authority")], ..Row::DEFAULT };
@@ -28,6 +31,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "auth-tls-error-page",
+            counts_with: SECRET,
             trust: Trust::High,
             form: Form::Partly(
                 &Form::Text(&REDIRECT_URL),
@@ -43,7 +47,6 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.client.error_page = Some(redirect_url(entry.value, false)?);
-                draft.client.belongings.push(entry.origin());
                 Ok(())
             }),
             ..ROW
@@ -73,6 +76,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-pass-certificate-to-upstream",
+            counts_with: SECRET,
             form: Form::Boolean,
             documentation: "Tells backends the certificate, as PEM with percent signs, in the header ssl-client-cert.",
             tries: &[
@@ -82,7 +86,6 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.client.is_told = boolean(entry.value)?;
-                draft.client.belongings.extend(draft.client.is_told.then(|| entry.origin()));
                 Ok(())
             }),
             ..ROW
@@ -148,6 +151,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-verify-depth",
+            counts_with: SECRET,
             default: DEPTH,
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
             form: Form::Integer { least: 0, most: 5 },
@@ -159,7 +163,6 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.client.depth = Some(depth(entry.value)?);
-                draft.client.belongings.push(entry.origin());
                 Ok(())
             }),
             ..ROW
@@ -181,19 +184,11 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let asked = requested.demand.unwrap_or(Some(Demand::Required));
     let (Some(demand), Some(secret)) = (asked, requested.secret) else {
         let protects = requested.demand_at.filter(|_| asked.is_some());
-        match protects.or(requested.common_name.map(|(_, origin)| origin)) {
-            Some(origin) => {
-                let note = "it needs certificates of clients, which only auth-tls-secret without auth-tls-verify-client: off asks for; \
+        if let Some(origin) = protects.or(requested.common_name.map(|(_, origin)| origin)) {
+            let note = "it needs certificates of clients, which only auth-tls-secret without auth-tls-verify-client: off asks for; \
                     the routes answer 503";
-                draft.close(Reason::ClosedRoute, origin, note);
-                draft.reading.host.client_rule = Some(ClientRule::Broken);
-            }
-            None if asked.is_none() => {}
-            None => {
-                for origin in requested.belongings {
-                    draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without auth-tls-secret");
-                }
-            }
+            draft.close(Reason::ClosedRoute, origin, note);
+            draft.reading.host.client_rule = Some(ClientRule::Broken);
         }
         return;
     };

@@ -20,6 +20,11 @@ const DEFAULT_MAX_AGE: &str = "1728000";
 static METHODS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| built_in(DEFAULT_METHODS, methods));
 static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| built_in(DEFAULT_HEADERS, header_names));
 
+const ENABLED: &[(&str, &str)] = &[("enable-cors", "true")];
+
+/// What counts only where requests of other origins are let in.
+const BELONGING: Row = Row { counts_with: ENABLED, beside: ENABLED, ..Row::DEFAULT };
+
 pub static FAMILY: Family = Family {
     title: "Cross-origin requests (CORS)",
     rows: &[
@@ -33,7 +38,6 @@ pub static FAMILY: Family = Family {
             on_error: OnError::WithholdCors,
             form: Form::Boolean,
             documentation: "Whether browsers may send cookies and passwords.",
-            beside: &[("enable-cors", "true")],
             tries: &[
                 ("true", Gives::Sets("credentials: allowed")),
                 ("false", Gives::Sets("credentials: not allowed")),
@@ -43,7 +47,7 @@ pub static FAMILY: Family = Family {
                 draft.cors.credentials = Some(boolean(entry.value)?);
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..BELONGING
         },
         Row {
             key: "cors-allow-headers",
@@ -52,7 +56,6 @@ pub static FAMILY: Family = Family {
             on_error: OnError::WithholdCors,
             form: Form::List(&HEADER_NAME),
             documentation: "Request headers that scripts may set, a comma-separated list.",
-            beside: &[("enable-cors", "true")],
             tries: &[
                 ("X-Token, Content-Type", Gives::Sets("allowed headers: X-Token, Content-Type")),
                 ("X-Token\r\nX-Evil: 1", Gives::Refused("not a header name")),
@@ -61,7 +64,7 @@ pub static FAMILY: Family = Family {
                 draft.cors.headers = Some(header_names(entry.value)?);
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..BELONGING
         },
         Row {
             key: "cors-allow-methods",
@@ -70,7 +73,6 @@ pub static FAMILY: Family = Family {
             on_error: OnError::WithholdCors,
             form: Form::List(&METHOD),
             documentation: "Methods that scripts may use, a comma-separated list.",
-            beside: &[("enable-cors", "true")],
             tries: &[
                 ("GET, POST", Gives::Sets("allowed methods: GET, POST")),
                 ("GET; POST", Gives::Refused("not a method")),
@@ -79,7 +81,7 @@ pub static FAMILY: Family = Family {
                 draft.cors.methods = Some(methods(entry.value)?);
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..BELONGING
         },
         Row {
             key: "cors-allow-origin",
@@ -94,7 +96,6 @@ pub static FAMILY: Family = Family {
             documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, \
                 with *. in front of the host for one label more, null, or * for every origin. What \
                 is no origin is left out with a finding; where none is left, nobody is let in.",
-            beside: &[("enable-cors", "true")],
             tries: &[
                 ("https://example.com", Gives::Sets("other origins: https://example.com")),
                 ("https://*.example.com:8443, null", Gives::Sets("other origins: https://*.example.com:8443, null")),
@@ -112,14 +113,13 @@ pub static FAMILY: Family = Family {
                 draft.cors.origins_at = Some(entry.origin());
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..BELONGING
         },
         Row {
             key: "cors-expose-headers",
             trust: Trust::Medium,
             form: Form::WordOrList("*", &HEADER_NAME),
             documentation: "Response headers that scripts may read, a comma-separated list, or *. None by default.",
-            beside: &[("enable-cors", "true")],
             tries: &[
                 ("X-Total, ETag", Gives::Sets("exposed headers: X-Total, ETag")),
                 ("*", Gives::Sets("exposed headers: *")),
@@ -132,7 +132,7 @@ pub static FAMILY: Family = Family {
                 });
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..BELONGING
         },
         Row {
             key: "cors-max-age",
@@ -140,13 +140,12 @@ pub static FAMILY: Family = Family {
             ceiling: Ceiling::NotNeeded("browsers keep it, as long as they like"),
             form: Form::Integer { least: 0, most: u32::MAX as u64 },
             documentation: "For how many seconds browsers may remember a preflight.",
-            beside: &[("enable-cors", "true")],
             tries: &[("600", Gives::Sets("preflight is good for 600 s")), ("1h", Gives::Refused("whole number"))],
             effect: Effect::Part(|draft, entry| {
                 draft.cors.max_age = Some(max_age(entry.value)?);
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..BELONGING
         },
         Row {
             key: "enable-cors",

@@ -1,7 +1,9 @@
 //! Answers that another backend gives in the place of a path's own.
 
 use crate::model::{Refused, is_label};
-use crate::translate::annotation::{Effect, Family, Form, Gives, OnError, Row, Scope, Shape, nothing_to_finish};
+use crate::translate::annotation::{
+    Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, nothing_to_finish,
+};
 use crate::translate::value::{boolean, excerpt};
 
 /// nginx takes none of it for an answer.
@@ -68,6 +70,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "disable-proxy-intercept-errors",
+            counts_with: &[("custom-http-errors", SOMETHING)],
             form: Form::Boolean,
             documentation: "Lets errors of the backend through: only those of nginx's own get another answer by \
                 custom-http-errors.",

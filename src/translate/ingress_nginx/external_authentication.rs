@@ -8,7 +8,7 @@ use crate::model::{
     Refused,
 };
 use crate::translate::annotation::{
-    Compared, Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, Shape, Trust,
+    Compared, Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, SOMETHING, Shape, Trust,
 };
 use crate::translate::value::{
     CONFIG_MAP_REFERENCE, HEADER_NAME, TemplateUse, answer_durations, boolean, header_names, method, name_of_host,
@@ -20,6 +20,7 @@ use super::authentication_keepalive as keepalive;
 use super::config_map::{self, Fault};
 
 pub(super) const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
+pub(super) const ASKS: &[(&str, &str)] = &[("auth-url", SOMETHING)];
 pub(super) const BESIDE: &[(&str, &str)] = &[URL];
 /// What a question is without any of the other keys.
 const ASKED: &str = "asks GET https://auth.example.com/check";
@@ -69,7 +70,8 @@ const URL_WITH_VARIABLES: Shape = Shape {
 };
 
 /// What keys have in common that count together with `auth-url` alone.
-const BELONGING: Row = Row { on_error: OnError::Close, stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
+const BELONGING: Row =
+    Row { on_error: OnError::Close, stands_alone: true, counts_with: ASKS, beside: BESIDE, ..Row::DEFAULT };
 
 pub static FAMILY: Family = Family {
     title: "External authentication",
@@ -88,13 +90,13 @@ pub static FAMILY: Family = Family {
                 let always = boolean(entry.value)?;
                 let part = draft.external_of(entry);
                 part.always_sets_cookie = always;
-                part.belongings.push(entry.origin());
                 Ok(())
             }),
             ..BELONGING
         },
         Row {
             key: "auth-cache-duration",
+            counts_with: &[("auth-cache-key", SOMETHING)],
             form: Form::Partly(&Form::List(&DURATION), "which statuses and times there may be"),
             trust: Trust::Medium,
             documentation: "For how long answers of auth-url are remembered where auth-cache-key is set: statuses with a time \
@@ -112,7 +114,6 @@ pub static FAMILY: Family = Family {
                 let durations = answer_durations(entry.value)?;
                 let part = draft.external_of(entry);
                 part.memory_durations = Some(durations);
-                part.belongings.push(entry.origin());
                 Ok(())
             }),
             ..BELONGING
@@ -140,7 +141,6 @@ pub static FAMILY: Family = Family {
                 }
                 let part = draft.external_of(entry);
                 part.memory_key = Some(key);
-                part.belongings.push(entry.origin());
                 Ok(())
             }),
             ..BELONGING
@@ -163,7 +163,6 @@ pub static FAMILY: Family = Family {
                 let method = method(entry.value)?;
                 let part = draft.external_of(entry);
                 part.method = Some(method);
-                part.belongings.push(entry.origin());
                 Ok(())
             }),
             ..BELONGING
@@ -191,7 +190,6 @@ pub static FAMILY: Family = Family {
                 let reference = config_map::reference(entry)?;
                 let part = draft.external_of(entry);
                 part.request_headers = Some(reference);
-                part.belongings.push(entry.origin());
                 Ok(())
             }),
             ..BELONGING
@@ -214,7 +212,6 @@ pub static FAMILY: Family = Family {
                 let redirect = template(entry.value, TemplateUse::Question)?;
                 let part = draft.external_of(entry);
                 part.request_redirect = Some(redirect);
-                part.belongings.push(entry.origin());
                 Ok(())
             }),
             ..BELONGING
@@ -244,7 +241,6 @@ pub static FAMILY: Family = Family {
                 names.iter().try_for_each(settable)?;
                 let part = draft.external_of(entry);
                 part.response_headers = names;
-                part.belongings.push(entry.origin());
                 Ok(())
             }),
             ..BELONGING
@@ -277,7 +273,6 @@ pub static FAMILY: Family = Family {
                 sign_in(entry.value, "rd")?;
                 let written = (entry.value.to_owned(), entry.origin());
                 let part = draft.external_of(entry);
-                part.belongings.push(written.1.clone());
                 part.sign_in = Some(written);
                 Ok(())
             }),
@@ -285,6 +280,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-signin-redirect-param",
+            counts_with: &[("auth-signin", SOMETHING)],
             form: Form::Text(&PARAMETER),
             trust: Trust::Medium,
             documentation: "The name of the parameter of auth-signin with the address that brings clients back; rd by default.",
@@ -302,13 +298,13 @@ pub static FAMILY: Family = Family {
                 let parameter = parameter(entry.value)?;
                 let part = draft.external_of(entry);
                 part.parameter = Some(parameter);
-                part.belongings.push(entry.origin());
                 Ok(())
             }),
             ..BELONGING
         },
         Row {
             key: "auth-url",
+            counts_with: &[],
             form: Form::Partly(&Form::Text(&URL_WITH_VARIABLES), "the variables that it may hold, and its host"),
             documentation: "Asks this URL whether a request may pass: with a status from 200 to 299 it does, 401 and 403 go to \
                 the client, and anything else is answered 500. The host is a name or an address, NAME.NAMESPACE.svc or \
@@ -392,13 +388,6 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let (part, is_everywhere) = match (own.url.is_some(), draft.opts_out) {
         (true, _) => (own, false),
         (false, opts_out) => {
-            // A bad auth-url has closed the routes already, and has said so.
-            if !draft.reading.closed {
-                let kept = [own.keepalive, own.keepalive_requests, own.keepalive_timeout].into_iter().flatten();
-                for origin in own.belongings.into_iter().chain(kept.map(|(_, origin)| origin)) {
-                    draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without auth-url");
-                }
-            }
             if opts_out {
                 return;
             }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::finding::Reason;
 use crate::model::{FastCgi, FileName, ParameterName, Protocol, Refused, Template};
 use crate::translate::annotation::{
-    Compared, Context, Draft, Effect, Entry, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope, SecretReference,
-    Shape, Trust,
+    Compared, Context, Draft, Effect, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope, SecretReference, Shape,
+    Trust,
 };
 use crate::translate::value::{CONFIG_MAP_REFERENCE, TemplateUse, excerpt, secret_reference, template};
 
@@ -34,12 +34,15 @@ const FILE_NAME: Shape = Shape {
     ..Shape::DEFAULT
 };
 
+const FCGI: &[(&str, &str)] = &[("backend-protocol", "FCGI")];
+
 /// What counts only where FastCGI is spoken. Other parameters would have another file run.
 const BELONGING: Row = Row {
     scope: Scope::Upstream,
     trust: Trust::Medium,
     on_error: OnError::Close,
-    beside: &[("backend-protocol", "FCGI")],
+    counts_with: FCGI,
+    beside: FCGI,
     ..Row::DEFAULT
 };
 
@@ -50,7 +53,7 @@ pub static FAMILY: Family = Family {
             key: "fastcgi-index",
             form: Form::Text(&FILE_NAME),
             documentation: "The name of a file that is put behind paths that end with a slash, in SCRIPT_NAME and \
-                $fastcgi_script_name. It counts where backend-protocol is FCGI.",
+                $fastcgi_script_name.",
             tries: &[
                 ("index.php", Gives::Sets("the script of a folder is index.php")),
                 ("../index.php", Gives::Refused("not the name of a file")),
@@ -58,7 +61,7 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 let index = FileName::new(entry.value.trim())?;
-                belongs(draft, entry).own.index = Some(index);
+                draft.fastcgi.own.index = Some(index);
                 Ok(())
             }),
             ..BELONGING
@@ -90,7 +93,7 @@ pub static FAMILY: Family = Family {
                     .map_err(|_| Refused::because("it is not the name of a ConfigMap: name or namespace/name"))?;
                 let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
                 let reference = SecretReference { namespace, name, origin: entry.origin() };
-                belongs(draft, entry).parameters = Some(reference);
+                draft.fastcgi.parameters = Some(reference);
                 Ok(())
             }),
             compared: Compared::Stricter(
@@ -104,17 +107,9 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
-fn belongs<'d>(draft: &'d mut Draft, entry: &Entry<'_>) -> &'d mut FastCgiDraft {
-    draft.fastcgi.belongings.push(entry.origin());
-    &mut draft.fastcgi
-}
-
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let FastCgiDraft { mut own, parameters, belongings } = std::mem::take(&mut draft.fastcgi);
+    let FastCgiDraft { mut own, parameters } = std::mem::take(&mut draft.fastcgi);
     if draft.reading.protocol != Some(Protocol::FastCgi) {
-        for origin in belongings {
-            draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without backend-protocol: FCGI");
-        }
         return;
     }
     if let Some(reference) = parameters {

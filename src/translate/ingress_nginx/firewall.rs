@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::finding::Reason;
 use crate::model::{Firewall, FirewallSetting, LogLine, LogPart, Refused};
 use crate::translate::annotation::{Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Shape, Trust};
 use crate::translate::value::{boolean, excerpt, is_harmless};
@@ -76,6 +75,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "modsecurity-snippet",
+            counts_with: &[("enable-modsecurity", "true"), ("enable-owasp-core-rules", "true")],
             // What is taken of it is values, not configuration.
             trust: Trust::High,
             on_error: OnError::Refuse,
@@ -84,7 +84,7 @@ pub static FAMILY: Family = Family {
                 the limits of bodies and what follows from them, SecRuleRemoveById, SecRuleRemoveByTag, and SecAuditEngine, but \
                 for On. Lines that begin with # are comments. To include nginx-modsecurity.conf of ingress-nginx is the same as \
                 enable-owasp-core-rules. Rules (SecRule, SecAction) and whatever names a file refuse the object: rules belong to \
-                the files of the setting firewall.rules. It has no effect without enable-modsecurity.",
+                the files of the setting firewall.rules.",
             beside: ON,
             tries: &[
                 ("SecRuleEngine On", Gives::Sets("its rules: SecRuleEngine On")),
@@ -99,7 +99,6 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 snippet(entry.value, draft)?;
-                draft.firewall.belongings.extend(entry.default.is_none().then(|| entry.origin()));
                 Ok(())
             }),
             compared: Compared::Stricter(
@@ -111,10 +110,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "modsecurity-transaction-id",
+            counts_with: &[("enable-modsecurity", "true"), ("enable-owasp-core-rules", "true")],
             trust: Trust::High,
             form: Form::Partly(&Form::Text(&TRANSACTION), "not every variable is taken"),
             documentation: "What the firewall's log calls a request: letters, digits, - and _, and variables that repeat what the \
-                client sent, or $request_id. It has no effect without enable-modsecurity.",
+                client sent, or $request_id.",
             beside: ON,
             tries: &[
                 ("$request_id", Gives::Sets("its log calls a request ${request_id}")),
@@ -125,7 +125,6 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.firewall.transaction = Some(transaction(entry.value.trim())?);
-                draft.firewall.belongings.extend(entry.default.is_none().then(|| entry.origin()));
                 Ok(())
             }),
             compared: Compared::Stricter("Variables that tell more than what the client sent are not taken.", ""),
@@ -176,9 +175,6 @@ fn transaction(value: &str) -> Result<LogLine, Refused> {
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let asked = std::mem::take(&mut draft.firewall);
     if !asked.enabled.unwrap_or(asked.asks_for_core_rules) {
-        for origin in asked.belongings {
-            draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without enable-modsecurity");
-        }
         return;
     }
     draft.reading.behaviour.firewall = Some(Arc::new(Firewall {

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::finding::Reason;
 use crate::model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
 use crate::model::{AnswerHeader, Argument, BackendHeaders, Connection, HeaderName, HeaderText, Refused, Text};
 use crate::translate::annotation::{
-    Compared, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
+    ANYTHING, Compared, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
 use crate::translate::value::{CONFIG_MAP_REFERENCE, HOST_HEADER, boolean, host_header};
 
@@ -125,6 +124,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-redirect-from",
+            counts_with: &[("proxy-redirect-to", ANYTHING)],
             trust: Trust::Medium,
             form: Form::Text(&WORD),
             documentation: "What redirects and Refresh headers of the backend begin with: proxy-redirect-to takes its place. \
@@ -145,9 +145,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-redirect-to",
+            counts_with: &[("proxy-redirect-from", ANYTHING)],
             trust: Trust::Medium,
             form: Form::Text(&WORD),
-            documentation: "What takes the place of proxy-redirect-from. It has no effect alone.",
+            documentation: "What takes the place of proxy-redirect-from.",
             beside: &[("proxy-redirect-from", "http://backend/")],
             tries: &[
                 ("https://example.com/", Gives::Sets("proxy_redirect http://backend/ https://example.com/;")),
@@ -155,7 +156,7 @@ pub static FAMILY: Family = Family {
                 ("a\"b", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.redirects.to = Some((redirect_part(entry.value)?, entry.origin()));
+                draft.redirects.to = Some(redirect_part(entry.value)?);
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -246,15 +247,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     if headers != BackendHeaders::default() {
         draft.reading.behaviour.backend_headers = Some(Arc::new(headers));
     }
-    match (draft.redirects.from.take(), draft.redirects.to.take()) {
-        (Some((Some(from), origin)), Some((Some(to), _))) => {
-            draft.directive(&PROXY_REDIRECT, [from, to].map(Argument::Text).into(), origin);
-        }
-        // One of them asks for nothing, and so for none.
-        (Some((None, _)), _) | (_, Some((None, _))) | (None, None) => {}
-        (Some((_, origin)), None) | (None, Some((_, origin))) => {
-            let note = "it has no effect alone: proxy-redirect-from and proxy-redirect-to belong together";
-            draft.find(Reason::UnsupportedAnnotation, origin, note);
-        }
+    // Where one of them asks for nothing, both do.
+    if let (Some((Some(from), origin)), Some(Some(to))) = (draft.redirects.from.take(), draft.redirects.to.take()) {
+        draft.directive(&PROXY_REDIRECT, [from, to].map(Argument::Text).into(), origin);
     }
 }

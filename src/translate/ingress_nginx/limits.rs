@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
 use crate::model::{Argument, ByteSize, ClientLimits, LimitRate, Origin, Refused};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, built_in,
+    Ceiling, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, SOMETHING, built_in,
 };
 use crate::translate::value::{address_list, integer, positive};
 
@@ -29,6 +29,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "limit-allowlist",
+            counts_with: &[("limit-rps", SOMETHING), ("limit-rpm", SOMETHING), ("limit-connections", SOMETHING)],
             aliases: &["limit-whitelist"],
             form: Form::Addresses,
             documentation: "Clients of these addresses and networks, a comma-separated list, are not limited. A bad \
@@ -46,6 +47,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "limit-burst-multiplier",
+            counts_with: &[("limit-rps", SOMETHING), ("limit-rpm", SOMETHING)],
             default: BURST_MULTIPLIER,
             ceiling: COUNTED,
             form: Form::Integer { least: 1, most: MOST_BURSTS },
@@ -98,9 +100,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "limit-rate-after",
+            counts_with: &[("limit-rate", SOMETHING)],
             ceiling: Ceiling::NotNeeded("it only puts limit-rate off"),
             form: Form::Integer { least: 0, most: MOST_KILOBYTES },
             documentation: "How many kilobytes of an answer are sent before limit-rate counts.",
+            beside: &[("limit-rate", "100")],
             tries: &[
                 ("50", Gives::Sets("limit_rate_after 50k;")),
                 ("0", Gives::Nothing),

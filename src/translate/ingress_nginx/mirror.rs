@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::finding::Reason;
-use crate::model::{HostName, MirrorPolicy, Refused, Template};
+use crate::model::{HostName, MirrorPolicy, Template};
 use crate::translate::annotation::{
-    Compared, Context, Draft, Effect, Entry, Family, Form, Gives, MirrorDraft, OnError, Row, Shape, Trust,
+    Compared, Context, Draft, Effect, Family, Form, Gives, MirrorDraft, OnError, Row, SOMETHING, Shape, Trust,
 };
 use crate::translate::value::{HOST_HEADER, ON_OFF, mirror_host, mirror_url, name_of_host, on_off};
 use crate::translate::{RequestedMirror, RequestedService};
@@ -25,6 +24,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "mirror-host",
+            counts_with: &[("mirror-target", SOMETHING)],
             trust: Trust::High,
             on_error: OnError::WithholdCopies,
             form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
@@ -38,7 +38,7 @@ pub static FAMILY: Family = Family {
                 ("a\"; x", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let host = read(draft, entry, mirror_host)?;
+                let host = mirror_host(entry.value)?;
                 draft.mirror.host = Some(host);
                 Ok(())
             }),
@@ -46,6 +46,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "mirror-request-body",
+            counts_with: &[("mirror-target", SOMETHING)],
             on_error: OnError::WithholdCopies,
             default: "on",
             form: ON_OFF,
@@ -58,7 +59,7 @@ pub static FAMILY: Family = Family {
                 ("false", Gives::Refused("not on or off")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.mirror.without_body = !read(draft, entry, on_off)?;
+                draft.mirror.without_body = !on_off(entry.value)?;
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -89,7 +90,7 @@ pub static FAMILY: Family = Family {
                 ("http://mirror.example.com/\"; }", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let url = read(draft, entry, mirror_url)?;
+                let url = mirror_url(entry.value)?;
                 draft.mirror.url = Some((url, entry.origin()));
                 Ok(())
             }),
@@ -113,23 +114,10 @@ pub fn name(value: &str) -> Option<HostName> {
     name_of_host(mirror_url(value).ok()?)
 }
 
-fn read<T>(draft: &mut Draft, entry: &Entry<'_>, parse: fn(&str) -> Result<T, Refused>) -> Result<T, Refused> {
-    draft.mirror.belongings.push(entry.origin());
-    parse(entry.value)
-}
-
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
-    let MirrorDraft { url, host, without_body, is_broken, belongings } = std::mem::take(&mut draft.mirror);
+    let MirrorDraft { url, host, without_body, is_broken } = std::mem::take(&mut draft.mirror);
     // What is wrong has been said.
-    if is_broken {
-        return;
-    }
-    let Some((url, origin)) = url else {
-        for origin in belongings {
-            draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without mirror-target");
-        }
-        return;
-    };
+    let Some((url, origin)) = url.filter(|_| !is_broken) else { return };
     let host: Template = host.unwrap_or(url.host);
     let policy = Arc::new(MirrorPolicy { host, target: url.target, has_body: !without_body });
     let (whereabouts, protocol) = (url.whereabouts, url.protocol);

@@ -3,7 +3,7 @@
 use crate::model::Argument;
 use crate::model::catalogue::ABSOLUTE_REDIRECT;
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Trust, built_in,
+    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Trust, built_in,
 };
 use crate::translate::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, redirect_status, redirect_url};
 
@@ -58,6 +58,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "permanent-redirect-code",
+            counts_with: &[("permanent-redirect", SOMETHING)],
             default: PERMANENT,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
             form: Form::Word(&["301", "302", "303", "307", "308"]),
@@ -115,6 +116,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "temporal-redirect-code",
+            counts_with: &[("temporal-redirect", SOMETHING)],
             default: TEMPORAL,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
             form: Form::Word(&["301", "302", "303", "307"]),

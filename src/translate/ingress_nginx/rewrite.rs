@@ -3,7 +3,7 @@
 use crate::model::{RedirectUrl, Refused};
 use crate::translate::AppRoot;
 use crate::translate::annotation::{
-    Compared, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, nothing_to_finish,
+    Compared, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust, nothing_to_finish,
 };
 use crate::translate::value::{PATH_PREFIX, REWRITE_TARGET, boolean, prefix, rewrite_target};
 
@@ -94,11 +94,12 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "x-forwarded-prefix",
+            counts_with: &[("rewrite-target", SOMETHING)],
             trust: Trust::Medium,
             on_error: OnError::Refuse,
             form: Form::Text(&PATH_PREFIX),
             documentation: "Tells the backend in X-Forwarded-Prefix what a rewrite took away: text, $1 to $9 for what the \
-                groups of the path matched, and the variables of rewrite-target. It has no effect without rewrite-target.",
+                groups of the path matched, and the variables of rewrite-target.",
             beside: &[("rewrite-target", "/$2")],
             tries: &[
                 ("/app", Gives::Sets("backends are told X-Forwarded-Prefix: /app")),

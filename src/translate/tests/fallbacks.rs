@@ -1,7 +1,9 @@
 //! Requests of a host that no path takes, and what holds for a host as a whole.
 
-use super::{findings, ingress, options, path, routes, translate};
-use crate::translate::{Hsts, Options};
+use std::sync::Arc;
+
+use super::{findings, ingress, manifests, options, path, routes, translate};
+use crate::translate::{Hsts, Names, Options, Translator};
 
 /// What protects or changes the automatic `/` of a host, as words.
 fn fallback(class: &str, annotations: &str) -> String {
@@ -85,4 +87,33 @@ fn a_default_backend_of_the_settings_that_is_missing_answers_503() {
     let mut found = findings(&translation);
     found.dedup();
     assert_eq!(found, ["default-backend MissingService"]);
+}
+
+#[test]
+fn a_default_backend_of_an_object_that_is_missing_is_told_before_it_is_needed() {
+    let told = |annotations: &str, backend: &str| {
+        let document = ingress("i", "nginx", "a.example", annotations, &[path("/a", "Prefix", backend)]);
+        findings(&translate(&document, options()))
+    };
+    let missing = "default-backend: nosuch";
+    assert_eq!(told(missing, "web"), ["i MissingService"]);
+    assert_eq!(told("default-backend: web", "web"), Vec::<String>::new());
+    let errors = format!("{missing}, custom-http-errors: '404'");
+    assert_eq!(told(&errors, "web"), ["i MissingService"]);
+    assert_eq!(told(&format!("{missing}, permanent-redirect: 'https://b.example'"), "web"), ["i MissingService"]);
+}
+
+#[test]
+fn a_default_backend_of_an_object_is_told_until_it_is_there() {
+    let document = ingress("i", "nginx", "a.example", "default-backend: later", &[path("/a", "Prefix", "web")]);
+    let service =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: later, namespace: default}\nspec: {ports: [{port: 80}]}\n";
+    let mut translator = Translator::new(options());
+    let mut told = |documents: &[&str]| {
+        let snapshot = manifests::snapshot(&documents.join("\n---\n"));
+        findings(&translator.translate(&snapshot, &Names::default(), &Arc::default()))
+    };
+    assert_eq!(told(&[&document]), ["i MissingService"]);
+    assert_eq!(told(&[&document, service]), Vec::<String>::new());
+    assert_eq!(told(&[&document]), ["i MissingService"]);
 }

@@ -44,6 +44,7 @@ fn clause(table: &Table, name: &str) -> String {
             format!("{name}: {}, or a snippet that snippets.allowed allows", annotation(allowed.instead))
         }
         (None, Some((_, _, "nothing"))) => format!("{name}: nothing"),
+        (None, Some((_, refused::LUA, instead))) => format!("{name}: Lua is not run; instead: {}", annotation(instead)),
         (None, Some((_, _, instead))) => format!("{name}: {}", annotation(instead)),
         (None, None) => format!("{}: nothing that is known", excerpt(name)),
     }

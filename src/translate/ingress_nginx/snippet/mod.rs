@@ -11,14 +11,17 @@ mod question;
 mod reader;
 mod refused;
 mod statements;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use alternatives::alternatives;
 pub use directives::document;
+pub use tables::tables;
 pub use text::variables;
 
+use super::external_authentication::ASKS;
 use crate::translate::SnippetKind;
 use crate::translate::annotation::{Family, OnError, Row, Scope, SnippetRow, Trust, nothing_to_finish, unserved};
 
@@ -36,12 +39,15 @@ const fn snippet(key: &'static str, example: &'static str, documentation: &'stat
 pub static FAMILY: Family = Family {
     title: "Raw configuration",
     rows: &[
-        snippet(
+        Row {
+            counts_with: ASKS,
+            ..snippet(
             "auth-snippet",
             "proxy_set_header X y;",
             "Directives for the question to auth-url. Read only where the administrator's `snippets.allowed` lets the namespace write them; elsewhere the object is refused, because what it leaves out may protect something.",
             SnippetRow { kind: SnippetKind::Auth, read: question::read },
-        ),
+            )
+        },
         snippet(
             "configuration-snippet",
             "deny all;",

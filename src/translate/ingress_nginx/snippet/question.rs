@@ -37,8 +37,6 @@ pub fn read(draft: &mut Draft, entry: &Entry<'_>, _context: &Context<'_>) -> Res
         };
         headers.push(read().map_err(at)?);
     }
-    let part = draft.external_of(entry);
-    part.snippet_headers.extend(headers);
-    part.belongings.push(entry.origin());
+    draft.external_of(entry).snippet_headers.extend(headers);
     Ok(Vec::new())
 }

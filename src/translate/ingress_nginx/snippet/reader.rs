@@ -68,11 +68,13 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(entry: &'a Entry<'a>, context: &'a Context<'a>, is_of_host: bool) -> Self {
         let mark = Digest::of(entry.value.as_bytes()).hexadecimal(4);
+        let tables = context.options.lookup_tables().iter();
+        let sizes = tables.map(|table| (table.variable.clone(), table.longest)).collect();
         Reader {
             context,
             entry,
             is_of_host,
-            variables: Variables { mark, own: BTreeSet::new(), sizes: BTreeMap::new(), total: Cell::new(0) },
+            variables: Variables { mark, own: BTreeSet::new(), sizes, total: Cell::new(0) },
             snippet: Snippet::new(entry.origin()),
             late: Vec::new(),
             addresses: Addresses::default(),
@@ -234,7 +236,7 @@ impl<'a> Reader<'a> {
 }
 
 /// What is wrong with a directive, and where it stands.
-fn mistake(text: &str, directive: &Directive, refused: &Refused) -> String {
+pub(super) fn mistake(text: &str, directive: &Directive, refused: &Refused) -> String {
     let before = &text[..directive.span.start];
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     let name = crate::translate::value::excerpt(&directive.name);

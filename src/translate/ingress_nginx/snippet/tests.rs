@@ -1,5 +1,7 @@
 //! What snippets become, and which are refused for what; these tests must not know how nginx is written to.
 
+mod tables;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -179,11 +181,23 @@ const HOSTILE: &[(&str, &str)] = &[
     ("if (!-e $http_x) { return 200; }", "files of the node"),
     ("error_page 404 /x;", "custom-http-errors"),
     // Programs.
-    ("content_by_lua_block { os.execute(\"id\") }", "unexpected"),
-    ("content_by_lua_block { return; }", "runs a program"),
-    ("content_by_lua 'os.execute(\"id\")';", "runs a program"),
-    ("access_by_lua_file /tmp/x;", "runs a program"),
-    ("set_by_lua $x 'return 1';", "runs a program"),
+    (
+        "content_by_lua_block { os.execute(\"id\") }",
+        "line 1, column 1: \"content_by_lua_block\": it is refused, because Lua is not run: it is a program in nginx; instead: the backend",
+    ),
+    (
+        "access_by_lua_block {\n if ngx.var[a[1]] == '}' then -- }\n ngx.say([[ } ]]) end\n}",
+        "Lua is not run: it is a program in nginx; instead: auth-url, or the backend",
+    ),
+    ("set_by_lua_block $x { return {} }", "Lua is not run"),
+    ("balancer_by_lua_block { }", "Lua is not run"),
+    ("ssl_certificate_by_lua_block { }", "Lua is not run: it is a program in nginx; instead: spec.tls"),
+    ("init_worker_by_lua_block { }", "Lua is not run"),
+    ("content_by_lua_block { return; }", "Lua is not run"),
+    ("content_by_lua 'os.execute(\"id\")';", "Lua is not run"),
+    ("access_by_lua_file /tmp/x;", "Lua is not run"),
+    ("set_by_lua $x 'return 1';", "Lua is not run"),
+    ("content_by_lua_block { '} ", "block of Lua"),
     ("js_content x;", "runs a program"),
     ("perl 'sub {}';", "runs a program"),
     ("load_module /tmp/x.so;", "runs a program"),
@@ -437,6 +451,9 @@ fn what_does_the_same_is_told_directive_by_directive() {
     ];
     assert_eq!(told.len(), expected.len(), "{told:?}");
     told.iter().zip(expected).for_each(|(told, expected)| assert!(told.starts_with(expected), "{told}"));
+    let lua = super::alternatives(&ANNOTATIONS, "access_by_lua_block { if a then b = '}' end }\nroot /;");
+    assert_eq!(lua[0], "access_by_lua_block: Lua is not run; instead: auth-url, or the backend");
+    assert!(lua[1].starts_with("root: "), "{lua:?}");
     assert!(super::alternatives(&ANNOTATIONS, "}")[0].starts_with("it is no configuration"));
 }
 

@@ -91,7 +91,7 @@ pub struct Variables {
     pub mark: String,
     /// Those that the snippet sets.
     pub own: BTreeSet<String>,
-    /// How long those may become that are set so far.
+    /// How long those may become that are set so far, and those of tables for all hosts.
     pub sizes: BTreeMap<OwnVariable, u64>,
     /// How long all texts so far may become together.
     pub total: Cell<u64>,
@@ -117,6 +117,10 @@ impl Variables {
                 true => Ok(SnippetPart::Own(own)),
                 false => Err(Refused(format!("${name} is set further down; set it before it is read").into())),
             };
+        }
+        let of_table = OwnVariable::new(OwnVariable::OF_TABLES, &lower).ok();
+        if let Some(own) = of_table.filter(|own| self.sizes.contains_key(own)) {
+            return Ok(SnippetPart::Own(own));
         }
         match name {
             "" => return Err(Refused::because("a $ refers to nothing")),
@@ -178,7 +182,12 @@ impl Variables {
         if !rest.is_empty() {
             parts.push(SnippetPart::Text(Arc::from(rest)));
         }
-        let mixes = |part: &SnippetPart| matches!(part, SnippetPart::ClientHost | SnippetPart::ClientScheme);
+        // Their tables match expressions.
+        let mixes = |part: &SnippetPart| match part {
+            SnippetPart::ClientHost | SnippetPart::ClientScheme => true,
+            SnippetPart::Own(own) => own.is_of_table(),
+            _ => false,
+        };
         if parts.iter().any(mixes) && parts.iter().any(|part| matches!(part, SnippetPart::Capture(_))) {
             return Err(Refused::because(
                 "its variables would take the place of what is captured; use $host and $scheme",

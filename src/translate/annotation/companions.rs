@@ -1,0 +1,133 @@
+//! Tells of annotations that have no effect because another one is absent; it must not know what any of them does.
+
+use std::collections::BTreeMap;
+
+use super::draft::{Context, Draft, Entry};
+use super::row::{Gives, Row, asks};
+use super::snippets::ImpliedAnnotation;
+use super::table::Table;
+use crate::finding::{Finding, Reason};
+use crate::model::Field;
+
+/// The key of another annotation, and what its value has to be: a word, [`SOMETHING`] or [`ANYTHING`].
+pub type Companion = (&'static str, &'static str);
+
+/// Whatever asks for something.
+pub const SOMETHING: &str = "";
+
+/// Whatever it is: who asks for nothing there means both.
+pub const ANYTHING: &str = "*";
+
+/// How far a row is followed that counts with one that counts with another one.
+const LONGEST_CHAIN: usize = 3;
+
+/// Rows of which the object has a value, and where it was written.
+pub type Dependents<'a> = Vec<(&'static Row, Entry<'a>)>;
+
+/// What an object says, by itself and by snippets, and the administrator for it.
+struct Said<'a> {
+    context: &'a Context<'a>,
+    annotations: &'a BTreeMap<String, String>,
+    implied: &'a [ImpliedAnnotation<'a>],
+}
+
+/// What is missing, in words: `affinity: cookie`, or several with "or" between.
+pub fn words(companions: &[Companion]) -> String {
+    let word = |(key, value): &Companion| match *value {
+        SOMETHING | ANYTHING => (*key).to_owned(),
+        value => format!("{key}: {value}"),
+    };
+    match companions {
+        [] => String::new(),
+        [one] => word(one),
+        [first @ .., last] => {
+            format!("{} or {}", first.iter().map(word).collect::<Vec<_>>().join(", "), word(last))
+        }
+    }
+}
+
+/// Whether a value asks for what happens without it, as the tries of its row have it.
+pub fn asks_for_nothing(row: &Row, value: &str) -> bool {
+    let nothing = row.tries.iter().filter(|(_, gives)| matches!(gives, Gives::Nothing));
+    nothing.into_iter().any(|(harmless, _)| !asks(value, harmless))
+}
+
+/// Whether a value of a row is what others count with.
+pub fn fits(row: &Row, value: &str, wanted: &str) -> bool {
+    match wanted {
+        ANYTHING => true,
+        SOMETHING => !asks_for_nothing(row, value),
+        wanted => !asks(value, wanted) || value.trim().eq_ignore_ascii_case(wanted),
+    }
+}
+
+/// Tells of each of these rows that counts with an annotation which is not there, unless something worse is told of it.
+pub fn tell(
+    dependents: &Dependents<'_>,
+    context: &Context<'_>,
+    annotations: &BTreeMap<String, String>,
+    implied: &[ImpliedAnnotation<'_>],
+    draft: &mut Draft,
+) {
+    let said = Said { context, annotations, implied };
+    for (row, entry) in dependents {
+        if asks_for_nothing(row, entry.value) {
+            continue;
+        }
+        let Some(missing) = said.missing(row, draft, LONGEST_CHAIN) else { continue };
+        let (origin, findings) = (entry.origin(), &mut draft.reading.findings);
+        let written = entry.key.strip_prefix(context.table.prefix).and_then(|name| context.table.find(name));
+        let is_own = written.is_some_and(|written| written.key == row.key);
+        // What else would be told of a key without an effect does not matter.
+        findings
+            .retain(|finding| !is_own || finding.origin != origin || finding.reason != Reason::UnsupportedAnnotation);
+        let is_worse = |finding: &Finding| finding.origin == origin && finding.reason != Reason::NoEffectAlone;
+        if !findings.iter().any(is_worse) {
+            let it = if is_own { "it" } else { row.key };
+            draft.find(Reason::NoEffectAlone, origin, format!("{it} has no effect without {}", words(missing)));
+        }
+    }
+}
+
+impl Said<'_> {
+    /// With what the row would count, and what there is not.
+    fn missing(&self, row: &'static Row, draft: &Draft, chain: usize) -> Option<&'static [Companion]> {
+        let (missing, mut further) = (row.counts_with, None);
+        if missing.is_empty() || chain == 0 {
+            return None;
+        }
+        for (key, wanted) in missing {
+            let companion = self.context.table.find(key)?;
+            if self.is_there(row, companion, wanted, draft) {
+                match self.missing(companion, draft, chain - 1) {
+                    None => return None,
+                    missing => further = missing,
+                }
+            }
+        }
+        further.or(Some(missing))
+    }
+
+    /// Whether somebody asks for a companion. What is wrong with its value is told of it, and counts as if it were there.
+    fn is_there(&self, row: &Row, companion: &Row, wanted: &str, draft: &Draft) -> bool {
+        let Said { context, annotations, implied } = self;
+        for key in spellings(companion, context.table) {
+            let own = annotations.get(&key).filter(|value| !value.trim().is_empty());
+            if let Some(value) = own {
+                let field = Field::Annotation(key.into());
+                return fits(companion, value, wanted)
+                    || draft.reading.findings.iter().any(|finding| finding.origin.field == field);
+            }
+        }
+        let of_snippet = implied.iter().find(|implied| implied.row.key == companion.key);
+        let of_snippet = of_snippet.map(|implied| fits(companion, implied.entry().value, wanted));
+        let defaults = context.options.defaults().iter().filter(|_| !row.stands_alone);
+        let mut defaults = defaults.filter(|default| default.key == companion.key);
+        of_snippet.unwrap_or_else(|| defaults.any(|default| fits(companion, &default.value, wanted)))
+    }
+}
+
+fn spellings(row: &Row, table: &Table) -> impl Iterator<Item = String> {
+    let prefix = table.prefix;
+    std::iter::once(row.key).chain(row.aliases.iter().copied()).map(move |name| format!("{prefix}{name}"))
+}
