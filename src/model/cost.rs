@@ -11,7 +11,7 @@ use super::catalogue::Module;
 use super::{
     AccessList, Action, AuthenticationPolicy, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr,
     ClientCertificates, ClientLimits, Cors, Directive, FastCgi, Firewall, ListMark, MirrorPolicy, Model, PathMatch,
-    RewritePattern, Route, SessionCookie, Snippet, Split, TargetPart, Template, TlsTermination, UpstreamId,
+    RewritePattern, Route, SessionCookie, Snippet, Split, TargetPart, Template, TlsTermination, UpstreamId, Variables,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -115,8 +115,8 @@ const CERTIFICATE_MEMORY: u64 = 5;
 /// What nginx keeps of each byte of authorities, and how many of them it reads in a microsecond.
 const AUTHORITY_MEMORY: u64 = 12;
 const AUTHORITY_BYTES_OF_TIME: u64 = 4;
-/// A table of networks.
-const LIST: Cost = Cost { files: 1, configuration: 80, memory: 40_000, test: 20, ..NOTHING };
+/// A table of networks, which is a variable.
+const LIST: Cost = Cost { files: 1, configuration: 80, memory: 40_000, test: 2500, ..NOTHING };
 /// A network of such a table: one node for each bit, of which neighbours share the first.
 const NETWORK_OF_4: Cost = Cost { configuration: 26, memory: 1500, test: 1, ..NOTHING };
 const NETWORK_OF_6: Cost = Cost { configuration: 50, memory: 6000, test: 5, ..NOTHING };
@@ -134,9 +134,10 @@ const STREAM: Cost = Cost { files: 1, configuration: 350, memory: 8_000, test: 4
 const PASSTHROUGH: Cost = Cost { configuration: 250, memory: 1_500, test: 5, ..NOTHING };
 /// The variables by which requests of a path go to two groups of endpoints.
 const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
-/// The variables of a session and its cookie.
-/// A variable that a snippet sets: nginx compares its name with all others, and each request has room for its value.
+/// A variable that a snippet sets or that a text names: nginx compares its name with all others, and each request has room for its
+/// value.
 const VARIABLE: Cost = Cost { memory: 1000, test: 4000, ..NOTHING };
+/// The variables of a session and its cookie.
 const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 70_000, test: 4000, ..NOTHING };
 /// What a host says about certificates of clients, and nginx reads for it.
 const CLIENT_CERTIFICATES: Cost = Cost { files: 1, configuration: 1200, memory: 60_000, test: 1900, ..NOTHING };
@@ -308,6 +309,11 @@ impl Cost {
         cost
     }
 
+    /// Variables that texts of a namespace name, each once.
+    pub fn of_variables(number: usize) -> Self {
+        times(VARIABLE, number)
+    }
+
     /// A group of this many endpoints.
     pub fn of_upstream(endpoints: usize) -> Self {
         let mut cost = UPSTREAM;
@@ -456,7 +462,11 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         let (mut questions, mut copies) = (HashSet::new(), HashSet::new());
         for route in server.routes.iter().chain([&server.fallback]) {
             costs.add_route(route, has_tls);
+            let named = costs.named.entry(Arc::clone(&route.origin.object.namespace)).or_default();
+            named.of_behaviour(&route.behaviour);
+            route.behaviour.mirror.iter().for_each(|mirror| named.of_copy(&mirror.policy));
             if let Some(external) = route.behaviour.external_authentication.as_deref() {
+                named.of_question(&external.policy);
                 costs.add(&route.origin.object.namespace, Cost::of_asking(&external.policy));
                 if questions.insert((&external.service, &external.policy)) {
                     costs.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
@@ -485,7 +495,8 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     for upstream in &model.upstreams {
         let UpstreamId { namespace, .. } = &upstream.id;
         costs.add(namespace, Cost::of_upstream(upstream.endpoints.len()));
-        if upstream.id.balance.is_some() {
+        if let Some(balance) = &upstream.id.balance {
+            costs.named.entry(Arc::clone(namespace)).or_default().of_balance(balance);
             let weights = upstream.endpoints.iter().map(|endpoint| u64::from(endpoint.weight));
             costs.add(namespace, HASHED * weights.sum::<u64>());
         }
@@ -510,6 +521,9 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     for file in &model.password_files {
         costs.add(&file.origin.object.namespace, Cost { files: 1, ..NOTHING });
     }
+    for (namespace, named) in std::mem::take(&mut costs.named) {
+        costs.add(&namespace, Cost::of_variables(named.names().count()));
+    }
     for (namespace, cost) in &mut costs.all {
         cost.zone_bytes = cost.zones * model.zone_size(namespace).0;
     }
@@ -527,6 +541,8 @@ struct Costs<'m> {
     origins: HashSet<&'m Cors>,
     sessions: HashSet<&'m SessionCookie>,
     splits: HashSet<(&'m Split, &'m UpstreamId)>,
+    /// The variables that texts of a namespace name.
+    named: BTreeMap<Arc<str>, Variables>,
 }
 
 impl<'m> Costs<'m> {

@@ -1,6 +1,6 @@
 //! What is accepted, at what weight, and what is refused and why.
 
-use super::{effort, parse, size, weight};
+use super::{anywhere, effort, parse, size, weight, weight_anywhere};
 
 /// An expression, and its weight or a part of the note.
 const JUDGED: &[(&str, Result<u32, &str>)] = &[
@@ -116,6 +116,36 @@ fn expressions_are_judged() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// An expression that may match anywhere, how it is written, and its weight in 8 KB and in 32 KB.
+const ANYWHERE: &[(&str, &str, Option<[u32; 2]>)] = &[
+    // What people write.
+    ("curl|wget|python-requests", "curl|wget|python-requests", Some([1, 4])),
+    ("/\\.(git|svn)", "/\\.(git|svn)", Some([1, 4])),
+    ("^/moved/([^?]*)", "^/moved/([^?]*)", Some([1, 4])),
+    ("(?i)^v[12]$", "(?i)^v[12]$", Some([1, 4])),
+    (".*bot.*", ".*bot.*", Some([1, 4])),
+    ("(.*)", "(.*)", Some([1, 4])),
+    // From each of its places they look through the rest.
+    ("bot.*google", "\\A(?s:.*?)bot.*google", Some([25, 25])),
+    ("/.+/x", "\\A(?s:.*?)/.+/x", Some([25, 25])),
+    ("/(.+)/(.+)/x", "\\A(?s:.*?)/(.+)/(.+)/x", None),
+    ("^a|b.*c", "\\A(?s:.*?)(?:^a|b.*c)", None),
+    ("(.*)?b.*c", "\\A(?s:.*?)(.*)?b.*c", Some([25, 25])),
+    ("[^/]*/x", "\\A(?s:.*?)[^/]*/x", None),
+];
+
+#[test]
+fn what_may_match_anywhere_begins_once() {
+    for (text, written, weights) in ANYWHERE {
+        assert_eq!(anywhere(text), *written, "{text}");
+        let judged = [8 << 10, 32 << 10].map(|longest| weight_anywhere(text, longest));
+        match weights {
+            Some(weights) => assert_eq!(judged, weights.map(Ok), "{text}"),
+            None => assert!(judged[1].is_err(), "{text}: {judged:?}"),
+        }
+    }
 }
 
 #[test]

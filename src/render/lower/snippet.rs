@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::model::expression::LIMITS;
+use crate::model::expression::{LIMITS, anywhere};
 use crate::model::{
     Action, Pattern, Refused, Route, RouteVariable, Snippet, SnippetCondition, SnippetDirective, SnippetPart,
     SnippetStatement, SnippetText,
@@ -169,5 +169,5 @@ impl Lowering<'_> {
 
 /// An expression with the limits at which it gives up.
 fn expression(pattern: &Pattern) -> Result<Literal, Refused> {
-    Literal::new(&format!("{LIMITS}{pattern}"))
+    Literal::new(&format!("{LIMITS}{}", anywhere(pattern.as_str())))
 }

@@ -172,6 +172,7 @@ struct Tally<'a> {
     secrets: HashSet<&'a str>,
     lists: HashSet<ListMark>,
     origins: HashSet<Arc<Cors>>,
+    variables: HashSet<String>,
     paths: HashMap<&'a str, Paths>,
 }
 
@@ -203,6 +204,8 @@ impl<'a> Tally<'a> {
         let secrets: HashSet<_> = demand::secrets(subject).filter(|one| !self.secrets.contains(one)).collect();
         let list = demand.list.filter(|(mark, _)| !self.lists.contains(mark));
         let origins = demand.origins.as_ref().filter(|(origins, _)| !self.origins.contains(origins));
+        let variables = demand.variables.names().filter(|name| !self.variables.contains(*name));
+        let variables: Vec<_> = variables.map(str::to_owned).collect();
         let paths = demand::paths(subject).into_iter().map(|(host, number)| {
             let before = self.paths.get(host).copied().unwrap_or_default();
             (host, before, before.with(number, demand.is_strict))
@@ -217,6 +220,7 @@ impl<'a> Tally<'a> {
         cost += Cost::of_certificate() * number(secrets.len());
         cost += list.map(|(_, cost)| cost).unwrap_or_default();
         cost += origins.map(|(_, cost)| *cost).unwrap_or_default();
+        cost += Cost::of_variables(variables.len());
         let over = |(number, budget): &(usize, &Budget)| {
             (budget.used)(&cost) > (budget.limit)(limits).min(shares.get(*number))
         };
@@ -244,6 +248,7 @@ impl<'a> Tally<'a> {
         self.secrets.extend(secrets);
         self.lists.extend(list.map(|(mark, _)| mark));
         self.origins.extend(origins.map(|(origins, _)| Arc::clone(origins)));
+        self.variables.extend(variables);
         self.paths.extend(paths.into_iter().map(|(host, _, after)| (host, after)));
         None
     }

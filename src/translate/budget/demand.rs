@@ -6,8 +6,9 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::IngressBackend;
 
 use crate::model::cost::{self, Cost};
-use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol};
+use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol, Variables};
 use crate::translate::ClientRule;
+use crate::translate::Reading;
 use crate::translate::port::PortReference;
 use crate::translate::subject::{self, Subject};
 
@@ -26,6 +27,8 @@ pub struct Demand {
     pub list: Option<(ListMark, Cost)>,
     /// The origins that it lets in.
     pub origins: Option<(Arc<Cors>, Cost)>,
+    /// The variables that its texts name.
+    pub variables: Variables,
     /// Whether paths of its hosts have to be strict.
     pub is_strict: bool,
 }
@@ -124,6 +127,7 @@ impl Demand {
             own,
             list,
             origins,
+            variables: variables(subject),
             is_strict: behaviour.strict_paths,
         }
     }
@@ -144,8 +148,21 @@ impl Demand {
         cost += Cost::of_certificate() * self.certificates;
         cost += self.list.map(|(_, cost)| cost).unwrap_or_default();
         cost += self.origins.as_ref().map(|(_, cost)| *cost).unwrap_or_default();
+        cost += Cost::of_variables(self.variables.names().count());
         cost
     }
+}
+
+fn variables(subject: &Subject<'_>) -> Variables {
+    let mut variables = Variables::default();
+    let Reading { rewrite_target, balance, host, authentication, mirror, .. } = &*subject.reading;
+    variables.of_behaviour(&subject.behaviour);
+    host.snippets.iter().for_each(|snippet| variables.of_snippet(snippet));
+    rewrite_target.iter().for_each(|target| variables.of_target(target));
+    balance.iter().for_each(|balance| variables.of_balance(balance));
+    authentication.iter().for_each(|asked| variables.of_question(&asked.policy));
+    mirror.iter().for_each(|mirror| variables.of_copy(&mirror.policy));
+    variables
 }
 
 /// The hosts that an object defines, as written.

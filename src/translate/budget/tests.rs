@@ -51,7 +51,9 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
     type Row<'a> = (&'a str, String, fn(&mut Limits), &'a str, &'a str);
     let sticky = [simple("a", ""), simple("b", "affinity: cookie"), simple("c", "")].join("\n---\n");
     let core = ["a", "b", "c"].map(|name| simple(name, "enable-owasp-core-rules: 'true'")).join("\n---\n");
-    let rows: [Row<'_>; 12] = [
+    let named = ["a", "b", "c"].map(|name| simple(name, &format!("upstream-hash-by: '$arg_{name}$http_x'")));
+    let same = ["a", "b", "c"].map(|name| simple(name, "auth-url: http://10.0.0.9/, auth-response-headers: 'X-A,X-B'"));
+    let rows: [Row<'_>; 14] = [
         (
             "hosts",
             three.clone(),
@@ -91,6 +93,9 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
         ("zones", limited, |limits| limits.namespace.zones = 200 << 10, "a b", "MiB of shared memory"),
         // Each host reads the rules for itself.
         ("rules of a firewall", core, |limits| limits.namespace.memory = 60 << 20, "a b", "MiB of nginx's memory"),
+        // nginx looks at all variables for each that a text names, and each request has room for all.
+        ("names of variables", named.join("\n---\n"), |limits| limits.namespace.test = 13_000, "a b", "seconds"),
+        ("the same names", same.join("\n---\n"), |limits| limits.namespace.test = 13_000, "a b c", ""),
         ("configuration", long, |limits| limits.namespace.configuration = 20_000, "a b", "MiB of configuration"),
     ];
     for (what, documents, limits, expected, told) in rows {

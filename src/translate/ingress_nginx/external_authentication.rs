@@ -44,6 +44,9 @@ const FRAMING: [&str; 10] = [
 /// The most headers that a backend, or the service, is told.
 const MOST_HEADERS: usize = 32;
 
+/// How long the headers of a question may become together.
+const LONGEST_HEADERS: u32 = 1 << 20;
+
 /// Statuses with the time behind them.
 const DURATION: Shape = Shape {
     name: "statuses with the time behind them",
@@ -445,6 +448,12 @@ fn policy(
         None => Vec::new(),
     };
     request_headers.extend(part.snippet_headers);
+    let longest = request_headers.iter().map(|(_, value)| value.longest());
+    if longest.fold(0, u32::saturating_add) > LONGEST_HEADERS {
+        return Err(refused(at)(Refused::because(
+            "the headers of the question may become longer than 1 MB together; refer to fewer variables",
+        )));
+    }
     let memory = match part.memory_key {
         Some(key) => {
             let default = || answer_durations(DURATIONS).map_err(refused(at.clone()));

@@ -7,7 +7,9 @@ use super::statements::answer;
 use super::text::Captures;
 use crate::model::expression;
 use crate::model::language::syntax::Directive;
-use crate::model::{Refused, SnippetCondition, SnippetPart, SnippetStatement, SnippetText, UrlPath, Variable};
+use crate::model::{
+    LONGEST_LINE, Refused, SnippetCondition, SnippetPart, SnippetStatement, SnippetText, UrlPath, Variable,
+};
 
 /// What may stand beside the answer, and means nothing without files or logs of its own.
 const IDLE: [&str; 2] = ["access_log", "log_not_found"];
@@ -15,6 +17,9 @@ const IDLE: [&str; 2] = ["access_log", "log_not_found"];
 /// Reads one.
 pub fn read(reader: &mut Reader<'_>, directive: &Directive) -> Result<(), Refused> {
     let condition = condition(&directive.arguments)?;
+    if let SnippetCondition::Matches { pattern, .. } = &condition {
+        reader.variables.weigh(pattern, LONGEST_LINE);
+    }
     let mut inner = directive.children().iter().filter(|inner| !IDLE.contains(&inner.name.as_str()) || !is_off(inner));
     let (Some(only), None) = (inner.next(), inner.next()) else {
         return Err(Refused::because(
