@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::IngressBackend;
 
 use crate::model::cost::{self, Cost};
-use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol, Variables};
+use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol, Snippet, Variables};
 use crate::translate::ClientRule;
 use crate::translate::Reading;
 use crate::translate::port::PortReference;
@@ -29,6 +29,8 @@ pub struct Demand {
     pub origins: Option<(Arc<Cors>, Cost)>,
     /// The variables that its texts name.
     pub variables: Variables,
+    /// What it says of its hosts for all routes of its namespace there, whichever object asks for them.
+    pub of_hosts: Vec<Arc<Snippet>>,
     /// Whether paths of its hosts have to be strict.
     pub is_strict: bool,
 }
@@ -72,9 +74,6 @@ impl Demand {
                 }
             }
         }
-        // They count for the routes of other objects on its hosts as well, where those bear the cost.
-        let of_hosts = reading.host.snippets.iter();
-        of_hosts.for_each(|snippet| own += Cost::of_snippet(snippet) * (own.routes + hosts));
         if let Some(limits) = &behaviour.limits {
             own += Cost::of_limits(limits);
         }
@@ -128,6 +127,7 @@ impl Demand {
             list,
             origins,
             variables: variables(subject),
+            of_hosts: reading.host.snippets.clone(),
             is_strict: behaviour.strict_paths,
         }
     }
