@@ -203,9 +203,13 @@ impl Cost {
         if behaviour.session.is_some() {
             cost += times(DIRECTIVE, 4);
         }
-        if behaviour.backend_headers.is_some() {
+        if let Some(headers) = behaviour.backend_headers.as_deref() {
             cost += HEADERS;
             cost += REPEATED_HEADERS;
+            let texts = headers.host.iter().chain(&headers.prefix).map(|target| target_length(target.parts()));
+            let texts = bytes(texts.sum());
+            cost.configuration += 2 * texts;
+            cost.memory += 4 * texts;
         }
         if let Some(headers) = behaviour.answer_headers.as_deref() {
             // Each is set, and that of the backend hidden; that of all hosts is repeated.
@@ -218,8 +222,12 @@ impl Cost {
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);
         }
-        if behaviour.firewall.is_some() {
+        if let Some(firewall) = behaviour.firewall.as_deref() {
             cost += GUARDED;
+            cost += times(DIRECTIVE, 2 * firewall.settings.len());
+            let texts = bytes(firewall.settings.iter().map(|setting| setting.as_str().len()).sum());
+            cost.configuration += 2 * texts;
+            cost.memory += 4 * texts;
         }
         behaviour.snippets.iter().for_each(|snippet| cost += Self::of_snippet(snippet));
         cost

@@ -65,8 +65,8 @@ pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use snippet::{
-    Burden, OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader, SnippetPart,
-    SnippetStatement, SnippetText,
+    Burden, LONGEST_HOST, OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader,
+    SnippetPart, SnippetStatement, SnippetText,
 };
 pub use split::{Branch, Share, Split, Test};
 pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};

@@ -16,6 +16,9 @@ const NAME: usize = 60;
 /// The longest name of a variable that a snippet sets.
 const LONGEST_NAME: usize = 20;
 
+/// How long a host that takes the place of a text in an answer may be, with its port.
+pub const LONGEST_HOST: u32 = 255;
+
 /// How long the texts of all snippets of a route may become for a request.
 const LONGEST_TEXTS: u32 = 2 << 20;
 /// How many lines these may have in a location.
@@ -291,7 +294,7 @@ impl Snippet {
             ));
         }
         let grows = |(from, to): &&(u32, u32)| *from < SHORTEST_SEARCHED || *to > MOST_GROWTH.saturating_mul(*from);
-        match snippets.iter().any(|snippet| snippet.replaces_all()) && searches.iter().any(grows) {
+        match Self::replace_all(snippets) && searches.iter().any(grows) {
             true => Err(Refused(
                 format!(
                     "with sub_filter_once off, what is searched for has at least {SHORTEST_SEARCHED} bytes, and what takes its place \
@@ -303,9 +306,12 @@ impl Snippet {
         }
     }
 
-    fn replaces_all(&self) -> bool {
+    /// Whether one of these has all replaced that is searched for in an answer, and not only the first that is found. Then a request that
+    /// names a host longer than [`LONGEST_HOST`] has to be refused.
+    pub fn replace_all(snippets: &[Arc<Snippet>]) -> bool {
         let is_off = |argument: &SnippetText| argument.to_string() == "off";
-        self.directives.iter().any(|said| said.row.name == "sub_filter_once" && said.arguments.iter().any(is_off))
+        let mut directives = snippets.iter().flat_map(|snippet| &snippet.directives);
+        directives.any(|said| said.row.name == "sub_filter_once" && said.arguments.iter().any(is_off))
     }
 }
 

@@ -62,7 +62,10 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
     };
     let said = format!("server-snippet: 'add_header X-A {};'", "r".repeat(3000));
     let scribed = [simple("a", &said), wide("b"), wide("c")].join("\n---\n");
-    let rows: [Row<'_>; 15] = [
+    let removed =
+        format!("enable-modsecurity: 'true', modsecurity-snippet: 'SecRuleRemoveById {}1'", "942100 ".repeat(500));
+    let removed = ["a", "b", "c"].map(|name| simple(name, &removed)).join("\n---\n");
+    let rows: [Row<'_>; 16] = [
         (
             "hosts",
             three.clone(),
@@ -109,6 +112,13 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
             "what is said of a host",
             scribed,
             |limits| limits.namespace.configuration = 200_000,
+            "a b",
+            "MiB of configuration",
+        ),
+        (
+            "settings of a firewall",
+            removed,
+            |limits| limits.namespace.configuration = 25_000,
             "a b",
             "MiB of configuration",
         ),

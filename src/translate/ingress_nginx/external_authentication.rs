@@ -27,6 +27,9 @@ const ASKED: &str = "asks GET https://auth.example.com/check";
 /// For how long answers are remembered where nothing else is said.
 const DURATIONS: &str = "200 202 401 5m";
 
+/// By the length of this header nginx knows how often a request came by.
+const HOPS: &str = "x-ingress-hops";
+
 /// Headers that frame a request or a connection: nginx writes them itself.
 const FRAMING: [&str; 10] = [
     "connection",
@@ -238,6 +241,7 @@ pub static FAMILY: Family = Family {
                 ("X-A-Name-Of-A-Header-That-Is-Longer-Than-Others", Gives::Refused("more than nginx takes")),
                 ("X-User;", Gives::Refused("not a header name")),
                 ("Content-Length", Gives::Refused("frames the request")),
+                ("x-ingress-hops", Gives::Refused("round and round")),
             ],
             effect: Effect::Part(|draft, entry| {
                 let names = header_names(entry.value)?;
@@ -381,6 +385,9 @@ pub fn name(value: &str) -> Option<crate::model::HostName> {
 pub(super) fn settable(name: &HeaderName) -> Result<(), Refused> {
     if name.as_str().len() > LONGEST_HEADER_NAME {
         return Err(Refused::because("a name of a header has more than 46 letters, which is more than nginx takes"));
+    }
+    if name.as_str().eq_ignore_ascii_case(HOPS) {
+        return Err(Refused::because("it ends requests that go round and round"));
     }
     match FRAMING.iter().any(|framing| name.as_str().eq_ignore_ascii_case(framing)) {
         true => Err(Refused(format!("{name} frames the request, and nginx writes it").into())),

@@ -15,7 +15,7 @@ use crate::translate::annotation::{Context, Draft, Effect, Entry, Implied};
 /// The most directives of one snippet: each is in every location that it counts for.
 const MOST_DIRECTIVES: usize = 100;
 /// What the expressions of one snippet may weigh together: each request is matched with all of them.
-const MOST_WEIGHT: u32 = 100;
+const MOST_WEIGHT: u32 = 250;
 /// The most mistakes that are told at once.
 const MOST_MISTAKES: usize = 5;
 
@@ -134,8 +134,8 @@ impl<'a> Reader<'a> {
                 let arguments = directive.arguments.iter().map(|argument| self.value(argument));
                 let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
                 if let ("sub_filter", [from, to]) = (allowed.name, arguments.as_slice()) {
-                    let longest = |text| self.variables.size(text, Captures::Unknown);
-                    self.snippet.burden.searches.push((longest(from), longest(to)));
+                    let from = self.variables.size(from, Captures::Unknown);
+                    self.snippet.burden.searches.push((from, self.variables.replacement_size(to)));
                 }
                 let Some(row) = catalogue::find(allowed.name, Block::Location) else {
                     return Err(Refused::because("nothing is known of it"));

@@ -278,10 +278,14 @@ const HOSTILE: &[(&str, &str)] = &[
     // A header of the answer may hold another one, again and again.
     ("add_header X-A aaaa; add_header X-B \"$sent_http_x_a$sent_http_x_a\";", "may not read"),
     // What is looked through again and again takes as long as the square of its length.
-    ("set $a $http_x$http_x$http_x; if ($a ~ \"[^/]*/x\") { return 200; }", "weigh more than 100"),
-    ("if ($http_x ~ \"[^/]*/x\") { return 200; }", "weigh more than 100"),
+    (
+        "set $a $http_x$http_x$http_x; if ($a ~ \"[^/]*/x\") { return 200; } if ($a ~ \"[^/]*/x\") { return 201; }",
+        "weigh more than 250",
+    ),
+    ("if ($http_x ~ \"[^/]*/x\") { return 200; } if ($http_x ~ \"[^/]*/y\") { return 201; }", "weigh more than 250"),
     ("sub_filter a bb; sub_filter_once off;", "at least 4 bytes"),
     ("sub_filter_once off; sub_filter aaaa $http_x;", "32 times as long"),
+    ("sub_filter_once off; sub_filter aaaa https://$host;", "32 times as long"),
     ("gzip_comp_level 9;", "from 1 to 6"),
     ("expires 1y2x;", "not a number"),
     ("gzip_proxied \"}{\";", "words of off"),
@@ -323,8 +327,8 @@ fn hostile_snippets_are_refused_for_what_they_are() {
     }
     let many = "add_header X-A b;".repeat(101);
     assert!(tried("configuration-snippet", &many).is_err_and(|told| told.contains("more than 100 directives")));
-    let heavy = "if ($request_uri ~ \"/.+/x\") { return 403; }".repeat(5);
-    assert!(tried("configuration-snippet", &heavy).is_err_and(|told| told.contains("weigh more than 100")));
+    let heavy = "if ($request_uri ~ \"/.+/x\") { return 403; }".repeat(11);
+    assert!(tried("configuration-snippet", &heavy).is_err_and(|told| told.contains("weigh more than 250")));
     let deep = "if ($host) {".repeat(200);
     assert!(tried("configuration-snippet", &deep).is_err_and(|told| told.contains("too many blocks")));
 }

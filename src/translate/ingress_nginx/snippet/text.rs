@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::model::{
-    LONGEST_FOR_REQUEST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable, SnippetPart, SnippetText,
-    Variable, expression, longest_variable,
+    LONGEST_FOR_REQUEST, LONGEST_HOST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable, SnippetPart,
+    SnippetText, Variable, expression, longest_variable,
 };
 use crate::translate::value::{excerpt, variable_name};
 
@@ -90,6 +90,9 @@ pub const DECODED: &[&str] = &["document_uri", "remote_user", "uri"];
 /// With passwords or tokens, which are for the backend alone.
 pub const SECRET: &[&str] = &["http_authorization", "http_cookie", "http_proxy_authorization"];
 
+/// `https`.
+const LONGEST_SCHEME: u32 = 5;
+
 /// What texts of a snippet may refer to.
 #[derive(Debug, Default)]
 pub struct Variables {
@@ -120,6 +123,19 @@ impl Variables {
             SnippetPart::Capture(_) => captures.longest(),
             SnippetPart::Route(_) | SnippetPart::ClientScheme | SnippetPart::ClientHost => LONGEST_LINE,
         }
+    }
+
+    /// How long what takes the place of a text in an answer may become. Where all that is found is replaced, longer names of hosts are
+    /// refused.
+    pub fn replacement_size(&self, text: &SnippetText) -> u32 {
+        let longest = |part: &SnippetPart| match part {
+            SnippetPart::ClientHost => LONGEST_HOST,
+            SnippetPart::ClientScheme => LONGEST_SCHEME,
+            SnippetPart::Variable(name) if ["host", "http_host"].contains(&name.as_str()) => LONGEST_HOST,
+            SnippetPart::Variable(name) if name.as_str() == "scheme" => LONGEST_SCHEME,
+            part => self.longest(part, Captures::Unknown),
+        };
+        text.parts().iter().map(longest).fold(0, u32::saturating_add)
     }
 
     /// Notes that something this long is matched with an expression.
