@@ -106,6 +106,11 @@ macro_rules! text_value {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+
+            /// The text, shared.
+            pub fn text(&self) -> Arc<str> {
+                Arc::clone(&self.0)
+            }
         }
 
         impl fmt::Display for $name {

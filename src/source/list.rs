@@ -16,6 +16,11 @@ impl<K> List<K> {
         Arc::make_mut(&mut self.0)
     }
 
+    /// Whether it is the very same list in memory.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The object of this name.
     pub fn find(&self, namespace: &str, name: &str) -> Option<&Stored<K>> {
         self.position(namespace, name).ok().map(|index| &self.0[index])

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressRule};
 
-use super::endpoint::{self, SliceIndex};
+use super::endpoint::{self, Slices};
 use super::port::{self, PortReference};
 use super::{Dialect, host};
 use crate::model::{ObjectId, ServerName, Transport};
@@ -59,7 +59,7 @@ pub fn asked<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<Asked<'a>> {
     let stored = find(snapshot, id)?;
     let Some(spec) = &stored.object.spec else { return Some(Asked::default()) };
     let namespace = &*stored.id.namespace;
-    let behind = Behind { snapshot, namespace, slices: of_namespace(snapshot, namespace) };
+    let behind = Behind { snapshot, namespace, slices: Slices::new(snapshot) };
     let mut routes = Vec::new();
     for (number, rule) in spec.rules.iter().flatten().enumerate() {
         let paths = rule.http.iter().flat_map(|http| &http.paths);
@@ -116,19 +116,11 @@ pub fn host_with_wildcard(written: &str) -> Vec<(ServerName, String)> {
     name.into_iter().chain(wildcard).map(|name| (name.clone(), host::written(&name))).collect()
 }
 
-/// The slices of one namespace.
-fn of_namespace<'a>(snapshot: &'a Snapshot, namespace: &str) -> SliceIndex<'a> {
-    let slices = &snapshot.endpoint_slices;
-    let begin = slices.partition_point(|slice| *slice.id.namespace < *namespace);
-    let end = slices.partition_point(|slice| *slice.id.namespace <= *namespace);
-    SliceIndex::of_slices(&slices[begin..end])
-}
-
 /// Where the Services of one namespace lead.
 struct Behind<'a> {
     snapshot: &'a Snapshot,
     namespace: &'a str,
-    slices: SliceIndex<'a>,
+    slices: Slices<'a>,
 }
 
 impl<'a> Behind<'a> {

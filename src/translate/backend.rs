@@ -1,22 +1,21 @@
 //! From the Service that a rule names to an upstream.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use rayon::slice::ParallelSliceMut as _;
-
-use super::endpoint::SliceIndex;
+use super::built::Dependency;
+use super::endpoint::Slices;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
 use super::value::ExternalName;
 use super::value::{Whereabouts, excerpt};
-use super::{Dialect, EndpointMode, Names, Namespaces, Options, RequestedService};
+use super::{Dialect, EndpointMode, Names, Options, RequestedService};
 use crate::finding::Reason;
 use crate::model::{
-    BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Origin, Port, Protocol, StreamUpstream, StreamUpstreamId,
-    Transport, Upstream, UpstreamId, is_label,
+    BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Port, Protocol, StreamUpstream,
+    StreamUpstreamId, Transport, Upstream, UpstreamId, is_label,
 };
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
@@ -47,6 +46,9 @@ pub struct BackendReference<'a> {
     pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
+/// A name behind a Service, and the namespace that has it.
+pub type NamedBy = (HostName, Arc<str>);
+
 /// What is wrong with a reference, for whoever refers.
 pub type Note = (Reason, Arc<str>);
 
@@ -54,9 +56,11 @@ pub type Note = (Reason, Arc<str>);
 #[derive(Debug, Clone, Default)]
 pub struct Resolution {
     /// The upstream.
-    pub target: Option<UpstreamId>,
+    pub target: Option<Arc<Upstream>>,
     /// What is wrong; never empty without a target.
     pub notes: Vec<Note>,
+    /// The names that DNS was to tell the addresses of.
+    names: Vec<NamedBy>,
 }
 
 /// Resolves references, each once for a translation.
@@ -66,18 +70,20 @@ pub struct Backends<'a> {
     /// What DNS said.
     known: &'a Names,
     options: &'a Options,
-    slices: &'a SliceIndex<'a>,
+    slices: &'a Slices<'a>,
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
     /// The same for hosts that are no Services, by who asked for which and how.
     hosts: HashMap<Host, Arc<Resolution>>,
-    /// In the order in which they were resolved; two ways to name one port make one twice.
-    upstreams: Vec<Upstream>,
-    /// The names of Services that were referred to, with the namespaces that have them.
-    pub names: BTreeMap<HostName, Namespaces>,
+    /// What was resolved since somebody took it, as often as it was.
+    pub used: Vec<Arc<Upstream>>,
+    /// What was looked for meanwhile.
+    pub dependencies: Vec<Dependency>,
+    /// The names behind what was resolved meanwhile.
+    pub names: Vec<NamedBy>,
 }
 
-/// A host that is no Service: the namespace that asked for it, where it is, how it is spoken to, and how connections are kept.
-type Host = (Arc<str>, Whereabouts, Protocol, Option<Arc<ConnectionReuse>>);
+/// A host that is no Service: the object that asked for it, where it is, how it is spoken to, and how connections are kept.
+type Host = (Arc<ObjectId>, Whereabouts, Protocol, Option<Arc<ConnectionReuse>>);
 
 /// A port of a Service that is there.
 struct Located<'a> {
@@ -107,29 +113,29 @@ impl Located<'_> {
 
 impl<'a> Backends<'a> {
     /// Nothing resolved yet.
-    pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a SliceIndex<'a>) -> Self {
-        let (resolved, hosts, upstreams) = (HashMap::new(), HashMap::new(), Vec::new());
-        Backends { snapshot, known: names, options, slices, resolved, hosts, upstreams, names: BTreeMap::new() }
+    pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a Slices<'a>) -> Self {
+        let (resolved, hosts) = (HashMap::new(), HashMap::new());
+        let (used, dependencies, named) = (Vec::new(), Vec::new(), Vec::new());
+        Backends { snapshot, known: names, options, slices, resolved, hosts, used, dependencies, names: named }
+    }
+
+    /// A Service that something looks for.
+    pub fn service(&mut self, namespace: &str, name: &str) -> Option<&'a Stored<Service>> {
+        self.dependencies.push(Dependency::on(Kind::Service, namespace, name));
+        self.snapshot.service(namespace, name)
     }
 
     /// The upstream of a reference.
     pub fn resolve(&mut self, reference: &BackendReference<'a>) -> Arc<Resolution> {
+        self.dependencies.push(Dependency::on(Kind::Service, reference.namespace, reference.service));
         if let Some(known) = self.resolved.get(reference) {
-            return Arc::clone(known);
+            let known = Arc::clone(known);
+            self.note(&known);
+            return known;
         }
-        let mut notes = Vec::new();
-        let target = match self.upstream(reference, &mut notes) {
-            Ok(upstream) => {
-                let id = upstream.id.clone();
-                self.upstreams.push(upstream);
-                Some(id)
-            }
-            Err((reason, note)) => {
-                notes.push((reason, note.into()));
-                None
-            }
-        };
-        let resolution = Arc::new(Resolution { target, notes });
+        let (names, mut notes) = (std::mem::take(&mut self.names), Vec::new());
+        let upstream = self.upstream(reference, &mut notes);
+        let resolution = self.resolution(upstream, notes, names);
         self.resolved.insert(reference.clone(), Arc::clone(&resolution));
         resolution
     }
@@ -137,39 +143,57 @@ impl<'a> Backends<'a> {
     /// The upstream of a service that is named by a host.
     pub fn resolve_host(&mut self, requested: &RequestedService) -> Arc<Resolution> {
         let host = (
-            Arc::clone(&requested.origin.object.namespace),
+            Arc::clone(&requested.origin.object),
             requested.whereabouts.clone(),
             requested.protocol,
             requested.reuse.clone(),
         );
         if let Some(known) = self.hosts.get(&host) {
-            return Arc::clone(known);
+            let known = Arc::clone(known);
+            self.note(&known);
+            return known;
         }
-        let mut notes = Vec::new();
-        let target = match self.endpoints_of_host(requested, &mut notes) {
-            Ok((name, port, endpoints)) => {
-                let id = UpstreamId {
-                    namespace: Arc::clone(&host.0),
-                    service: name.into(),
-                    port: port.to_string().into(),
-                    mode: "host",
-                    protocol: requested.protocol,
-                    balance: None,
-                    tls: None,
-                    reuse: requested.reuse.clone(),
-                };
-                let upstream = Upstream { id: id.clone(), origin: Origin::object(&requested.origin.object), endpoints };
-                self.upstreams.push(upstream);
-                Some(id)
-            }
+        let (names, mut notes) = (std::mem::take(&mut self.names), Vec::new());
+        let upstream = self.endpoints_of_host(requested, &mut notes).map(|(name, port, endpoints)| {
+            let id = UpstreamId {
+                namespace: Arc::clone(&host.0.namespace),
+                service: name.into(),
+                port: port.to_string().into(),
+                mode: "host",
+                protocol: requested.protocol,
+                balance: None,
+                tls: None,
+                reuse: requested.reuse.clone(),
+            };
+            Upstream { id, origin: Origin::object(&requested.origin.object), endpoints }
+        });
+        let resolution = self.resolution(upstream, notes, names);
+        self.hosts.insert(host, Arc::clone(&resolution));
+        resolution
+    }
+
+    /// What came of resolving; `names` are those that were there before.
+    fn resolution(
+        &mut self,
+        upstream: Result<Upstream, (Reason, String)>,
+        mut notes: Vec<Note>,
+        names: Vec<NamedBy>,
+    ) -> Arc<Resolution> {
+        let target = match upstream {
+            Ok(upstream) => Some(Arc::new(upstream)),
             Err((reason, note)) => {
                 notes.push((reason, note.into()));
                 None
             }
         };
-        let resolution = Arc::new(Resolution { target, notes });
-        self.hosts.insert(host, Arc::clone(&resolution));
+        let resolution = Arc::new(Resolution { target, notes, names: std::mem::replace(&mut self.names, names) });
+        self.note(&resolution);
         resolution
+    }
+
+    fn note(&mut self, resolution: &Resolution) {
+        self.used.extend(resolution.target.clone());
+        self.names.extend_from_slice(&resolution.names);
     }
 
     fn endpoints_of_host(
@@ -180,7 +204,7 @@ impl<'a> Backends<'a> {
         let (name, port, addresses) = match &requested.whereabouts {
             Whereabouts::Address(address, port) => (address.to_string(), *port, vec![*address]),
             Whereabouts::Name(name, port) => {
-                self.names.entry(name.clone()).or_default().insert(Arc::clone(&requested.origin.object.namespace));
+                self.names.push((name.clone(), Arc::clone(&requested.origin.object.namespace)));
                 let subject = format!("host {}: ", excerpt(name.as_str()));
                 (name.to_string(), *port, self.resolved(name, &subject, notes)?)
             }
@@ -192,21 +216,6 @@ impl<'a> Backends<'a> {
         let endpoints = addresses.into_iter().map(endpoint).collect();
         let subject = format!("host {}: ", excerpt(&name));
         Ok((name, port, self.permitted(endpoints, Chosen::ByTenant, &subject, notes)?))
-    }
-
-    /// Takes over the upstreams that others resolved references to.
-    pub fn merge(&mut self, other: Backends<'_>) {
-        self.upstreams.extend(other.upstreams);
-        for (name, namespaces) in other.names {
-            self.names.entry(name).or_default().extend(namespaces);
-        }
-    }
-
-    /// The upstreams that something refers to, sorted.
-    pub fn into_upstreams(mut self) -> Vec<Upstream> {
-        self.upstreams.par_sort_by(|one, other| one.id.cmp(&other.id));
-        self.upstreams.dedup_by(|one, other| one.id == other.id);
-        self.upstreams
     }
 
     /// The endpoints of a port for whoever takes connections or datagrams for it. With no endpoint it is there all the same;
@@ -299,7 +308,7 @@ impl<'a> Backends<'a> {
     fn endpoints_by(
         &self,
         service: &'a Stored<Service>,
-        port: &ServicePort,
+        port: &'a ServicePort,
         mode: EndpointMode,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Endpoint>, (Reason, String)> {
@@ -361,7 +370,7 @@ impl<'a> Backends<'a> {
         let addresses = match ExternalName::read(host).map_err(refused)? {
             ExternalName::Address(address) => vec![address],
             ExternalName::Name(host) => {
-                self.names.entry(host.clone()).or_default().insert(Arc::clone(&service.id.namespace));
+                self.names.push((host.clone(), Arc::clone(&service.id.namespace)));
                 self.resolved(&host, &subject, notes)?
             }
         };

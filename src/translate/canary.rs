@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use k8s_openapi::api::networking::v1::IngressBackend;
 
-use super::path::{self, PathType};
+use super::path::PathType;
+use super::position;
 use super::subject::{self, Subject};
-use super::{host, position};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, ObjectId, Origin, ServerName, Share, Test, UrlPath};
 
@@ -52,21 +52,20 @@ impl<'s, 'a> Canaries<'s, 'a> {
         for subject in subjects {
             let backend = subject.default_backend().map(|_| Origin::field(subject.id(), Field::DefaultBackend));
             canaries.backends.extend(backend);
-            for (number, rule) in subject.rules() {
+            for (number, read, rule) in subject.read() {
                 // What cannot be read has been told of before.
-                let Ok(name) = host::server_name(rule.host.as_deref().unwrap_or_default()) else { continue };
-                for (path_number, entry) in subject::paths(rule) {
-                    let (Ok(path), Some(kind)) = (path::read(entry), PathType::read(&entry.path_type)) else {
-                        continue;
-                    };
+                let Ok(name) = &read.name else { continue };
+                for ((path_number, entry), read) in subject::paths(rule).zip(&read.paths) {
+                    let Some((path, kind)) = read.parts() else { continue };
                     let origin = Origin::field(subject.id(), Field::Path(position(number), position(path_number), ""));
                     let hosts = canaries.places.entry(&*subject.id().namespace).or_default();
                     let site = hosts.entry(name.clone()).or_default();
-                    if let Some(known) = site.get(&(path.clone(), kind)) {
+                    let place = (path.clone(), kind);
+                    if let Some(known) = site.get(&place) {
                         findings.push(second(&canaries.offers[*known].origin, origin));
                         continue;
                     }
-                    site.insert((path, kind), canaries.offers.len());
+                    site.insert(place, canaries.offers.len());
                     canaries.offers.push(Offer { subject, origin, backend: &entry.backend });
                 }
             }
@@ -84,6 +83,11 @@ impl<'s, 'a> Canaries<'s, 'a> {
     ) -> Option<(usize, &Offer<'s, 'a>)> {
         let number = *self.places.get(namespace)?.get(name)?.get(&(path.clone(), kind))?;
         Some((number, &self.offers[number]))
+    }
+
+    /// Whether there is a canary of any path of a host.
+    pub fn has_host(&self, name: &ServerName) -> bool {
+        self.places.values().any(|hosts| hosts.contains_key(name))
     }
 
     /// How many paths of others each object takes a part of.

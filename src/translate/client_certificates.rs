@@ -21,7 +21,7 @@ pub type Unserved = BTreeMap<ServerName, BTreeSet<Arc<str>>>;
 pub fn unserved(withheld: &[Withheld<'_>], snapshot: &Snapshot, options: &Options, memory: &mut Memory) -> Unserved {
     let mut unserved = Unserved::new();
     for (stored, rule) in withheld {
-        if memory.read(stored, rule, snapshot, options).0.host.client_rule.is_none() {
+        if memory.read(stored, rule, snapshot, options).reading.host.client_rule.is_none() {
             continue;
         }
         let rules = stored.object.spec.iter().flat_map(|spec| spec.rules.iter().flatten());

@@ -2,36 +2,50 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
+use std::sync::OnceLock;
 
 use super::port;
 use crate::source::{Condition, Endpoints, Family, Service, ServicePort, Snapshot, Stored};
 
-/// Slices by namespace and name of their Service.
+/// The slices of all Services. Those of a namespace are looked through when one of its Services is asked for first.
 #[derive(Debug, Default)]
-pub struct SliceIndex<'a>(HashMap<&'a str, HashMap<&'a str, Vec<&'a Endpoints>>>);
+pub struct Slices<'a>(BTreeMap<&'a str, OfNamespace<'a>>);
 
-impl<'a> SliceIndex<'a> {
-    /// Indexes all slices of a snapshot, in its order.
+/// The slices of one namespace, and once they were looked through by the names of their Services.
+#[derive(Debug)]
+struct OfNamespace<'a> {
+    all: &'a [Stored<Endpoints>],
+    by_service: OnceLock<HashMap<&'a str, Vec<&'a Endpoints>>>,
+}
+
+impl<'a> Slices<'a> {
+    /// Those of a snapshot, in its order.
     pub fn new(snapshot: &'a Snapshot) -> Self {
-        SliceIndex::of_slices(&snapshot.endpoint_slices)
-    }
-
-    /// Indexes these slices, in their order.
-    pub fn of_slices(slices: &'a [Stored<Endpoints>]) -> Self {
-        let mut index = HashMap::<_, HashMap<_, Vec<_>>>::new();
-        for slice in slices {
-            if let Some(service) = slice.object.service.as_deref() {
-                let of_namespace = index.entry(&*slice.id.namespace).or_default();
-                of_namespace.entry(service).or_default().push(&*slice.object);
-            }
+        let (mut namespaces, mut rest) = (BTreeMap::new(), &snapshot.endpoint_slices[..]);
+        while let Some(first) = rest.first() {
+            let namespace = &*first.id.namespace;
+            let (all, others) = rest.split_at(rest.partition_point(|slice| *slice.id.namespace <= *namespace));
+            namespaces.insert(namespace, OfNamespace { all, by_service: OnceLock::new() });
+            rest = others;
         }
-        SliceIndex(index)
+        Slices(namespaces)
     }
 
     /// The slices of a Service.
     pub fn of(&self, namespace: &str, service: &str) -> &[&'a Endpoints] {
-        let slices = self.0.get(namespace).and_then(|of_namespace| of_namespace.get(service));
+        let slices = self.0.get(namespace).and_then(|own| own.by_service.get_or_init(|| own.index()).get(service));
         slices.map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl<'a> OfNamespace<'a> {
+    fn index(&self) -> HashMap<&'a str, Vec<&'a Endpoints>> {
+        let mut index = HashMap::<_, Vec<_>>::new();
+        for slice in self.all {
+            let service = slice.object.service.as_deref();
+            service.into_iter().for_each(|service| index.entry(service).or_default().push(&*slice.object));
+        }
+        index
     }
 }
 

@@ -8,7 +8,9 @@ use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 
+use super::built::BuiltHosts;
 use super::certificate::Certificates;
+use super::rule::{self, Rule};
 use super::tables::{self, Basis, Change, Table};
 use super::{ClassRule, Dialect, Options, Reading, SMALLEST_PART};
 use crate::model::{Behaviour, Model, ObjectId};
@@ -20,11 +22,24 @@ use crate::source::{Snapshot, Stored, Version};
 pub struct Memory {
     /// Certificates that were checked.
     pub certificates: Certificates,
+    /// Hosts that were built.
+    pub built: BuiltHosts,
     readings: HashMap<Arc<ObjectId>, Remembered>,
     /// Versions of what annotations may refer to. When any of it changes, annotations that may refer to
     /// something are read again.
     referable: Vec<(Arc<ObjectId>, Version)>,
     model: Model,
+}
+
+/// What is known of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// Its annotations.
+    pub reading: Arc<Reading>,
+    /// What they ask for on every path.
+    pub behaviour: Arc<Behaviour>,
+    /// Its hosts and paths.
+    pub rules: Arc<[Rule]>,
 }
 
 #[derive(Debug)]
@@ -33,26 +48,28 @@ struct Remembered {
     dialect: Dialect,
     table: &'static Table,
     basis: Basis,
-    reading: Arc<Reading>,
-    behaviour: Arc<Behaviour>,
+    known: Known,
+    /// What its rules were read of.
+    object: Arc<Ingress>,
     /// Whether an annotation may name a Secret, which the reading depends on then, or is a snippet.
     refers: bool,
 }
 
 impl Remembered {
-    fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
-        let (mut reading, basis) = tables::read(ingress, rule, snapshot, options);
+    fn read(ingress: &Stored<Ingress>, class: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
+        let (mut reading, basis) = tables::read(ingress, class, snapshot, options);
         let mut behaviour = std::mem::take(&mut reading.behaviour);
         // They stay in memory as long as the object.
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
-        let (behaviour, reading) = (Arc::new(behaviour), Arc::new(reading));
+        let rules = rule::read(&ingress.object);
+        let known = Known { reading: Arc::new(reading), behaviour: Arc::new(behaviour), rules };
         let refers = ingress.object.metadata.annotations.iter().flatten().any(|(key, _)| {
-            let row = || rule.annotations.find(key.strip_prefix(rule.annotations.prefix)?);
+            let row = || class.annotations.find(key.strip_prefix(class.annotations.prefix)?);
             may_refer(key) || (!options.snippets.is_empty() && row().is_some_and(|row| row.snippet.is_some()))
         });
-        let (dialect, table) = (rule.dialect, rule.annotations);
-        Remembered { version: ingress.version.clone(), dialect, table, basis, reading, behaviour, refers }
+        let (version, object) = (ingress.version.clone(), Arc::clone(&ingress.object));
+        Remembered { version, dialect: class.dialect, table: class.annotations, basis, known, object, refers }
     }
 
     fn is_of(&self, ingress: &Stored<Ingress>, rule: &ClassRule) -> bool {
@@ -82,23 +99,33 @@ impl Memory {
     pub fn follow(&mut self, before: &Options, after: &Options) {
         let change = Change::between(before, after);
         self.readings.retain(|_, known| known.basis.outlasts(known.table, &change));
+        // What time and other nodes say is no part of any host.
+        let (now, claim_orders) = (after.now, Arc::clone(&after.claim_orders));
+        if *after != (Options { now, claim_orders, ..before.clone() }) {
+            self.built.forget();
+        }
     }
 
-    /// The annotations of an object, and what they ask for on every path.
+    /// What an object asks for.
     pub fn read(
         &mut self,
         ingress: &Stored<Ingress>,
-        rule: &ClassRule,
+        class: &ClassRule,
         snapshot: &Snapshot,
         options: &Options,
-    ) -> (Arc<Reading>, Arc<Behaviour>) {
-        if let Some(known) = self.readings.get(&ingress.id).filter(|known| known.is_of(ingress, rule)) {
-            return (Arc::clone(&known.reading), Arc::clone(&known.behaviour));
+    ) -> Known {
+        if let Some(remembered) = self.readings.get_mut(&ingress.id).filter(|known| known.is_of(ingress, class)) {
+            // One that has aliases of its hosts added is of the same version.
+            if !Arc::ptr_eq(&remembered.object, &ingress.object) {
+                remembered.known.rules = rule::read(&ingress.object);
+                remembered.object = Arc::clone(&ingress.object);
+            }
+            return remembered.known.clone();
         }
-        let remembered = Remembered::read(ingress, rule, snapshot, options);
-        let read = (Arc::clone(&remembered.reading), Arc::clone(&remembered.behaviour));
+        let remembered = Remembered::read(ingress, class, snapshot, options);
+        let known = remembered.known.clone();
         self.readings.insert(Arc::clone(&ingress.id), remembered);
-        read
+        known
     }
 
     /// Reads the annotations that are not known yet, on all processors.
@@ -137,7 +164,7 @@ fn share<T: PartialEq + Send + Sync, K: Ord>(new: &mut [Arc<T>], old: &[Arc<T>],
     let namesakes: Vec<_> = namesakes.collect();
     let pairs = new.par_iter_mut().zip(namesakes).with_min_len(SMALLEST_PART);
     pairs.for_each(|(item, old)| {
-        if let Some(same) = old.filter(|old| *old == item) {
+        if let Some(same) = old.filter(|old| Arc::ptr_eq(old, item) || *old == item) {
             *item = Arc::clone(same);
         }
     });

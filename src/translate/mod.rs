@@ -9,6 +9,7 @@ mod authentication;
 mod authority;
 mod backend;
 mod budget;
+mod built;
 mod canary;
 mod certificate;
 pub mod claims;
@@ -30,6 +31,7 @@ mod path;
 mod places;
 mod port;
 mod reading;
+mod rule;
 mod server;
 mod service;
 mod site;
@@ -67,13 +69,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use rayon::prelude::{ParallelIterator as _, ParallelSlice as _};
+use rayon::prelude::{ParallelIterator as _, ParallelSlice as _, ParallelSliceMut as _};
 
 use self::aliases::Expanded;
-use self::backend::Backends;
+use self::backend::{Backends, NamedBy};
+use self::built::Surroundings;
 use self::canary::Canaries;
-use self::endpoint::SliceIndex;
-use self::memory::Memory;
+use self::endpoint::Slices;
+use self::memory::{Known, Memory};
 use self::passthrough::Passed;
 use self::server::Servers;
 use self::site::{Askers, Refusals, Sites};
@@ -122,6 +125,12 @@ impl Translation {
         let foreign = self.findings.iter().filter(|finding| finding.reason == Reason::ForeignClass);
         let foreign: HashSet<_> = foreign.map(|finding| &finding.origin.object).collect();
         snapshot.ingresses.iter().filter(|stored| !foreign.contains(&stored.id)).count()
+    }
+
+    fn note_names(&mut self, names: &[NamedBy]) {
+        for (name, namespace) in names {
+            self.names.entry(name.clone()).or_default().insert(Arc::clone(namespace));
+        }
     }
 }
 
@@ -212,9 +221,8 @@ impl Translator {
         let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
         let named = subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot));
         memory.certificates.prepare(named.chain(default));
-        let slices = SliceIndex::new(snapshot);
+        let slices = Slices::new(snapshot);
         let nothing_built = || Servers {
-            snapshot,
             options,
             backends: Backends::new(snapshot, names, options, &slices),
             canaries: &offers,
@@ -226,39 +234,52 @@ impl Translator {
             findings: Vec::new(),
             refused: Vec::new(),
         };
-        let mut servers = Servers { findings, ..nothing_built() };
-        let catch_all = match sites.contains_key(&ServerName::CatchAll) {
-            true => None,
-            false => servers.build_catch_all(),
-        };
-        let sites: Vec<_> = sites.into_iter().collect();
-        // What is resolved for several parts is the same in each.
-        let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_PART));
-        let parts = parts.map(|part| {
-            let mut servers = nothing_built();
-            let built = part.iter().filter_map(|(name, site)| servers.build(name, site)).collect::<Vec<_>>();
-            (built, servers)
-        });
-        let mut built: Vec<_> = catch_all.into_iter().collect();
-        for (part, builder) in parts.collect::<Vec<_>>() {
-            built.extend(part);
-            servers.merge(builder);
+        let mut servers = nothing_built();
+        let mut hosts = Vec::with_capacity(sites.len() + 1);
+        hosts
+            .extend((site::find(&sites, &ServerName::CatchAll).is_none()).then(|| Arc::new(servers.build_catch_all())));
+        let surroundings = Surroundings { options, canaries: &offers, unserved: &unserved_rules };
+        memory.built.begin(snapshot, options);
+        hosts.extend(memory.built.build(&sites, surroundings, |sites| {
+            // What is resolved for several parts is the same in each.
+            let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_PART));
+            let parts = parts.map(|part| {
+                let mut servers = nothing_built();
+                part.iter().map(|(name, site)| servers.build(name, site)).collect::<Vec<_>>()
+            });
+            parts.collect::<Vec<_>>().into_iter().flatten().collect()
+        }));
+        let (mut built, mut upstreams, mut certificates) =
+            (Vec::with_capacity(hosts.len()), Vec::new(), BTreeMap::new());
+        let (mut passed, mut taken, mut due) = (Passed::default(), BTreeSet::new(), ends);
+        for host in &hosts {
+            built.extend(host.server.clone());
+            upstreams.extend_from_slice(&host.upstreams);
+            certificates
+                .extend(host.certificates.iter().map(|certificate| (certificate.id.clone(), Arc::clone(certificate))));
+            passed.extend(&host.passed);
+            taken.extend(&host.taken);
+            translation.note_names(&host.names);
+            findings.extend_from_slice(&host.findings);
+            translation.refused.extend_from_slice(&host.refused);
+            due = [due, host.due].into_iter().flatten().min();
         }
         let of_closed = admission.close(&mut built);
-        let Servers { mut backends, mut tls, mut findings, refused, taken, mut passed, .. } = servers;
         offers.tell(&taken, &mut findings);
-        let of_hosts = std::mem::take(&mut passed.upstreams);
+        let Servers { mut backends, mut tls, .. } = servers;
         let (streams, stream_upstreams) =
-            streams::build(&claims_on_ports, of_hosts, &mut backends, options, &mut findings);
-        translation.names = std::mem::take(&mut backends.names);
-        translation.refused.extend(refused);
-        let mut upstreams = backends.into_upstreams();
+            streams::build(&claims_on_ports, passed.upstreams, &mut backends, options, &mut findings);
+        translation.note_names(&backends.names);
+        // Several objects may have asked for the same; one of them counts, whoever was resolved first.
+        upstreams.par_sort_by(|one, other| one.id.cmp(&other.id).then_with(|| one.origin.cmp(&other.origin)));
+        upstreams.dedup_by(|one, other| one.id == other.id);
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
         let of_backends =
             subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
         of_backends.for_each(|certificate| tls.use_as_well(certificate));
         let default_certificate = tls.default_certificate();
-        translation.due = [ends, tls.due].into_iter().flatten().min();
+        certificates.extend(tls.used().into_iter().map(|certificate| (certificate.id.clone(), certificate)));
+        translation.due = [due, tls.due].into_iter().flatten().min();
 
         translation.accepted = accepted(subjects.iter().chain(&canaries), &built, &offers.parts(&taken), &refusals);
         translation.findings.extend(findings);
@@ -274,9 +295,9 @@ impl Translator {
         translation.refused.dedup();
         translation.model = Model {
             listeners: options.listeners.all(),
-            servers: built.into_iter().map(Arc::new).collect(),
-            upstreams: upstreams.into_iter().map(Arc::new).collect(),
-            certificates: tls.used(),
+            servers: built,
+            upstreams,
+            certificates: certificates.into_values().collect(),
             authorities: authorities(&subjects),
             password_files: password_files(&subjects),
             default_certificate,
@@ -306,14 +327,14 @@ fn with_aliases(
     let names_any = |reading: &Reading| reading.host.aliases.is_some();
     // Nearly always nobody names one: then nothing is looked at again.
     if !subjects.iter().any(|subject| names_any(&subject.reading))
-        && !withheld.iter().any(|(stored, rule)| names_any(&memory.read(stored, rule, snapshot, options).0))
+        && !withheld.iter().any(|(stored, rule)| names_any(&memory.read(stored, rule, snapshot, options).reading))
     {
         return None;
     }
     let ours = |stored| Some((stored, class::select(stored, snapshot, options).ok()?));
     let selected: Vec<_> = snapshot.ingresses.iter().filter_map(ours).collect();
     let readings: Vec<_> =
-        selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).0).collect();
+        selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).reading).collect();
     let named =
         selected.iter().zip(&readings).map(|((stored, rule), reading)| (*stored, *rule, reading.host.aliases.as_ref()));
     Expanded::of(snapshot, &named.collect::<Vec<_>>(), findings)
@@ -344,7 +365,7 @@ fn subjects<'a>(
     };
     let (mut subjects, mut refused) = (Vec::with_capacity(selected.len()), Vec::new());
     for (stored, rule) in selected {
-        let (reading, behaviour) = memory.read(stored, rule, snapshot, options);
+        let Known { reading, behaviour, rules } = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
@@ -356,7 +377,7 @@ fn subjects<'a>(
                 || behaviour.basic_authentication.is_some()
                 || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
                 || reading.host.client_rule.is_some());
-        let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
+        let subject = Subject { stored, rule, reading, behaviour, read: rules, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();
         if subject.reading.refused || !faults.is_empty() {
             translation.findings.extend(faults);
@@ -382,11 +403,11 @@ fn subjects<'a>(
 
 fn accepted<'s, 'a: 's>(
     subjects: impl Iterator<Item = &'s Subject<'a>>,
-    servers: &[Server],
+    servers: &[Arc<Server>],
     parts: &HashMap<&ObjectId, u32>,
     refusals: &Refusals<'_>,
 ) -> Vec<Accepted> {
-    let routes = Server::routes_by_object(servers.iter());
+    let routes = Server::routes_by_object(servers.iter().map(AsRef::as_ref));
     // What a budget leaves out is nobody's, also where some of it stays closed.
     let within = subjects.filter(|subject| subject.closed_rules.is_none());
     let mut accepted: Vec<_> = within.map(|subject| accept(subject, &routes, parts, refusals)).collect();
@@ -402,24 +423,21 @@ fn accept(
 ) -> Accepted {
     let mut hosts: Vec<Arc<str>> = Vec::new();
     let mut known = HashSet::new();
-    let rules = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default());
-    let has = |name: ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name));
-    let valid = rules.filter(|written| host::server_name(written).is_ok_and(has));
-    let catch_all = (subject.is_for_all_hosts() && has(ServerName::CatchAll)).then_some("");
-    for written in valid.chain(catch_all) {
-        let written = if written.is_empty() { "*" } else { written };
+    let has = |name: &ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name.clone()));
+    let valid = subject.read().filter(|(_, rule, _)| rule.name.as_ref().is_ok_and(has));
+    let catch_all = (subject.is_for_all_hosts() && has(&ServerName::CatchAll)).then(|| Arc::from("*"));
+    for host in valid.map(|(_, rule, _)| Arc::clone(&rule.host)).chain(catch_all) {
         // To compare is quicker for a few, and takes minutes for thousands.
         let is_known = match hosts.len() {
-            0..FEW_HOSTS => hosts.iter().any(|known| &**known == written),
+            0..FEW_HOSTS => hosts.contains(&host),
             _ => {
                 if known.is_empty() {
                     known.extend(hosts.iter().cloned());
                 }
-                known.contains(written)
+                known.contains(&host)
             }
         };
         if !is_known {
-            let host: Arc<str> = written.into();
             if !known.is_empty() {
                 known.insert(Arc::clone(&host));
             }

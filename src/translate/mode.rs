@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use k8s_openapi::api::core::v1::Node;
 
-use super::endpoint::{self, SliceIndex};
+use super::endpoint::{self, Slices};
 use super::target::Chosen;
 use super::{EndpointMode, Options, port};
 use crate::model::{Endpoint, ObjectId};
@@ -31,7 +31,7 @@ pub struct Reach<'a> {
     /// Everything that was read.
     pub snapshot: &'a Snapshot,
     /// Slices by Service.
-    pub slices: &'a SliceIndex<'a>,
+    pub slices: &'a Slices<'a>,
     /// The administrator's settings.
     pub options: &'a Options,
     /// The name of the Service.

@@ -22,10 +22,10 @@ pub struct Passed {
 }
 
 impl Passed {
-    /// Takes over what another found.
-    pub fn merge(&mut self, other: Passed) {
-        self.hosts.extend(other.hosts);
-        self.upstreams.extend(other.upstreams);
+    /// Adds the hosts of another.
+    pub fn extend(&mut self, other: &Passed) {
+        self.hosts.extend_from_slice(&other.hosts);
+        self.upstreams.extend(other.upstreams.iter().map(|(id, upstream)| (id.clone(), upstream.clone())));
     }
 
     /// Adds a host whose TLS goes where a claim leads, or nowhere where that is nothing.

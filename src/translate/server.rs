@@ -1,12 +1,13 @@
 //! From the paths of a host to a server with its routes.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressBackend;
 
 use super::authentication;
 use super::backend::{BackendReference, Backends};
+use super::built::Built;
 use super::canary::{Canaries, Offer};
 use super::client_certificates;
 use super::mirror;
@@ -16,7 +17,7 @@ use super::port::PortReference;
 use super::site::{self, Claim, Site};
 use super::snippets;
 use super::subject::Subject;
-use super::tls::Tls;
+use super::tls::{self, Tls};
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
@@ -24,7 +25,7 @@ use crate::model::{
     Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId,
     UrlPath, catalogue,
 };
-use crate::source::{Snapshot, Version};
+use crate::source::Version;
 
 /// The answer where nothing is configured.
 const NOT_FOUND: Action = Action::Respond { status: 404 };
@@ -62,8 +63,6 @@ fn insert_closed(routes: &mut Vec<Route>, closed: Route, is_protected: bool) {
 /// Builds servers.
 #[derive(Debug)]
 pub struct Servers<'a> {
-    /// Everything that was read.
-    pub snapshot: &'a Snapshot,
     /// The administrator's settings.
     pub options: &'a Options,
     /// Upstreams.
@@ -87,12 +86,20 @@ pub struct Servers<'a> {
 }
 
 impl<'a> Servers<'a> {
-    /// The server of a host.
-    pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Server> {
+    /// What comes of a host.
+    pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Built {
+        let server = self.server(name, site);
+        let mut built = self.take(server);
+        built.dependencies.extend(tls::dependencies(&site.subjects, self.options));
+        built
+    }
+
+    fn server(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Server> {
         let oldest = *site.subjects.first()?;
         let (tls, decided_by) = self.tls.of_host(name, &site.subjects);
         let literal = site.claims.iter().filter(|claim| matches!(claim.matching, Matching::Exact | Matching::Prefix));
-        let taken: HashSet<_> = literal.map(|claim| claim.path.as_str()).collect();
+        let mut taken: Vec<_> = literal.map(|claim| claim.path.as_str()).collect();
+        taken.sort_unstable();
         let (mut routes, mut closed) = (Vec::with_capacity(site.claims.len()), Vec::new());
         for claim in &site.claims {
             match self.route(name, claim, &taken) {
@@ -172,18 +179,33 @@ impl<'a> Servers<'a> {
         routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour, errors: None });
     }
 
-    /// Takes over what another built on.
-    pub fn merge(&mut self, other: Servers<'_>) {
-        self.passed.merge(other.passed);
-        self.backends.merge(other.backends);
-        self.taken.extend(other.taken);
-        self.tls.merge(other.tls);
-        self.findings.extend(other.findings);
-        self.refused.extend(other.refused);
+    /// What came of a host, and nothing of those before it.
+    fn take(&mut self, server: Option<Server>) -> Built {
+        let mut findings = std::mem::take(&mut self.findings);
+        findings.append(&mut self.tls.findings);
+        let mut refused = std::mem::take(&mut self.refused);
+        refused.append(&mut self.tls.refused);
+        Built {
+            server: server.map(Arc::new),
+            upstreams: std::mem::take(&mut self.backends.used),
+            certificates: self.tls.used(),
+            passed: std::mem::take(&mut self.passed),
+            taken: std::mem::take(&mut self.taken),
+            names: std::mem::take(&mut self.backends.names),
+            findings,
+            refused,
+            due: self.tls.due.take(),
+            dependencies: std::mem::take(&mut self.backends.dependencies),
+        }
     }
 
     /// The server for requests that no host takes, when no Ingress defines it and the settings name a backend.
-    pub fn build_catch_all(&mut self) -> Option<Server> {
+    pub fn build_catch_all(&mut self) -> Built {
+        let server = self.catch_all();
+        self.take(server)
+    }
+
+    fn catch_all(&mut self) -> Option<Server> {
         self.options.default_backend.as_ref()?;
         let origin = Origin::object(&settings());
         let (dialect, behaviour) = (self.everywhere.dialect, Arc::clone(&self.everywhere.behaviour));
@@ -199,12 +221,13 @@ impl<'a> Servers<'a> {
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
-    fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Result<Route, Box<Route>> {
+    fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &[&str]) -> Result<Route, Box<Route>> {
         let offer = self.canaries.of_path(&claim.subject.id().namespace, name, &claim.path, claim.kind);
         self.taken.extend(offer.map(|(number, _)| number));
         let offer = offer.map(|(_, offer)| offer);
         let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
-        let bare_is_taken = claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.contains(bare));
+        let bare_is_taken =
+            claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.binary_search(&bare).is_ok());
         let (shared, kind) = (&claim.subject.behaviour, claim.kind);
         let matched = path::path_match(claim.matching, dialect, &claim.path, bare_is_taken);
         let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path);
@@ -388,7 +411,7 @@ impl<'a> Servers<'a> {
             Some((service, _)) => {
                 // The reading lives as long as what was read; a name of the snapshot lives as long as everything.
                 let id = &subject.stored.id;
-                let service = self.snapshot.service(&id.namespace, service).map(|stored| &*stored.id.name);
+                let service = self.backends.service(&id.namespace, service).map(|stored| &*stored.id.name);
                 let Some(service) = service else {
                     let note = format!("there is no Service {:?} in the namespace {:?}", named?.0, id.namespace);
                     self.findings.push(Finding::new(Reason::MissingService, origin.clone(), note));
@@ -491,7 +514,7 @@ impl<'a> Servers<'a> {
             resolution.notes.iter().map(|(reason, note)| Finding::new(*reason, origin.clone(), note.clone()));
         self.findings.extend(findings);
         match &resolution.target {
-            Some(upstream) => Action::Proxy { upstream: upstream.clone(), split: None },
+            Some(upstream) => Action::Proxy { upstream: upstream.id.clone(), split: None },
             None => UNAVAILABLE,
         }
     }

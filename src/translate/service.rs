@@ -33,7 +33,7 @@ pub fn resolve<'a>(
                 return Err((Reason::CrossNamespace, note.into()));
             }
             // What lives as long as everything else that was read.
-            let Some(service) = servers.snapshot.service(namespace, name) else {
+            let Some(service) = servers.backends.service(namespace, name) else {
                 let note = format!("there is no Service {name:?} in the namespace {namespace:?}");
                 return Err((Reason::MissingService, note.into()));
             };
@@ -57,7 +57,7 @@ pub fn resolve<'a>(
     match &resolution.target {
         Some(upstream) => {
             servers.findings.extend(resolution.notes.iter().map(told));
-            Ok(upstream.clone())
+            Ok(upstream.id.clone())
         }
         None => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it is not there".into()))),
     }

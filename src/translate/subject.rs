@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressRule, IngressSpec};
 
-use super::path::{self, PathType};
-use super::{ClassRule, Dialect, EndpointMode, Options, Reading, host};
+use super::path::PathType;
+use super::rule::{Rule, RulePath};
+use super::{ClassRule, Dialect, EndpointMode, Options, Reading};
 use crate::finding::{Finding, Reason};
 use crate::model::{Behaviour, Field, ObjectId, Origin, RewriteTarget, ServerName};
 use crate::source::Stored;
@@ -21,6 +22,8 @@ pub struct Subject<'a> {
     pub reading: Arc<Reading>,
     /// What they ask for on every path.
     pub behaviour: Arc<Behaviour>,
+    /// Its rules, all of them.
+    pub read: Arc<[Rule]>,
     /// Whether the object itself protects its routes, or was meant to: requests for them must never go where less does.
     pub is_protected: bool,
     /// The object is left out, but for the rules of these numbers, whose paths stay closed; `None` for all others.
@@ -45,6 +48,11 @@ impl<'a> Subject<'a> {
         rules.filter(move |(number, _)| closed.as_ref().is_none_or(|closed| closed.binary_search(number).is_ok()))
     }
 
+    /// Its rules with their numbers, and how they are written.
+    pub fn read(&self) -> impl Iterator<Item = (usize, &Rule, &'a IngressRule)> {
+        self.rules().filter_map(|(number, written)| Some((number, self.read.get(number)?, written)))
+    }
+
     /// The backend for requests that none of its paths takes.
     pub fn default_backend(&self) -> Option<&'a IngressBackend> {
         self.spec().filter(|_| self.closed_rules.is_none())?.default_backend.as_ref()
@@ -57,11 +65,8 @@ impl<'a> Subject<'a> {
 
     /// The fields by which it asks for a host.
     pub fn fields_of(&self, name: &ServerName) -> impl Iterator<Item = Origin> {
-        let asks = move |rule: &IngressRule| {
-            host::server_name(rule.host.as_deref().unwrap_or_default()).is_ok_and(|host| host == *name)
-        };
-        let rules = self.rules().filter(move |(_, rule)| asks(rule));
-        let rules = rules.map(move |(number, _)| Origin::field(self.id(), Field::Rule(super::position(number))));
+        let rules = self.read().filter(move |(_, rule, _)| rule.name.as_ref() == Ok(name));
+        let rules = rules.map(move |(number, ..)| Origin::field(self.id(), Field::Rule(super::position(number))));
         rules.chain(self.field_of_all_hosts().filter(|_| *name == ServerName::CatchAll))
     }
 
@@ -90,10 +95,12 @@ impl<'a> Subject<'a> {
     /// What is wrong with its paths, and whether what is left of this version can be served while there is no earlier one: other paths are,
     /// but not when requests would go elsewhere than they were meant to.
     pub fn faults(&self) -> (Vec<Finding>, bool) {
-        let paths = self.rules().flat_map(|(rule, entry)| paths(entry).map(move |(number, path)| (rule, number, path)));
+        let paths = self.read().flat_map(|(rule, read, written)| {
+            paths(written).zip(&read.paths).map(move |((number, written), read)| (rule, number, read, written))
+        });
         let mut has_good = false;
-        let faults = paths.filter_map(|(rule, number, path)| {
-            let fault = self.fault(path);
+        let faults = paths.filter_map(|(rule, number, read, written)| {
+            let fault = self.fault(read, written);
             has_good |= fault.is_none();
             fault.map(|(part, reason, note)| {
                 let field = Field::Path(super::position(rule), super::position(number), part);
@@ -105,11 +112,11 @@ impl<'a> Subject<'a> {
         (faults, is_fit)
     }
 
-    fn fault(&self, entry: &HTTPIngressPath) -> Option<(&'static str, Reason, String)> {
-        if let Err(refused) = path::read(entry) {
+    fn fault(&self, read: &RulePath, entry: &HTTPIngressPath) -> Option<(&'static str, Reason, String)> {
+        if let Err(refused) = &read.path {
             return Some(("path", Reason::InvalidPath, format!("it is refused: {refused}")));
         }
-        let Some(kind) = PathType::read(&entry.path_type) else {
+        let Some(kind) = read.kind else {
             let note = format!("{:?} is not one of Exact, Prefix, ImplementationSpecific", entry.path_type);
             return Some(("pathType", Reason::InvalidPath, note));
         };

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::networking::v1::IngressTLS;
 
 use super::Options;
+use super::built::Dependency;
 use super::certificate::{Certificates, Checked};
 use super::host;
 use super::subject::Subject;
@@ -40,6 +41,18 @@ pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterat
     let namespace: &'a str = &subject.stored.id.namespace;
     let names = entries.iter().filter_map(|entry| entry.secret_name.as_deref());
     names.filter_map(move |name| snapshot.secret(namespace, name))
+}
+
+/// What the certificate of a host that these objects share depends on.
+pub fn dependencies(subjects: &[&Subject<'_>], options: &Options) -> Vec<Dependency> {
+    let on = |namespace: &str, name: &str| Dependency::on(Kind::Secret, namespace, name);
+    let of_object = |subject: &&Subject<'_>| {
+        let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
+        let namespace = &subject.id().namespace;
+        entries.iter().filter_map(|entry| Some(on(namespace, entry.secret_name.as_deref()?))).collect::<Vec<_>>()
+    };
+    let default = options.default_certificate.iter().map(|(namespace, name)| on(namespace, name));
+    subjects.iter().flat_map(of_object).chain(default).collect()
 }
 
 impl<'a> Tls<'a> {
@@ -150,14 +163,6 @@ impl<'a> Tls<'a> {
         );
         let origin = Origin::field(stranger.id(), Field::Tls(super::position(number)));
         self.findings.push(Finding::new(Reason::TlsConflict, origin, note));
-    }
-
-    /// Takes over what another gathered.
-    pub fn merge(&mut self, other: Tls<'_>) {
-        self.used.extend(other.used);
-        self.refused.extend(other.refused);
-        self.findings.extend(other.findings);
-        self.due = [self.due, other.due].into_iter().flatten().min();
     }
 
     /// The certificate of hosts that have none: from the settings, else the daemon's own.

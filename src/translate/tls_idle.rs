@@ -1,10 +1,10 @@
 //! Entries of `spec.tls` for hosts of which the object has nothing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use k8s_openapi::api::networking::v1::IngressTLS;
 
-use super::site::{Refusals, Site};
+use super::site::{self, Refusals, Site};
 use super::subject::Subject;
 use super::{FEW_HOSTS, host, position};
 use crate::finding::{Finding, Reason};
@@ -14,7 +14,7 @@ use crate::model::{Field, ObjectId, Origin, ServerName};
 /// do and got no path there. A host that nobody has is left alone: nothing is refused there.
 pub fn tell(
     subjects: &[Subject<'_>],
-    sites: &BTreeMap<ServerName, Site<'_, '_>>,
+    sites: &[(ServerName, Site<'_, '_>)],
     outsiders: &Refusals<'_>,
     findings: &mut Vec<Finding>,
 ) {
@@ -59,7 +59,7 @@ fn lists_its_own(subject: &Subject<'_>, entries: &[IngressTLS]) -> bool {
 fn is_idle(
     listed: &str,
     (id, own, above): (&ObjectId, &HashSet<String>, &HashSet<&str>),
-    sites: &BTreeMap<ServerName, Site<'_, '_>>,
+    sites: &[(ServerName, Site<'_, '_>)],
     outsiders: &Refusals<'_>,
 ) -> bool {
     let lower = listed.to_ascii_lowercase();
@@ -74,5 +74,6 @@ fn is_idle(
     // One whose requests the object has sent on, from or to www., needs a certificate for that.
     let is_others = |site: &Site<'_, '_>| site.redirect.as_ref().is_none_or(|(_, asked)| *asked.object != *id);
     // One that stands for hosts within it counts there.
-    sites.get(&name).is_some_and(is_others) && !lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent))
+    site::find(sites, &name).is_some_and(is_others)
+        && !lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent))
 }

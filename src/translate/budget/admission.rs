@@ -343,17 +343,18 @@ impl<'a> Admission<'a> {
     }
 
     /// Closes hosts of namespaces that protect more than they may have, and tells of each object that loses routes by it.
-    pub fn close(&self, servers: &mut [Server]) -> Vec<Finding> {
+    pub fn close(&self, servers: &mut [Arc<Server>]) -> Vec<Finding> {
         let mut told = BTreeSet::new();
         if self.closed.is_empty() {
             return Vec::new();
         }
         for server in servers {
             let Some(namespaces) = self.closed.get(&server.name) else { continue };
-            let routes = server.routes.iter_mut().chain([&mut server.fallback]);
+            let Server { name, routes, fallback, .. } = Arc::make_mut(server);
+            let routes = routes.iter_mut().chain([fallback]);
             for route in routes.filter(|route| namespaces.contains(&route.origin.object.namespace)) {
                 route.action = Action::Closed;
-                told.insert((Arc::clone(&route.origin.object), host::written(&server.name)));
+                told.insert((Arc::clone(&route.origin.object), host::written(name)));
             }
         }
         let tell = |(object, host): (Arc<ObjectId>, String)| {
@@ -369,17 +370,20 @@ impl<'a> Admission<'a> {
 
 /// The hosts of these objects.
 fn hosts(subjects: &[Subject<'_>]) -> HashSet<ServerName> {
-    subjects.iter().flat_map(demand::hosts).filter_map(|host| host::server_name(host).ok()).collect()
+    subjects.iter().flat_map(Subject::read).filter_map(|(_, rule, _)| rule.name.as_ref().ok().cloned()).collect()
 }
 
 /// The rules of an object that protects its paths whose requests would go to others without it, and where to.
 fn fallen(subject: &Subject<'_>, served: &HashSet<ServerName>) -> Vec<(usize, ServerName)> {
-    let rules = subject.rules().filter(|_| subject.is_protected);
-    rules.filter_map(|(number, rule)| Some((number, falls(rule.host.as_deref(), served)?))).collect()
+    let rules = subject.read().filter(|_| subject.is_protected);
+    rules.filter_map(|(number, rule, _)| Some((number, falls(rule.name.as_ref().ok()?, served)?))).collect()
 }
 
 /// Closes what objects protect that are refused, where others would take their requests. That they are refused is told already.
 pub fn close_refused<'a>(refused: Vec<Subject<'a>>, subjects: &mut Vec<Subject<'a>>) {
+    if refused.is_empty() {
+        return;
+    }
     let served = hosts(subjects);
     for subject in refused {
         let rules: Arc<[usize]> = fallen(&subject, &served).into_iter().map(|(number, _)| number).collect();
@@ -390,13 +394,12 @@ pub fn close_refused<'a>(refused: Vec<Subject<'a>>, subjects: &mut Vec<Subject<'
 }
 
 /// The server that would take the requests of a host, if it is not defined by this object.
-fn falls(host: Option<&str>, served: &HashSet<ServerName>) -> Option<ServerName> {
-    let name = host::server_name(host.unwrap_or_default()).ok()?;
-    let parent = match &name {
+fn falls(name: &ServerName, served: &HashSet<ServerName>) -> Option<ServerName> {
+    let parent = match name {
         ServerName::Exact(host) => host.as_str().split_once('.').and_then(|(_, parent)| HostName::new(parent).ok()),
         ServerName::Wildcard(_) | ServerName::CatchAll => None,
     };
-    let candidates = [Some(name), parent.map(ServerName::Wildcard), Some(ServerName::CatchAll)];
+    let candidates = [Some(name.clone()), parent.map(ServerName::Wildcard), Some(ServerName::CatchAll)];
     candidates.into_iter().flatten().find(|candidate| served.contains(candidate))
 }
 

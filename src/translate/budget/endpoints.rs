@@ -10,11 +10,12 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Endpoint, Origin, Upstream};
 
 /// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
-pub fn bound(upstreams: &mut [Upstream], limits: &Limits, findings: &mut Vec<Finding>) {
-    for Upstream { id, origin, endpoints } in upstreams.iter_mut() {
+pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Vec<Finding>) {
+    for upstream in upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > count(limits.object.endpoints)) {
+        let Upstream { id, origin, endpoints } = Arc::make_mut(upstream);
         findings.extend(bound_one(origin, &id.port, endpoints, limits));
     }
-    let mut namespaces: BTreeMap<Arc<str>, Vec<&mut Upstream>> = BTreeMap::new();
+    let mut namespaces: BTreeMap<Arc<str>, Vec<&mut Arc<Upstream>>> = BTreeMap::new();
     let mut used: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for upstream in upstreams.iter() {
         match used.get_mut(&upstream.id.namespace) {
@@ -50,7 +51,8 @@ pub fn bound(upstreams: &mut [Upstream], limits: &Limits, findings: &mut Vec<Fin
             );
             findings.push(Finding::new(Reason::TooManyEndpoints, largest.origin.clone(), note));
         }
-        upstreams.iter_mut().for_each(|upstream| choose(&mut upstream.endpoints, each));
+        let over = upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > each);
+        over.for_each(|upstream| choose(&mut Arc::make_mut(upstream).endpoints, each));
     }
 }
 
@@ -126,7 +128,7 @@ mod tests {
     use super::*;
     use crate::model::{Kind, ObjectId, Origin, Protocol, UpstreamId};
 
-    fn upstream(namespace: &str, service: &str, addresses: impl Iterator<Item = u32>) -> Upstream {
+    fn upstream(namespace: &str, service: &str, addresses: impl Iterator<Item = u32>) -> Arc<Upstream> {
         let id = UpstreamId {
             namespace: namespace.into(),
             service: service.into(),
@@ -142,7 +144,7 @@ mod tests {
             let address = (std::net::Ipv4Addr::from(0x0a00_0000 + number), 80).into();
             Endpoint { address, weight: 1 }
         };
-        Upstream { id, origin, endpoints: addresses.map(endpoint).collect() }
+        Arc::new(Upstream { id, origin, endpoints: addresses.map(endpoint).collect() })
     }
 
     fn limits(of_upstream: u64, of_namespace: u64) -> Limits {
@@ -151,7 +153,7 @@ mod tests {
         limits
     }
 
-    fn bounded(mut upstreams: Vec<Upstream>, limits: &Limits) -> (Vec<Upstream>, Vec<String>) {
+    fn bounded(mut upstreams: Vec<Arc<Upstream>>, limits: &Limits) -> (Vec<Arc<Upstream>>, Vec<String>) {
         let mut findings = Vec::new();
         bound(&mut upstreams, limits, &mut findings);
         (upstreams, findings.iter().map(ToString::to_string).collect())
@@ -163,7 +165,7 @@ mod tests {
             let (mut upstreams, findings) = bounded(vec![upstream("shop", "web", addresses)], &limits(100, 50_000));
             assert!(findings[0].contains("TooManyEndpoints: port 80 has "), "{findings:?}");
             assert!(upstreams[0].endpoints.is_sorted() && upstreams[0].endpoints.len() == 100);
-            upstreams.remove(0).endpoints
+            upstreams.remove(0).endpoints.clone()
         };
         let before = chosen(&mut (0..1000));
         // Who was not chosen goes: nothing changes. Who was, gives way to one other.

@@ -73,8 +73,8 @@ impl<'s, 'a> Site<'s, 'a> {
 /// What came of the claims.
 #[derive(Debug)]
 pub struct Sites<'s, 'a> {
-    /// The hosts that are served.
-    pub sites: BTreeMap<ServerName, Site<'s, 'a>>,
+    /// The hosts that are served, in order.
+    pub sites: Vec<(ServerName, Site<'s, 'a>)>,
     /// All claims there are now.
     pub claims: Arc<Claims>,
     /// When the next that is only reserved ends, in seconds since 1970.
@@ -83,6 +83,12 @@ pub struct Sites<'s, 'a> {
     pub refusals: Refusals<'a>,
     /// Who has nothing of a host, because others have all paths that it asks for there.
     pub outsiders: Refusals<'a>,
+}
+
+/// What comes of a host among those that are served.
+pub fn find<'l, 's, 'a>(sites: &'l [(ServerName, Site<'s, 'a>)], name: &ServerName) -> Option<&'l Site<'s, 'a>> {
+    let place = sites.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
+    Some(&sites[place].1)
 }
 
 /// Objects that ask for hosts.
@@ -136,8 +142,8 @@ fn gather<'s, 'a>(
             let has = || known.of(name).iter().any(|claimant| claimant.namespace == *namespace);
             allowance.permits(name) || (allowance.undecided && has())
         };
-        for (number, rule) in subject.rules() {
-            let name = match host::server_name(rule.host.as_deref().unwrap_or_default()) {
+        for (number, read, rule) in subject.read() {
+            let name = match &read.name {
                 Ok(name) => name,
                 Err(refused) => {
                     let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
@@ -147,18 +153,18 @@ fn gather<'s, 'a>(
                     continue;
                 }
             };
-            if !may_have(&name) {
+            if !may_have(name) {
                 let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
                 let note = format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)");
                 findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
-                refusals.insert((&**subject.id(), name));
+                refusals.insert((&**subject.id(), name.clone()));
                 continue;
             }
-            let site = sites.entry(name).or_default();
+            let site = sites.entry(name.clone()).or_default();
             site.join(subject);
-            for (path_number, entry) in subject::paths(rule) {
+            for ((path_number, entry), read) in subject::paths(rule).zip(&read.paths) {
                 // What cannot be read has been told of before.
-                let (Ok(path), Some(kind)) = (path::read(entry), PathType::read(&entry.path_type)) else { continue };
+                let Some((path, kind)) = read.parts() else { continue };
                 let matching = match kind {
                     _ if subject.is_regex(kind) => Matching::Regex,
                     PathType::Exact => Matching::Exact,
@@ -169,7 +175,7 @@ fn gather<'s, 'a>(
                 site.claims.push(Claim {
                     subject,
                     origin,
-                    path,
+                    path: path.clone(),
                     kind,
                     matching,
                     backend: &entry.backend,
@@ -199,12 +205,12 @@ fn redirect_with_or_without_www<'s, 'a>(
 ) {
     for subject in subjects {
         let Some(asked) = &subject.reading.host.redirects_www else { continue };
-        for (_, rule) in subject.rules() {
-            let Ok(name) = host::server_name(rule.host.as_deref().unwrap_or_default()) else { continue };
-            let (ServerName::Exact(host), Some(other)) = (&name, aliases::with_or_without_www(&name)) else { continue };
+        for (_, rule, _) in subject.read() {
+            let Ok(name) = &rule.name else { continue };
+            let (ServerName::Exact(host), Some(other)) = (name, aliases::with_or_without_www(name)) else { continue };
             let other = ServerName::Exact(other);
             let may_have = allowances.of(&subject.stored.id.namespace).permits(&other);
-            if sites.contains_key(&name) && !sites.contains_key(&other) && may_have {
+            if sites.contains_key(name) && !sites.contains_key(&other) && may_have {
                 let redirect = Some((host.clone(), asked.clone()));
                 sites.insert(other, Site { subjects: vec![subject], redirect, ..Site::default() });
             }

@@ -4,6 +4,7 @@ mod aliases;
 mod backends;
 mod canaries;
 mod certificates;
+mod changes;
 mod client_certificates;
 mod cluster;
 pub mod dialects;

@@ -82,7 +82,8 @@ fn read_anew(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
     memory.follow(before, after);
     let now = readings(&mut memory, after);
     assert_eq!(now, readings(&mut Memory::default(), after));
-    let anew = known.iter().zip(&now).zip(&ingresses).filter(|((known, now), _)| !Arc::ptr_eq(&known.0, &now.0));
+    let anew =
+        known.iter().zip(&now).zip(&ingresses).filter(|((known, now), _)| !Arc::ptr_eq(&known.reading, &now.reading));
     anew.map(|(_, (stored, _))| &*stored.id.name).collect::<Vec<_>>().join(" ")
 }
 

@@ -1,0 +1,287 @@
+//! Hosts as they were built before, as long as nothing has changed of what they were built of; it must not know how one is built.
+
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Secret};
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+
+use super::backend::NamedBy;
+use super::canary::Canaries;
+use super::client_certificates::Unserved;
+use super::passthrough::Passed;
+use super::path::Matching;
+use super::site::{Claim, Site};
+use super::subject::Subject;
+use super::{Options, Reading};
+use crate::finding::Finding;
+use crate::model::{
+    Behaviour, Certificate, Field, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream, UrlPath,
+};
+use crate::source::{Endpoints, List, Service, Snapshot, Stored, Version};
+
+/// What came of building a host.
+#[derive(Debug, Default)]
+pub struct Built {
+    /// Its server.
+    pub server: Option<Arc<Server>>,
+    /// Where it sends requests, in no order; some may stand twice.
+    pub upstreams: Vec<Arc<Upstream>>,
+    /// What it shows to clients.
+    pub certificates: Vec<Arc<Certificate>>,
+    /// Hosts whose TLS is passed on.
+    pub passed: Passed,
+    /// Numbers of the canaries that take a part of its paths.
+    pub taken: BTreeSet<usize>,
+    /// The names behind the Services that it refers to.
+    pub names: Vec<NamedBy>,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// Versions that cannot be served as written.
+    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    /// When time alone changes what is wrong, in seconds since 1970.
+    pub due: Option<i64>,
+    /// What was looked for in the snapshot.
+    pub dependencies: Vec<Dependency>,
+}
+
+/// An object of the snapshot that is there or is not, as a number. Two may share one: then both are taken to have changed when
+/// one has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Dependency(u64);
+
+impl Dependency {
+    /// A Service with its slices, or a Secret.
+    pub fn on(kind: Kind, namespace: &str, name: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (kind, namespace, name).hash(&mut hasher);
+        Dependency(hasher.finish())
+    }
+}
+
+/// The hosts that were built last.
+#[derive(Debug, Default)]
+pub struct BuiltHosts {
+    /// In order.
+    hosts: Vec<(ServerName, Kept)>,
+    services: List<Service>,
+    slices: List<Endpoints>,
+    secrets: List<Secret>,
+    classes: List<IngressClass>,
+    nodes: List<Node>,
+    own_ports: Vec<u16>,
+    /// What has changed since.
+    changed: HashSet<Dependency>,
+}
+
+/// A host that was built.
+#[derive(Debug)]
+struct Kept {
+    /// When, in seconds since 1970.
+    at: i64,
+    subjects: Box<[KeptSubject]>,
+    claims: Box<[KeptClaim]>,
+    redirect: Option<(HostName, Origin)>,
+    is_without_owner: bool,
+    unserved: Option<BTreeSet<Arc<str>>>,
+    built: Arc<Built>,
+}
+
+/// An object of the host. As long as they are kept here, nothing else has their places in memory.
+#[derive(Debug)]
+struct KeptSubject {
+    object: Arc<Ingress>,
+    reading: Arc<Reading>,
+    behaviour: Arc<Behaviour>,
+    is_protected: bool,
+    closed_rules: Option<Arc<[usize]>>,
+}
+
+#[derive(Debug)]
+struct KeptClaim {
+    object: Arc<ObjectId>,
+    field: Field,
+    path: UrlPath,
+    matching: Matching,
+    closed: bool,
+}
+
+/// What hosts are built of besides what they hold themselves.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'c> {
+    /// The administrator's settings.
+    pub options: &'c Options,
+    /// Objects that take a part of the requests for the paths of others.
+    pub canaries: &'c Canaries<'c, 'c>,
+    /// Rules about certificates of clients of objects that are not served.
+    pub unserved: &'c Unserved,
+}
+
+impl BuiltHosts {
+    /// Forgets everything, because settings have changed.
+    pub fn forget(&mut self) {
+        self.hosts.clear();
+    }
+
+    /// Notes what this snapshot has changed.
+    pub fn begin(&mut self, snapshot: &Snapshot, options: &Options) {
+        self.changed.clear();
+        let changed = &mut self.changed;
+        let is_same = compare(&self.classes, &snapshot.ingress_classes, |_| {})
+            & compare(&self.nodes, &snapshot.nodes, |_| {})
+            & (self.own_ports == options.own_ports);
+        compare(&self.services, &snapshot.services, |stored| {
+            changed.insert(Dependency::on(Kind::Service, &stored.id.namespace, &stored.id.name));
+        });
+        compare(&self.slices, &snapshot.endpoint_slices, |stored| {
+            let service = stored.object.service.as_deref();
+            changed.extend(service.map(|service| Dependency::on(Kind::Service, &stored.id.namespace, service)));
+        });
+        compare(&self.secrets, &snapshot.secrets, |stored| {
+            changed.insert(Dependency::on(Kind::Secret, &stored.id.namespace, &stored.id.name));
+        });
+        if !is_same {
+            self.hosts.clear();
+        }
+        self.services = snapshot.services.clone();
+        self.slices = snapshot.endpoint_slices.clone();
+        self.secrets = snapshot.secrets.clone();
+        self.classes = snapshot.ingress_classes.clone();
+        self.nodes = snapshot.nodes.clone();
+        self.own_ports.clone_from(&options.own_ports);
+    }
+
+    /// All hosts, in order: those of which nothing has changed as they were, and all others as `build` makes them, which is given
+    /// several at once.
+    pub fn build<'s, 'a>(
+        &mut self,
+        sites: &[(ServerName, Site<'s, 'a>)],
+        surroundings: Surroundings<'_>,
+        build: impl FnOnce(&[&(ServerName, Site<'s, 'a>)]) -> Vec<Built>,
+    ) -> Vec<Arc<Built>> {
+        let mut before = std::mem::take(&mut self.hosts).into_iter().peekable();
+        let kept = sites.iter().map(|(name, site)| {
+            while before.next_if(|(known, _)| known < name).is_some() {}
+            let (_, kept) = before.next_if(|(known, _)| known == name)?;
+            kept.is_current(name, site, surroundings, &self.changed).then_some(kept)
+        });
+        let kept: Vec<_> = kept.collect();
+        drop(before);
+        let missing: Vec<_> =
+            sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
+        let mut anew = build(&missing).into_iter().map(Arc::new);
+        let mut all = Vec::with_capacity(sites.len());
+        self.hosts.reserve_exact(sites.len());
+        for ((name, site), kept) in sites.iter().zip(kept) {
+            let built = match &kept {
+                Some(kept) => Some(Arc::clone(&kept.built)),
+                None => anew.next(),
+            };
+            let Some(built) = built else { continue };
+            let kept = kept.or_else(|| Kept::new(name, site, surroundings, &built));
+            self.hosts.extend(kept.map(|kept| (name.clone(), kept)));
+            all.push(built);
+        }
+        all
+    }
+}
+
+impl Kept {
+    /// A host as it was built now, if that lasts: what depends on canaries, on names or on those whose TLS is passed on is decided anew each time.
+    fn new(name: &ServerName, site: &Site<'_, '_>, surroundings: Surroundings<'_>, built: &Arc<Built>) -> Option<Self> {
+        let lasts = built.names.is_empty() && built.passed.hosts.is_empty() && !surroundings.canaries.has_host(name);
+        let subjects = || site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect();
+        lasts.then(|| Kept {
+            at: surroundings.options.now,
+            subjects: subjects(),
+            claims: site.claims.iter().map(KeptClaim::of).collect(),
+            redirect: site.redirect.clone(),
+            is_without_owner: site.is_without_owner,
+            unserved: surroundings.unserved.get(name).cloned(),
+            built: Arc::clone(built),
+        })
+    }
+
+    /// Whether the host would be built the same.
+    fn is_current(
+        &self,
+        name: &ServerName,
+        site: &Site<'_, '_>,
+        surroundings: Surroundings<'_>,
+        changed: &HashSet<Dependency>,
+    ) -> bool {
+        let now = surroundings.options.now;
+        self.at <= now
+            && self.built.due.is_none_or(|due| now < due)
+            && (changed.is_empty() || !self.built.dependencies.iter().any(|one| changed.contains(one)))
+            && self.is_without_owner == site.is_without_owner
+            && self.redirect == site.redirect
+            && self.subjects.len() == site.subjects.len()
+            && self.subjects.iter().zip(&site.subjects).all(|(kept, subject)| kept.is(subject))
+            && self.claims.len() == site.claims.len()
+            && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
+            && self.unserved.as_ref() == surroundings.unserved.get(name)
+            && !surroundings.canaries.has_host(name)
+    }
+}
+
+impl KeptSubject {
+    fn of(subject: &Subject<'_>) -> Self {
+        KeptSubject {
+            object: Arc::clone(&subject.stored.object),
+            reading: Arc::clone(&subject.reading),
+            behaviour: Arc::clone(&subject.behaviour),
+            is_protected: subject.is_protected,
+            closed_rules: subject.closed_rules.clone(),
+        }
+    }
+
+    fn is(&self, subject: &Subject<'_>) -> bool {
+        Arc::ptr_eq(&self.object, &subject.stored.object)
+            && Arc::ptr_eq(&self.reading, &subject.reading)
+            && Arc::ptr_eq(&self.behaviour, &subject.behaviour)
+            && self.is_protected == subject.is_protected
+            && self.closed_rules == subject.closed_rules
+    }
+}
+
+impl KeptClaim {
+    fn of(claim: &Claim<'_, '_>) -> Self {
+        let Claim { origin: Origin { object, field, .. }, path, matching, closed, .. } = claim;
+        let (object, field, path) = (Arc::clone(object), field.clone(), path.clone());
+        KeptClaim { object, field, path, matching: *matching, closed: *closed }
+    }
+
+    fn is(&self, claim: &Claim<'_, '_>) -> bool {
+        Arc::ptr_eq(&self.object, &claim.origin.object)
+            && self.field == claim.origin.field
+            && self.path == claim.path
+            && self.matching == claim.matching
+            && self.closed == claim.closed
+    }
+}
+
+/// Tells of each object that is in one list and not in the other, or not the same there; whether there was none.
+fn compare<K>(before: &List<K>, after: &List<K>, mut tell: impl FnMut(&Stored<K>)) -> bool {
+    if before.is(after) {
+        return true;
+    }
+    let mut is_same = true;
+    let mut differs = |stored: &Stored<K>| {
+        is_same = false;
+        tell(stored);
+    };
+    let mut rest = before.iter().peekable();
+    for stored in after {
+        while let Some(gone) = rest.next_if(|old| old.id < stored.id) {
+            differs(gone);
+        }
+        match rest.next_if(|old| old.id == stored.id) {
+            Some(old) if Arc::ptr_eq(&old.object, &stored.object) => {}
+            old => old.into_iter().chain([stored]).for_each(&mut differs),
+        }
+    }
+    rest.for_each(&mut differs);
+    is_same
+}

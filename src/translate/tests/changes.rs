@@ -1,0 +1,173 @@
+//! A translator that sees one change after the other says what one says that sees the end of them alone.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use proptest::prelude::*;
+
+use super::{ingress, manifests, options, path};
+use crate::model::{Action, HostName};
+use crate::source::{List, Snapshot, Stored};
+use crate::translate::{Answer, Claims, Names, Options, Translation, Translator};
+
+/// What objects there are.
+const CASES: [&str; 14] = [
+    include_str!("../../../tests/golden/alike.yaml"),
+    include_str!("../../../tests/golden/authentication.yaml"),
+    include_str!("../../../tests/golden/backend-tls.yaml"),
+    include_str!("../../../tests/golden/canaries.yaml"),
+    include_str!("../../../tests/golden/client-certificates.yaml"),
+    include_str!("../../../tests/golden/conflicts.yaml"),
+    include_str!("../../../tests/golden/default-backend.yaml"),
+    include_str!("../../../tests/golden/error-pages.yaml"),
+    include_str!("../../../tests/golden/external-authentication.yaml"),
+    include_str!("../../../tests/golden/external-name.yaml"),
+    include_str!("../../../tests/golden/mirrors.yaml"),
+    include_str!("../../../tests/golden/passthrough.yaml"),
+    include_str!("../../../tests/golden/paths-ingress-nginx.yaml"),
+    include_str!("../../../tests/golden/tls.yaml"),
+];
+
+/// Each of them in one version, and in another one.
+static VERSIONS: LazyLock<[[Snapshot; 2]; CASES.len()]> = LazyLock::new(|| CASES.map(versions));
+
+fn versions(text: &str) -> [Snapshot; 2] {
+    let other = text
+        .replace("10.244.", "10.245.")
+        .replace("path: /", "path: /other/")
+        .replace("port: {number: 80}", "port: {number: 81}")
+        .replace("tls.crt", "tls.none");
+    [text, &other].map(manifests::snapshot)
+}
+
+/// Takes an object out, or puts one of its versions in.
+fn put<K>(list: &mut List<K>, versions: [&List<K>; 2], object: prop::sample::Index, version: Option<bool>) {
+    let Some(Stored { id, .. }) = versions[0].get(object.index(versions[0].len().max(1))) else { return };
+    let stored = version.and_then(|other| versions[usize::from(other)].find(&id.namespace, &id.name));
+    match (list.position(&id.namespace, &id.name), stored) {
+        (Ok(place), None) => drop(list.edit().remove(place)),
+        (Ok(place), Some(stored)) => list.edit()[place] = stored.clone(),
+        (Err(place), Some(stored)) => list.edit().insert(place, stored.clone()),
+        (Err(_), None) => {}
+    }
+}
+
+/// What DNS says at times.
+fn names(number: u8) -> Names {
+    let hosts =
+        ["backend.example.net", "auth.example.net", "stale.example.net"].map(|name| HostName::new(name).unwrap());
+    let answer = Answer { addresses: vec![[192, 0, 2, number].into()], ..Answer::default() };
+    Names(hosts.into_iter().map(|host| (host, answer.clone())).collect::<BTreeMap<_, _>>())
+}
+
+#[derive(Debug, Clone)]
+enum Change {
+    Object(u8, prop::sample::Index, Option<bool>),
+    Time(i64),
+    Dns(u8),
+    OwnAddresses(bool),
+    DefaultCertificate(bool),
+}
+
+fn a_change() -> impl Strategy<Value = Change> {
+    let object = (0..6_u8, any::<prop::sample::Index>(), any::<Option<bool>>());
+    prop_oneof![
+        12 => object.prop_map(|(kind, object, version)| Change::Object(kind, object, version)),
+        1 => prop_oneof![0..1000_i64, 0..4_000_000_000_i64].prop_map(Change::Time),
+        1 => (1..4_u8).prop_map(Change::Dns),
+        1 => any::<bool>().prop_map(Change::OwnAddresses),
+        1 => any::<bool>().prop_map(Change::DefaultCertificate),
+    ]
+}
+
+/// A cluster, the settings and what DNS says.
+struct World {
+    versions: &'static [Snapshot; 2],
+    snapshot: Snapshot,
+    options: Options,
+    names: Names,
+}
+
+impl World {
+    fn follow(&mut self, change: &Change) {
+        let [one, other] = self.versions;
+        let snapshot = &mut self.snapshot;
+        macro_rules! object {
+            ($list:ident, $object:expr, $version:expr) => {
+                put(&mut snapshot.$list, [&one.$list, &other.$list], $object, $version)
+            };
+        }
+        match *change {
+            Change::Object(0, object, version) => object!(services, object, version),
+            Change::Object(1, object, version) => object!(endpoint_slices, object, version),
+            Change::Object(2, object, version) => object!(secrets, object, version),
+            // Without its class an object is somebody else's, and without its node a port has no address.
+            Change::Object(3, object, version) if object.index(4) == 0 => object!(nodes, object, version),
+            Change::Object(3, object, version) if object.index(4) == 1 => object!(ingress_classes, object, version),
+            Change::Object(4, object, version) => {
+                // What nginx refuses is withheld.
+                let all = [&one.ingresses, &other.ingresses];
+                put(&mut snapshot.withheld, all, object, version);
+                put(&mut snapshot.ingresses, all, object, version.is_none().then_some(false));
+            }
+            Change::Object(_, object, version) => object!(ingresses, object, version),
+            Change::Time(seconds) => self.options.now = options().now + seconds,
+            Change::Dns(number) => self.names = names(number),
+            Change::OwnAddresses(has_one) => {
+                self.options.own_addresses = has_one.then(|| "10.244.0.1:8080".parse().unwrap()).into_iter().collect();
+            }
+            Change::DefaultCertificate(has_one) => {
+                self.options.default_certificate = has_one.then(|| ("default".into(), "wildcard-tls".into()));
+            }
+        }
+    }
+}
+
+/// All that is said.
+fn outcome(translation: &Translation) -> impl PartialEq + std::fmt::Debug {
+    let Translation { model, findings, accepted, refused, claims, due, names } = translation.clone();
+    (model, findings, accepted, refused, claims, due, names)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
+
+    #[test]
+    fn what_was_seen_before_changes_nothing(
+        case in 0..CASES.len(),
+        steps in prop::collection::vec(prop::collection::vec(a_change(), 1..3), 1..32),
+    ) {
+        let versions = &VERSIONS[case];
+        let mut world = World { versions, snapshot: versions[0].clone(), options: options(), names: names(1) };
+        let mut translator = Translator::new(world.options.clone());
+        let mut claims: Arc<Claims> = Arc::default();
+        for step in steps {
+            step.iter().for_each(|change| world.follow(change));
+            let World { snapshot, options, names, .. } = &world;
+            translator.set_options(options.clone());
+            let seen = translator.translate(snapshot, names, &claims);
+            let anew = Translator::new(options.clone()).translate(snapshot, names, &claims);
+            prop_assert_eq!(outcome(&seen), outcome(&anew), "{:?}", step);
+            claims = anew.claims;
+        }
+    }
+}
+
+#[test]
+fn an_object_that_cannot_be_served_closes_what_was_open_before() {
+    let ask = "auth-tls-secret: default/client-ca";
+    let objects = [("asks", ask), ("open", "")].map(|(name, annotations)| {
+        ingress(name, "nginx", "shop.example", annotations, &[path(&format!("/{name}"), "Prefix", "web")])
+    });
+    let all = manifests::snapshot(&objects.join("\n---\n"));
+    let alone = Snapshot { ingresses: all.ingresses.iter().skip(1).cloned().collect(), ..all.clone() };
+    let withheld = all.ingresses.iter().take(1).cloned().collect();
+    let mut translator = Translator::new(options());
+    let is_open = |translation: &Translation| {
+        let routes = translation.model.servers.iter().flat_map(|server| &server.routes);
+        routes.filter(|route| *route.origin.object.name == *"open").all(|route| route.action != Action::Closed)
+    };
+    let mut read = |snapshot: &Snapshot| translator.translate(snapshot, &Names::default(), &Arc::default());
+    assert!(is_open(&read(&alone)));
+    assert!(!is_open(&read(&Snapshot { withheld, ..alone })));
+}
