@@ -31,8 +31,8 @@ const LONG: f64 = 8192.0;
 /// Steps for each byte of a path up to which an expression counts as looking through it once. They are a few times those
 /// that PCRE counts.
 const FACTOR: f64 = 64.0;
-/// Steps up to which an expression may begin at each byte of a text, with which the longest line takes some 5 ms.
-const FEW_STEPS: f64 = 64.0;
+/// Steps up to which an expression may begin at each byte of a text by PCRE's own search.
+const FEW_STEPS: f64 = 16.0;
 /// The weight of an expression that may reach the limit.
 const WEIGHT_OF_LIMIT: f64 = 25.0;
 /// The weight of looking through the longest path once more at each of its bytes, which PCRE need not count: some 20 ms.
@@ -82,11 +82,13 @@ pub fn weight(text: &str) -> Result<u32, Refused> {
 /// takes as long as the square of its length.
 pub fn weight_anywhere(text: &str, longest: u32) -> Result<u32, Refused> {
     let longest = LONG.max(longest.into());
-    let Some(steps) = few_steps(text) else { return weight_of_matching(&anywhere(text), longest) };
+    let Some(steps) = few_steps(text).filter(|_| !is_held(text)) else {
+        return weight_of_matching(&anywhere(text), longest);
+    };
     weight(text)?;
     // Between 1 and some hundreds.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a small whole number")]
-    let weight = (steps / FEW_STEPS * WEIGHT_OF_LIMIT * longest / LONG).ceil() as u32;
+    let weight = (steps / FACTOR * WEIGHT_OF_LIMIT * longest / LONG).ceil() as u32;
     Ok(weight)
 }
 
