@@ -78,10 +78,12 @@ const WIRING: &str = "tables";
 /// Who has hosts, paths and ports is decided without a look at the kind of object that asks for them.
 const NEUTRAL: &[&str] = &[
     "translate/claims",
+    "translate/server",
     "translate/site/alone",
     "translate/site/arbiter",
     "translate/site/contest",
     "translate/site/host_options",
+    "translate/site/mod",
     "translate/site/precedence",
     "translate/site/reach",
     "translate/streams",

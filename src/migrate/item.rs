@@ -37,9 +37,11 @@ impl Verdict {
     /// Reasons whose meaning depends on the key are the business of [`Item::of_finding`].
     fn of(reason: Reason) -> Option<Verdict> {
         match reason {
-            Reason::UnknownField | Reason::UnknownAnnotation | Reason::UnknownKey | Reason::DuplicateObject => {
-                Some(Verdict::Equal)
-            }
+            Reason::DuplicateObject
+            | Reason::LiteralPath
+            | Reason::UnknownAnnotation
+            | Reason::UnknownField
+            | Reason::UnknownKey => Some(Verdict::Equal),
             Reason::AboveCeiling
             | Reason::AddressesLeftOut
             | Reason::CanaryWithoutMain

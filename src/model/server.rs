@@ -138,23 +138,25 @@ impl Server {
     }
 
     /// How many routes are each object's own. A fallback is when the object says so.
-    pub fn routes_by_object<'a>(
-        servers: impl Iterator<Item = &'a Server> + Clone,
-    ) -> HashMap<&'a ObjectId, RouteCount> {
-        let own = |server: &&Server| server.fallback.origin.field == Field::DefaultBackend;
-        let fallbacks = servers.clone().filter(own).map(|server| &server.fallback);
+    pub fn routes_by_object<'a>(servers: impl Iterator<Item = &'a Server>) -> HashMap<&'a ObjectId, RouteCount> {
         let mut routes = HashMap::<_, RouteCount>::new();
-        for route in servers.flat_map(|server| &server.routes).chain(fallbacks) {
-            let count = routes.entry(&*route.origin.object).or_default();
-            match route.action {
-                Action::Closed => count.closed += 1,
-                Action::Proxy { .. } | Action::Redirect { .. } | Action::ToHost { .. } | Action::Respond { .. } => {
-                    count.open += 1;
-                }
+        for server in servers {
+            let own = (server.fallback.origin.field == Field::DefaultBackend).then_some(&server.fallback);
+            // Those of one object stand together mostly.
+            let of_objects = server.routes.chunk_by(|one, other| Arc::ptr_eq(&one.origin.object, &other.origin.object));
+            for of_object in of_objects.chain(own.map(std::slice::from_ref)) {
+                let count = routes.entry(&*of_object[0].origin.object).or_default();
+                let closed = of_object.iter().filter(|route| route.action == Action::Closed).count();
+                count.closed += number(closed);
+                count.open += number(of_object.len() - closed);
             }
         }
         routes
     }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Whether one of the routes of a namespace asks for strict paths, and another one that leads to a backend of it is not

@@ -147,16 +147,23 @@ pub struct Allowances<'a> {
     entries: &'a [AllowedHosts],
     snapshot: &'a Snapshot,
     known: HashMap<Box<str>, Allowance<'a>>,
+    /// That of everybody, where nobody is bound.
+    everything: Option<Allowance<'a>>,
 }
 
 impl<'a> Allowances<'a> {
     /// Those of these settings, with the labels that the snapshot knows.
     pub fn new(options: &'a Options, snapshot: &'a Snapshot) -> Self {
-        Allowances { entries: &options.allowed_hosts, snapshot, known: HashMap::new() }
+        let entries = &options.allowed_hosts;
+        let everything = entries.is_empty().then(|| Allowance::of(entries, "", None));
+        Allowances { entries, snapshot, known: HashMap::new(), everything }
     }
 
     /// That of this namespace.
     pub fn of(&mut self, namespace: &str) -> &Allowance<'a> {
+        if let Some(everything) = &self.everything {
+            return everything;
+        }
         if !self.known.contains_key(namespace) {
             let labels = self.snapshot.namespace(namespace).map(|stored| &stored.object.labels);
             self.known.insert(namespace.into(), Allowance::of(self.entries, namespace, labels));

@@ -1,5 +1,6 @@
 //! Hosts as they were built before, as long as nothing has changed of what they were built of; it must not know how one is built.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -162,8 +163,13 @@ impl BuiltHosts {
     ) -> Vec<Arc<Built>> {
         let mut before = std::mem::take(&mut self.hosts).into_iter().peekable();
         let kept = sites.iter().map(|(name, site)| {
-            while before.next_if(|(known, _)| known < name).is_some() {}
-            let (_, kept) = before.next_if(|(known, _)| known == name)?;
+            let kept = loop {
+                match before.peek()?.0.cmp(name) {
+                    Ordering::Less => drop(before.next()),
+                    Ordering::Equal => break before.next()?.1,
+                    Ordering::Greater => return None,
+                }
+            };
             kept.is_current(name, site, surroundings, &self.changed).then_some(kept)
         });
         let kept: Vec<_> = kept.collect();
@@ -274,6 +280,10 @@ fn compare<K>(before: &List<K>, after: &List<K>, mut tell: impl FnMut(&Stored<K>
     };
     let mut rest = before.iter().peekable();
     for stored in after {
+        // As nearly all of them are.
+        if rest.next_if(|old| Arc::ptr_eq(&old.object, &stored.object)).is_some() {
+            continue;
+        }
         while let Some(gone) = rest.next_if(|old| old.id < stored.id) {
             differs(gone);
         }
@@ -284,4 +294,82 @@ fn compare<K>(before: &List<K>, after: &List<K>, mut tell: impl FnMut(&Stored<K>
     }
     rest.for_each(&mut differs);
     is_same
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host;
+    use super::super::tests::{ingress, manifests, options, path};
+    use super::super::{Claims, Names, Options, Translator};
+    use super::*;
+
+    /// Puts a copy of each object that is named in its place.
+    fn touch<K: Clone>(list: &mut List<K>, name: &str) {
+        let named = list.edit().iter_mut().filter(|stored| *stored.id.name == *name);
+        named.for_each(|stored| stored.object = Arc::new((*stored.object).clone()));
+    }
+
+    #[test]
+    fn what_nothing_has_changed_of_is_not_built_again() {
+        let of = |name: &str, annotations: &str, service: &str| {
+            ingress(name, "nginx", &format!("{name}.example"), annotations, &[path("/", "Prefix", service)])
+        };
+        let secure = of("secure", "", "api")
+            .replace("spec: {", "spec: {tls: [{hosts: [secure.example], secretName: shop-tls}], ");
+        let canary =
+            of("canary", "canary: 'true', canary-weight: '5'", "api").replace("canary.example", "split.example");
+        let external = "auth-url: 'http://auth.example.net/'";
+        let objects = [
+            of("one", "", "web"),
+            of("two", "", "web"),
+            secure,
+            of("split", "", "web"),
+            canary,
+            of("asking", external, "web"),
+        ];
+        let before = manifests::snapshot(&objects.join("\n---\n"));
+        let slice = |service: &str| {
+            let slices = before.endpoint_slices.iter();
+            let mut of_service = slices.filter(|slice| slice.object.service.as_deref() == Some(service));
+            of_service.next().unwrap().id.name.to_string()
+        };
+        type Change<'c> = &'c dyn Fn(&mut Snapshot, &mut Options);
+        // What depends on names or canaries is built each time.
+        let always = ["asking.example", "split.example"];
+        let of_web = ["one.example", "two.example"];
+        let all = ["one.example", "secure.example", "two.example"];
+        let rows: [(&str, Change<'_>, &[&str]); 9] = [
+            ("nothing", &|_, _| {}, &[]),
+            ("time", &|_, options| options.now += 1, &[]),
+            ("an object", &|snapshot, _| touch(&mut snapshot.ingresses, "one"), &["one.example"]),
+            ("a Service", &|snapshot, _| touch(&mut snapshot.services, "web"), &of_web),
+            ("a slice", &|snapshot, _| touch(&mut snapshot.endpoint_slices, &slice("web")), &of_web),
+            (
+                "a Service that went",
+                &|snapshot, _| snapshot.services.edit().retain(|stored| *stored.id.name != *"web"),
+                &of_web,
+            ),
+            ("a Secret", &|snapshot, _| touch(&mut snapshot.secrets, "shop-tls"), &["secure.example"]),
+            ("a class", &|snapshot, _| touch(&mut snapshot.ingress_classes, "nginx"), &all),
+            ("settings", &|_, options| options.own_addresses.push("192.0.2.1:80".parse().unwrap()), &all),
+        ];
+        for (what, change, expected) in rows {
+            let (mut snapshot, mut options) = (before.clone(), options());
+            let mut translator = Translator::new(options.clone());
+            let claims: Arc<Claims> = translator.translate(&snapshot, &Names::default(), &Arc::default()).claims;
+            let kept = |translator: &Translator| {
+                let hosts = translator.memory.built.hosts.iter();
+                hosts.map(|(name, kept)| (host::written(name), Arc::clone(&kept.built))).collect::<Vec<_>>()
+            };
+            let first = kept(&translator);
+            assert!(!first.iter().any(|(name, _)| always.contains(&&**name)), "{what}");
+            change(&mut snapshot, &mut options);
+            translator.set_options(options);
+            translator.translate(&snapshot, &Names::default(), &claims);
+            let then = kept(&translator);
+            let anew = first.iter().zip(&then).filter(|((_, one), (_, other))| !Arc::ptr_eq(one, other));
+            let anew: Vec<_> = anew.map(|((name, _), _)| &**name).collect();
+            assert_eq!(anew, expected, "{what}");
+        }
+    }
 }

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use k8s_openapi::api::networking::v1::IngressBackend;
-
 use super::path::PathType;
 use super::position;
-use super::subject::{self, Subject};
+use super::rule::Backend;
+use super::subject::Subject;
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, ObjectId, Origin, ServerName, Share, Test, UrlPath};
 
@@ -29,7 +28,7 @@ pub struct Offer<'s, 'a> {
     /// The place in it.
     pub origin: Origin,
     /// Where it sends requests.
-    pub backend: &'a IngressBackend,
+    pub backend: Backend<'a>,
 }
 
 /// The canaries of all paths.
@@ -50,12 +49,12 @@ impl<'s, 'a> Canaries<'s, 'a> {
     pub fn of(subjects: &'s [Subject<'a>], findings: &mut Vec<Finding>) -> Self {
         let mut canaries = Canaries::default();
         for subject in subjects {
-            let backend = subject.default_backend().map(|_| Origin::field(subject.id(), Field::DefaultBackend));
+            let backend = subject.takes_the_rest().then(|| Origin::field(subject.id(), Field::DefaultBackend));
             canaries.backends.extend(backend);
-            for (number, read, rule) in subject.read() {
+            for (number, rule) in subject.read() {
                 // What cannot be read has been told of before.
-                let Ok(name) = &read.name else { continue };
-                for ((path_number, entry), read) in subject::paths(rule).zip(&read.paths) {
+                let Ok(name) = &rule.name else { continue };
+                for (path_number, read, backend) in subject.paths(number) {
                     let Some((path, kind)) = read.parts() else { continue };
                     let origin = Origin::field(subject.id(), Field::Path(position(number), position(path_number), ""));
                     let hosts = canaries.places.entry(&*subject.id().namespace).or_default();
@@ -66,7 +65,7 @@ impl<'s, 'a> Canaries<'s, 'a> {
                         continue;
                     }
                     site.insert(place, canaries.offers.len());
-                    canaries.offers.push(Offer { subject, origin, backend: &entry.backend });
+                    canaries.offers.push(Offer { subject, origin, backend });
                 }
             }
         }

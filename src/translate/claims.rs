@@ -3,6 +3,7 @@
 mod order;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, btree_map};
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -164,14 +165,17 @@ impl Claims {
         let mut moment = Moment { previous, now, grace, orders, reserved: HashMap::new() };
         let (mut asked, mut known) = (asked.iter().peekable(), previous.hosts.iter().peekable());
         loop {
-            let host = match (known.peek(), asked.peek()) {
-                (Some((known, _)), Some((asked, _))) => (*known).min(*asked),
-                (Some((known, _)), None) => *known,
-                (None, Some((asked, _))) => *asked,
+            let order = match (known.peek(), asked.peek()) {
+                (Some((known, _)), Some((asked, _))) => (*known).cmp(*asked),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
                 (None, None) => break,
             };
-            let before = known.next_if(|(known, _)| *known == host).map_or(&[][..], |(_, before)| before);
-            let asking = asked.next_if(|(asked, _)| *asked == host).map_or(&[][..], |(_, asking)| asking);
+            let before = if order.is_le() { known.next() } else { None };
+            let asking = if order.is_ge() { asked.next() } else { None };
+            let Some(host) = before.map(|(host, _)| host).or(asking.map(|(host, _)| *host)) else { break };
+            let before = before.map_or(&[][..], |(_, before)| before);
+            let asking = asking.map_or(&[][..], |(_, asking)| asking);
             // As nearly all of them are.
             if let ([before], [asking]) = (before, asking)
                 && before.is_as(asking)

@@ -7,26 +7,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::memory::Memory;
 use super::site::{self, Decision, HostOption as _, Saying, Site};
-use super::{ClientRule, Options, Withheld, host};
+use super::subject::Withheld;
+use super::{ClientRule, host};
 use crate::finding::{Finding, Reason};
 use crate::model::{Action, Origin, Route, Server, ServerName};
-use crate::source::Snapshot;
 
 /// The namespaces, by host, of which an object has such a rule and cannot be served now.
 pub type Unserved = BTreeMap<ServerName, BTreeSet<Arc<str>>>;
 
 /// Looks for rules in objects that are not served: what they protect must not be open meanwhile.
-pub fn unserved(withheld: &[Withheld<'_>], snapshot: &Snapshot, options: &Options, memory: &mut Memory) -> Unserved {
+pub fn unserved(withheld: &[Withheld<'_>]) -> Unserved {
     let mut unserved = Unserved::new();
-    for (stored, rule) in withheld {
-        if memory.read(stored, rule, snapshot, options).reading.host.client_rule.is_none() {
-            continue;
-        }
-        let rules = stored.object.spec.iter().flat_map(|spec| spec.rules.iter().flatten());
-        for name in rules.filter_map(|rule| host::server_name(rule.host.as_deref().unwrap_or_default()).ok()) {
-            unserved.entry(name).or_default().insert(Arc::clone(&stored.id.namespace));
+    for object in withheld.iter().filter(|object| object.known.reading.host.client_rule.is_some()) {
+        for name in object.hosts() {
+            unserved.entry(name.clone()).or_default().insert(Arc::clone(&object.stored.id.namespace));
         }
     }
     unserved

@@ -80,7 +80,7 @@ use self::memory::{Known, Memory};
 use self::passthrough::Passed;
 use self::server::Servers;
 use self::site::{Askers, Refusals, Sites};
-use self::subject::Subject;
+use self::subject::{Subject, Withheld};
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
 use crate::model::{
@@ -205,7 +205,7 @@ impl Translator {
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
         withheld.append(&mut admission.withheld);
-        let unserved_rules = client_certificates::unserved(&withheld, snapshot, options, memory);
+        let unserved_rules = client_certificates::unserved(&withheld);
         translation.refused.append(&mut admission.refused);
         let mut findings = std::mem::take(&mut admission.findings);
         let (canaries, subjects): (Vec<_>, Vec<_>) =
@@ -313,9 +313,6 @@ impl Translator {
     }
 }
 
-/// An Ingress that is ours and not served now.
-type Withheld<'a> = (&'a Stored<Ingress>, &'a ClassRule);
-
 /// The objects with rules for the aliases of their hosts, where an object of ours names any.
 fn with_aliases(
     snapshot: &Snapshot,
@@ -327,7 +324,7 @@ fn with_aliases(
     let names_any = |reading: &Reading| reading.host.aliases.is_some();
     // Nearly always nobody names one: then nothing is looked at again.
     if !subjects.iter().any(|subject| names_any(&subject.reading))
-        && !withheld.iter().any(|(stored, rule)| names_any(&memory.read(stored, rule, snapshot, options).reading))
+        && !withheld.iter().any(|object| names_any(&object.known.reading))
     {
         return None;
     }
@@ -356,8 +353,10 @@ fn subjects<'a>(
         }
     }
     memory.prepare(&selected, snapshot, options);
-    let withheld =
-        snapshot.withheld.iter().filter_map(|stored| Some((stored, class::select(stored, snapshot, options).ok()?)));
+    let withheld = snapshot.withheld.iter().filter_map(|stored| {
+        let class = class::select(stored, snapshot, options).ok()?;
+        Some(Withheld { stored, class, known: memory.read(stored, class, snapshot, options) })
+    });
     let mut withheld: Vec<_> = withheld.collect();
     let lists = everywhere.access.as_deref();
     let is_everywhere = |access: &AccessList| {
@@ -384,7 +383,7 @@ fn subjects<'a>(
             translation.refused.push((Arc::clone(&stored.id), stored.version.clone()));
             if subject.reading.refused || !is_fit {
                 // A canary has no claim that could be kept for it.
-                withheld.extend(subject.reading.canary.is_none().then_some((stored, rule)));
+                withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
                 refused.extend(is_fit.then_some(subject));
                 continue;
             }
@@ -424,9 +423,9 @@ fn accept(
     let mut hosts: Vec<Arc<str>> = Vec::new();
     let mut known = HashSet::new();
     let has = |name: &ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name.clone()));
-    let valid = subject.read().filter(|(_, rule, _)| rule.name.as_ref().is_ok_and(has));
+    let valid = subject.read().filter(|(_, rule)| rule.name.as_ref().is_ok_and(has));
     let catch_all = (subject.is_for_all_hosts() && has(&ServerName::CatchAll)).then(|| Arc::from("*"));
-    for host in valid.map(|(_, rule, _)| Arc::clone(&rule.host)).chain(catch_all) {
+    for host in valid.map(|(_, rule)| Arc::clone(&rule.host)).chain(catch_all) {
         // To compare is quicker for a few, and takes minutes for thousands.
         let is_known = match hosts.len() {
             0..FEW_HOSTS => hosts.contains(&host),

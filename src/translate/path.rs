@@ -65,6 +65,11 @@ pub fn enforces_regex(reading: &Reading, path: &UrlPath) -> bool {
     reading.use_regex || reading.rewrite_target.as_ref().is_some_and(|target| path.as_str() != "/" || !is(target, path))
 }
 
+/// Whether somebody may have meant an expression by a path that is read as text.
+pub fn is_like_an_expression(matching: Matching, path: &UrlPath) -> bool {
+    matches!(matching, Matching::Exact | Matching::Prefix) && path.as_str().contains(['*', '|', '[', '^'])
+}
+
 /// The match of a path in its server. `bare_is_taken` says whether another path of the server is this one without its
 /// trailing slash; only where none is, ingress-nginx redirects to the slash.
 pub fn path_match(

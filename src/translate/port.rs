@@ -7,7 +7,7 @@ use crate::model::{Protocol, Transport};
 use crate::source::{Endpoints, Service, ServicePort, TargetPort};
 
 /// How a backend names a port of its Service.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PortReference<'a> {
     Number(u16),
     Name(&'a str),

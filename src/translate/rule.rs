@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
+use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
 
 use super::path::{self, PathType};
+use super::port::PortReference;
 use super::{host, subject};
 use crate::model::{Refused, ServerName, UrlPath};
 
@@ -32,6 +33,24 @@ impl RulePath {
     /// Path and type, where both can be read.
     pub fn parts(&self) -> Option<(&UrlPath, PathType)> {
         Some((self.path.as_ref().ok()?, self.kind?))
+    }
+}
+
+/// Where requests are to go, as an object writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Backend<'a> {
+    /// The Service; `None` where it is something else.
+    pub service: Option<&'a str>,
+    /// The port of the Service; `None` where none is named that can exist.
+    pub port: Option<PortReference<'a>>,
+}
+
+impl<'a> Backend<'a> {
+    /// That of an Ingress.
+    pub fn of(backend: &'a IngressBackend) -> Self {
+        let service = backend.service.as_ref();
+        let port = service.and_then(|service| PortReference::read(service.port.as_ref()));
+        Backend { service: service.map(|service| &*service.name), port }
     }
 }
 

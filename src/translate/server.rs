@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::IngressBackend;
-
 use super::authentication;
 use super::backend::{BackendReference, Backends};
 use super::built::Built;
@@ -14,10 +12,12 @@ use super::mirror;
 use super::passthrough::{self, Passed};
 use super::path::{self, Matching};
 use super::port::PortReference;
+use super::rule::Backend;
 use super::site::{self, Claim, Site};
 use super::snippets;
 use super::subject::Subject;
 use super::tls::{self, Tls};
+use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
@@ -233,6 +233,11 @@ impl<'a> Servers<'a> {
         let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path);
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
+                if path::is_like_an_expression(claim.matching, &claim.path) {
+                    let note =
+                        format!("{} is read as text, for nothing makes it an expression", excerpt(claim.path.as_str()));
+                    self.findings.push(Finding::new(Reason::LiteralPath, claim.origin.clone(), note));
+                }
                 let action = match claim.closed {
                     true => Action::Closed,
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
@@ -351,7 +356,7 @@ impl<'a> Servers<'a> {
         (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }))
     }
 
-    fn action(&mut self, subject: &Subject<'a>, backend: Option<&'a IngressBackend>, origin: &Origin) -> Action {
+    fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
         if subject.reading.closed {
             return Action::Closed;
         }
@@ -374,7 +379,7 @@ impl<'a> Servers<'a> {
         &mut self,
         action: Action,
         subject: &Subject<'a>,
-        backend: Option<&'a IngressBackend>,
+        backend: Option<Backend<'a>>,
     ) -> (Action, Option<Arc<ErrorPages>>) {
         let asked = &subject.reading.errors;
         let is_away = action == UNAVAILABLE && asked.default_backend.is_some();
@@ -388,16 +393,18 @@ impl<'a> Servers<'a> {
         }
         let Some(other) = self.other_backend(subject, origin) else { return (action, None) };
         let Action::Proxy { upstream, .. } = &other else { return (action, None) };
-        let named = backend.and_then(|backend| backend.service.as_ref());
-        let port = named.and_then(|service| service.port.as_ref());
-        let number = port.and_then(|port| port.number).map(|number| number.to_string());
+        let port = match backend.and_then(|backend| backend.port) {
+            Some(PortReference::Number(number)) => number.to_string().into(),
+            Some(PortReference::Name(name)) => name.into(),
+            Some(PortReference::First) | None => "".into(),
+        };
         let pages = ErrorPages {
             upstream: upstream.clone(),
             statuses: asked.statuses.clone(),
             intercepts: !asked.passes_backend_errors,
             stands_in: is_away,
-            service: named.map(|service| service.name.as_str()).unwrap_or_default().into(),
-            port: number.or_else(|| port?.name.clone()).unwrap_or_default().into(),
+            service: backend.and_then(|backend| backend.service).unwrap_or_default().into(),
+            port,
             origin: origin.clone(),
         };
         (if is_away { other } else { action }, Some(Arc::new(pages)))
@@ -474,15 +481,15 @@ impl<'a> Servers<'a> {
     fn reference(
         &mut self,
         subject: &Subject<'a>,
-        backend: Option<&'a IngressBackend>,
+        backend: Option<Backend<'a>>,
         origin: &Origin,
     ) -> Result<BackendReference<'a>, Action> {
-        let Some(service) = backend.and_then(|backend| backend.service.as_ref()) else {
+        let Some((service, port)) = backend.and_then(|backend| Some((backend.service?, backend.port))) else {
             let note = "the backend is not a Service; only Services are served";
             self.findings.push(Finding::new(Reason::UnsupportedBackend, origin.clone(), note));
             return Err(NOT_FOUND);
         };
-        let Some(port) = PortReference::read(service.port.as_ref()) else {
+        let Some(port) = port else {
             let note = "the backend names no port that exists; name one by number or by name";
             self.findings.push(Finding::new(Reason::MissingPort, origin.clone(), note));
             return Err(UNAVAILABLE);
@@ -492,7 +499,6 @@ impl<'a> Servers<'a> {
         let protocol = subject.reading.protocol;
         let tls = subject.reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
         let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
-        let service = &service.name;
         let reuse = None;
         Ok(BackendReference {
             namespace,

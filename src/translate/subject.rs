@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressRule, IngressSpec};
+use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule, IngressSpec};
 
+use super::claims::Since;
+use super::memory::Known;
 use super::path::PathType;
-use super::rule::{Rule, RulePath};
+use super::rule::{Backend, Rule, RulePath};
 use super::{ClassRule, Dialect, EndpointMode, Options, Reading};
 use crate::finding::{Finding, Reason};
 use crate::model::{Behaviour, Field, ObjectId, Origin, RewriteTarget, ServerName};
@@ -48,14 +50,26 @@ impl<'a> Subject<'a> {
         rules.filter(move |(number, _)| closed.as_ref().is_none_or(|closed| closed.binary_search(number).is_ok()))
     }
 
-    /// Its rules with their numbers, and how they are written.
-    pub fn read(&self) -> impl Iterator<Item = (usize, &Rule, &'a IngressRule)> {
-        self.rules().filter_map(|(number, written)| Some((number, self.read.get(number)?, written)))
+    /// Its rules with their numbers, as they are understood.
+    pub fn read(&self) -> impl Iterator<Item = (usize, &Rule)> {
+        self.rules().filter_map(|(number, _)| Some((number, self.read.get(number)?)))
+    }
+
+    /// The paths of a rule with their numbers, as they are understood, and where their requests are to go.
+    pub fn paths(&self, rule: usize) -> impl Iterator<Item = (usize, &RulePath, Backend<'a>)> {
+        let written = self.spec().and_then(|spec| spec.rules.as_ref()?.get(rule)).into_iter().flat_map(paths);
+        let read = self.read.get(rule).into_iter().flat_map(|rule| &rule.paths);
+        written.zip(read).map(|((number, entry), read)| (number, read, Backend::of(&entry.backend)))
+    }
+
+    /// Since when it asks for what it asks for.
+    pub fn since(&self) -> Since<'a> {
+        Since::of(self.stored)
     }
 
     /// The backend for requests that none of its paths takes.
-    pub fn default_backend(&self) -> Option<&'a IngressBackend> {
-        self.spec().filter(|_| self.closed_rules.is_none())?.default_backend.as_ref()
+    pub fn default_backend(&self) -> Option<Backend<'a>> {
+        self.spec().filter(|_| self.closed_rules.is_none())?.default_backend.as_ref().map(Backend::of)
     }
 
     /// Whether it is for the requests of all hosts that nobody has.
@@ -65,8 +79,8 @@ impl<'a> Subject<'a> {
 
     /// The fields by which it asks for a host.
     pub fn fields_of(&self, name: &ServerName) -> impl Iterator<Item = Origin> {
-        let rules = self.read().filter(move |(_, rule, _)| rule.name.as_ref() == Ok(name));
-        let rules = rules.map(move |(number, ..)| Origin::field(self.id(), Field::Rule(super::position(number))));
+        let rules = self.read().filter(move |(_, rule)| rule.name.as_ref() == Ok(name));
+        let rules = rules.map(move |(number, _)| Origin::field(self.id(), Field::Rule(super::position(number))));
         rules.chain(self.field_of_all_hosts().filter(|_| *name == ServerName::CatchAll))
     }
 
@@ -95,8 +109,9 @@ impl<'a> Subject<'a> {
     /// What is wrong with its paths, and whether what is left of this version can be served while there is no earlier one: other paths are,
     /// but not when requests would go elsewhere than they were meant to.
     pub fn faults(&self) -> (Vec<Finding>, bool) {
-        let paths = self.read().flat_map(|(rule, read, written)| {
-            paths(written).zip(&read.paths).map(move |((number, written), read)| (rule, number, read, written))
+        let paths = self.rules().flat_map(|(rule, entry)| paths(entry).map(move |(number, path)| (rule, number, path)));
+        let paths = paths.filter_map(|(rule, number, written)| {
+            Some((rule, number, self.read.get(rule)?.paths.get(number)?, written))
         });
         let mut has_good = false;
         let faults = paths.filter_map(|(rule, number, read, written)| {
@@ -127,6 +142,32 @@ impl<'a> Subject<'a> {
             return Some(("path", Reason::RefusedValue, note.to_owned()));
         }
         None
+    }
+}
+
+/// An Ingress that is ours and not served now.
+#[derive(Debug, Clone)]
+pub struct Withheld<'a> {
+    /// The object.
+    pub stored: &'a Stored<Ingress>,
+    /// Why it is ours, and whose semantics it has.
+    pub class: &'a ClassRule,
+    /// What it asks for.
+    pub known: Known,
+}
+
+impl Withheld<'_> {
+    /// The hosts that it names, as often as it does.
+    pub fn hosts(&self) -> impl Iterator<Item = &ServerName> {
+        self.known.rules.iter().filter_map(|rule| rule.name.as_ref().ok())
+    }
+}
+
+impl<'a> From<&Subject<'a>> for Withheld<'a> {
+    fn from(subject: &Subject<'a>) -> Self {
+        let (reading, behaviour) = (Arc::clone(&subject.reading), Arc::clone(&subject.behaviour));
+        let known = Known { reading, behaviour, rules: Arc::clone(&subject.read) };
+        Withheld { stored: subject.stored, class: subject.rule, known }
     }
 }
 

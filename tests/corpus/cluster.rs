@@ -10,6 +10,9 @@ use crate::rig::authority::Authority;
 use crate::rig::manifests::{endpoint_slice, in_namespace, secret, tls_secret};
 use crate::rig::{ECHO, ECHO_TLS};
 
+/// The first network of 10.244.0.0/16 in which clients are, and no pods.
+const CLIENTS: u8 = 200;
+
 /// A cluster.
 pub struct Cluster {
     /// What it adds.
@@ -23,7 +26,8 @@ impl Cluster {
     pub fn of(projects: &[Project], clients: &Authority) -> Self {
         let mut cluster = Cluster { objects: Vec::new(), services: BTreeMap::new() };
         let services = projects.iter().flat_map(|project| project.of_kind("Service").map(move |one| (project, one)));
-        for ((project, service), number) in services.zip(1_u8..200) {
+        for ((project, service), number) in services.zip(1_u8..) {
+            assert!(number < CLIENTS, "there are more Services than networks for pods");
             cluster.add_pods(project, service, number);
         }
         projects.iter().for_each(|project| cluster.add_secrets(project, clients));

@@ -15,6 +15,9 @@ pub fn missing(project: &Project) -> Vec<String> {
     for ingress in project.of_kind("Ingress").filter(|ingress| is_served(project, ingress)) {
         for rule in list(&ingress["spec"]["rules"]) {
             let own = rule["host"].as_str().unwrap_or_default();
+            if is_unreached(project, own) {
+                continue;
+            }
             for path in list(&rule["http"]["paths"]) {
                 let service = path["backend"]["service"]["name"].as_str();
                 let is_asked = requests.iter().any(|row| row.by.as_deref() == service && takes(own, &host(&row.ask)));
@@ -38,5 +41,14 @@ fn is_served(project: &Project, ingress: &Value) -> bool {
     let is_refused =
         |finding: &String| finding.starts_with(&format!("{name}: ")) && finding.ends_with(": RefusedValue");
     let redirects = ["permanent-redirect", "temporal-redirect"].iter().any(|key| annotation(ingress, key).is_some());
-    !redirects && !project.expected.findings.iter().any(is_refused)
+    let closes = annotation(ingress, "denylist-source-range").is_some_and(|networks| networks.contains("0.0.0.0/0"));
+    !redirects && !closes && !project.expected.findings.iter().any(is_refused)
+}
+
+/// Whether it is said that requests for a host get to no backend, and some request shows it.
+fn is_unreached(project: &Project, host: &str) -> bool {
+    let mut own = project.expected.requests.iter().filter(|row| self::host(&row.ask) == host).peekable();
+    project.expected.unreached.iter().any(|unreached| unreached == host)
+        && own.peek().is_some()
+        && own.all(|row| row.by.is_none() && row.status.is_some_and(|status| status >= 400))
 }

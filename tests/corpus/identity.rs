@@ -36,7 +36,7 @@ async fn answer(stream: TcpStream) {
         let status = if cookies.contains("session=good") { StatusCode::ACCEPTED } else { StatusCode::UNAUTHORIZED };
         let mut response = Response::builder().status(status).header(ADDRESS_HEADER, address.to_string());
         if status == StatusCode::ACCEPTED {
-            for name in ["X-Auth-Request-User", "Remote-User", "X-authentik-username"] {
+            for name in ["X-Auth-Request-User", "Remote-User", "X-authentik-username", "X-Vouch-User", "UserID"] {
                 response = response.header(name, "ann");
             }
             response = response.header("Set-Cookie", "seen=1");

@@ -26,13 +26,19 @@ use cluster::Cluster;
 /// Port of GitLab's Service, at which the cluster's proxy answers.
 const WORKHORSE: u16 = 8181;
 
-/// Settings of an administrator who had ingress-nginx: its class of old, and TLS that is passed through.
+/// The namespace whose snippets the administrator lets count.
+const TRUSTED: &str = "[[snippets.allowed]]
+namespaces = [\"trusted\"]
+kinds = [\"configuration-snippet\", \"server-snippet\", \"auth-snippet\"]
+";
+
+/// Settings of an administrator who had ingress-nginx: its class of old, TLS that is passed through, and snippets of one namespace.
 fn configure(rig: &Rig) {
     rig.nginx.serve_streams(&rig.daemon.root());
     let file = rig.daemon.folder().join("ingressd.toml");
     let dialect = "dialect = \"ingress-nginx\"\n";
     let settings = fs::read_to_string(&file).unwrap().replace(dialect, &format!("{dialect}legacy-class = \"nginx\"\n"));
-    fs::write(&file, format!("{settings}\n[tls]\npassthrough = true\n")).unwrap();
+    fs::write(&file, format!("{settings}\n[tls]\npassthrough = true\n{TRUSTED}")).unwrap();
 }
 
 #[test]

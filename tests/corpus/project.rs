@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Fewest projects.
+/// Fewest projects that are as their documentation or their charts have them.
 const FEWEST: usize = 40;
 
 /// A project.
@@ -25,9 +25,17 @@ pub struct Project {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
+    /// Where its manifests were read, `OWNER/REPOSITORY PATH` or an address.
+    #[serde(default)]
+    pub sources: Vec<String>,
+    /// Why nothing was read, and the manifests are what somebody would write.
+    pub invented: Option<String>,
     /// Every finding of `ingressd check`: `OBJECT: FIELD: REASON`, the field of an annotation being its key without prefix.
     #[serde(default)]
     pub findings: Vec<String>,
+    /// Hosts whose requests get to no backend, as some request shows.
+    #[serde(default)]
+    pub unreached: Vec<String>,
     /// Lines of what nginx reads about a host of the project.
     #[serde(default)]
     pub configuration: Vec<String>,
@@ -106,21 +114,31 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Whether it is a file of a public repository, or an address.
+fn is_place(source: &str) -> bool {
+    let is_file = |(repository, path): (&str, &str)| repository.split('/').count() == 2 && !path.contains(' ');
+    source.split_once(' ').map_or(source.starts_with("https://"), is_file)
+}
+
 /// All projects, by name.
 pub fn all() -> Vec<Project> {
     let (manifests, requests) = (folder("manifests"), folder("requests"));
     let names = names(&manifests);
     assert_eq!(names, self::names(&requests), "manifests and requests are of the same projects");
-    assert!(names.len() >= FEWEST, "the manifests were not found");
     let read = |name: String| {
         let text = std::fs::read_to_string(manifests.join(&name).with_extension("yaml")).unwrap();
         assert!(text.starts_with("# "), "{name}: a comment says what the project is and what it needs");
         let objects = serde_saphyr::from_multiple(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let expected = std::fs::read_to_string(requests.join(&name).with_extension("yaml")).unwrap();
-        let expected = serde_saphyr::from_str(&expected).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let expected: Expected = serde_saphyr::from_str(&expected).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(expected.sources.iter().all(|source| is_place(source)), "{name}: {:?}", expected.sources);
+        assert!(expected.sources.is_empty() == expected.invented.is_some(), "{name}: it was read, or it says why not");
         Project { name, text, objects, expected }
     };
-    names.into_iter().map(read).collect()
+    let projects: Vec<_> = names.into_iter().map(read).collect();
+    let read = projects.iter().filter(|project| !project.expected.sources.is_empty()).count();
+    assert!(read >= FEWEST, "{read} projects were read");
+    projects
 }
 
 impl Project {
@@ -129,9 +147,10 @@ impl Project {
         self.objects.iter().filter(move |object| object["kind"] == kind)
     }
 
-    /// The hosts of all entries under `spec.tls`.
+    /// The hosts of all entries under `spec.tls` that name a certificate.
     pub fn tls_hosts(&self) -> Vec<&str> {
         let entries = self.of_kind("Ingress").flat_map(|ingress| list(&ingress["spec"]["tls"]));
+        let entries = entries.filter(|entry| entry["secretName"].is_string());
         entries.flat_map(|entry| list(&entry["hosts"])).filter_map(Value::as_str).collect()
     }
 }

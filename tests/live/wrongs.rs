@@ -101,6 +101,7 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
             ingress("long-label").class("nginx").host(&long_label, "web"),
         ),
         ("InvalidPath", "Ingress control", "paths[0].path", with_path("control", "/\u{1}")),
+        ("LiteralPath", "Ingress starred", "paths[0]", with_path("starred", "/*")),
         ("PathConflict", "Ingress z-tardy", "paths[0]", ingress("z-tardy").class("nginx").host("first.example", "web")),
         ("CanaryWithoutMain", "Ingress lonely", "paths[0]", with("lonely", "canary", "true")),
         ("HostConflict", "Ingress taken", "", good("taken")),
@@ -114,9 +115,9 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
         ("UnknownAnnotation", "Ingress misspelt", "proxy-bodysize", with("misspelt", "proxy-bodysize", "1m")),
         (
             "UnsupportedAnnotation",
-            "Ingress obsolete",
-            "enable-opentracing",
-            with("obsolete", "enable-opentracing", "true"),
+            "Ingress unserved",
+            "enable-opentelemetry",
+            with("unserved", "enable-opentelemetry", "true"),
         ),
         (
             "InvalidSecurityValue",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::basis::{Basis, NotedOptions};
 use super::draft::{Context, Draft, Entry};
-use super::row::{Effect, OnError, Row, Scope, Trust, asks};
+use super::row::{Compared, Effect, OnError, Row, Scope, Trust, asks};
 use super::snippets::{self, ImpliedAnnotation};
 use super::table::Table;
 use super::value::excerpt;
@@ -223,6 +223,11 @@ pub(super) fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: 
 
 fn unserved(row: &Row, entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
     match row.on_error {
+        // Nobody serves it, and charts set it for everybody.
+        OnError::Skip if row.compared == Compared::Equal => {
+            let finding = Finding::new(Reason::UnsupportedAnnotation, entry.origin(), instead);
+            draft.reading.findings.push(Finding { severity: Severity::Info, ..finding });
+        }
         OnError::Skip | OnError::WithholdCors | OnError::WithholdCopies => {
             draft.find(Reason::UnsupportedAnnotation, entry.origin(), instead);
         }

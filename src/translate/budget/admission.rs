@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::demand::{self, Backend, Demand, namespace};
@@ -12,9 +11,9 @@ use super::{BUDGETS, Budget, Total, is_near, near, near_total, zones};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
-use crate::source::{Stored, Version};
-use crate::translate::subject::{self, Subject};
-use crate::translate::{ClassRule, HostOptions, Limits, Reading, host, order};
+use crate::source::Version;
+use crate::translate::subject::{self, Subject, Withheld};
+use crate::translate::{HostOptions, Limits, Reading, host, order};
 
 /// What is served of what was asked for.
 #[derive(Debug, Default)]
@@ -26,7 +25,7 @@ pub struct Admission<'a> {
     /// Versions with more than one object may ask for.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// Objects that are left out and keep the hosts that they ask for: as many as a namespace may have.
-    pub withheld: Vec<(&'a Stored<Ingress>, &'a ClassRule)>,
+    pub withheld: Vec<Withheld<'a>>,
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Hosts on which a namespace has no path that is not closed, because it protects more than it may have.
@@ -309,7 +308,7 @@ impl<'a> Admission<'a> {
             let hosts = held.entry(namespace(&subject)).or_default();
             *hosts += number(demand::hosts(&subject).count());
             if *hosts <= limits.namespace.hosts {
-                self.withheld.extend(subject.reading.canary.is_none().then_some((subject.stored, subject.rule)));
+                self.withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
             }
             let origin = Origin::object(subject.id());
             // Where its requests would go to others, they must not get there unprotected.
@@ -370,13 +369,13 @@ impl<'a> Admission<'a> {
 
 /// The hosts of these objects.
 fn hosts(subjects: &[Subject<'_>]) -> HashSet<ServerName> {
-    subjects.iter().flat_map(Subject::read).filter_map(|(_, rule, _)| rule.name.as_ref().ok().cloned()).collect()
+    subjects.iter().flat_map(Subject::read).filter_map(|(_, rule)| rule.name.as_ref().ok().cloned()).collect()
 }
 
 /// The rules of an object that protects its paths whose requests would go to others without it, and where to.
 fn fallen(subject: &Subject<'_>, served: &HashSet<ServerName>) -> Vec<(usize, ServerName)> {
     let rules = subject.read().filter(|_| subject.is_protected);
-    rules.filter_map(|(number, rule, _)| Some((number, falls(rule.name.as_ref().ok()?, served)?))).collect()
+    rules.filter_map(|(number, rule)| Some((number, falls(rule.name.as_ref().ok()?, served)?))).collect()
 }
 
 /// Closes what objects protect that are refused, where others would take their requests. That they are refused is told already.

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::IngressBackend;
-
 use crate::model::cost::{self, Cost};
 use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol, Snippet, Variables};
 use crate::translate::ClientRule;
 use crate::translate::Reading;
 use crate::translate::port::PortReference;
+use crate::translate::rule;
 use crate::translate::subject::{self, Subject};
 
 /// What an object asks for.
@@ -183,14 +182,14 @@ pub fn paths<'a>(subject: &Subject<'a>) -> HashMap<&'a str, u64> {
 
 /// The ports of Services that it refers to.
 pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> {
-    let paths = subject.rules().flat_map(|(_, rule)| subject::paths(rule).map(|(_, entry)| &entry.backend));
+    let paths =
+        subject.rules().flat_map(|(_, rule)| subject::paths(rule).map(|(_, entry)| rule::Backend::of(&entry.backend)));
     let reading = &subject.reading;
     let tls = reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
     let manner: Manner = (reading.balance.clone(), reading.protocol, tls, reading.by_cluster_address);
-    paths.chain(subject.default_backend()).filter_map(move |backend: &'a IngressBackend| {
-        let service = backend.service.as_ref()?;
-        Some((&*service.name, PortReference::read(service.port.as_ref()), manner.clone()))
-    })
+    paths
+        .chain(subject.default_backend())
+        .filter_map(move |backend| Some((backend.service?, backend.port, manner.clone())))
 }
 
 /// The Secrets with certificates that it names.

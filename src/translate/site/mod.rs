@@ -10,20 +10,18 @@ mod reach;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressBackend, IngressRule};
-
 pub use self::arbiter::Refusals;
 pub use self::host_options::{Decision, HostOption, Saying, decide, directives, settle, younger};
 pub use self::reach::{above, beginning};
 use super::allowed::Allowances;
 use super::claims::{Asking, Claims, Since};
-use super::path::{self, Matching, PathType};
-use super::subject::{self, Subject};
+use super::path::{Matching, PathType};
+use super::rule::Backend;
+use super::subject::{Subject, Withheld};
 use super::value::excerpt;
-use super::{ClassRule, Options, aliases, host};
+use super::{Options, aliases};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, HostName, Origin, ServerName, UrlPath};
-use crate::source::Stored;
 
 /// A path of a host and the object that has it.
 #[derive(Debug)]
@@ -37,7 +35,7 @@ pub struct Claim<'s, 'a> {
     pub kind: PathType,
     pub matching: Matching,
     /// Where its requests go.
-    pub backend: &'a IngressBackend,
+    pub backend: Backend<'a>,
     /// It is one too many, and without it requests would go where nothing protects them: it answers 503.
     pub closed: bool,
 }
@@ -97,7 +95,7 @@ pub struct Askers<'s, 'a> {
     /// Those that can be served, the oldest first.
     pub subjects: &'s [Subject<'a>],
     /// Those that cannot now: what they ask for stays theirs.
-    pub withheld: &'s [(&'a Stored<Ingress>, &'a ClassRule)],
+    pub withheld: &'s [Withheld<'a>],
     /// What each namespace may ask for at all.
     pub allowances: Allowances<'a>,
 }
@@ -142,12 +140,12 @@ fn gather<'s, 'a>(
             let has = || known.of(name).iter().any(|claimant| claimant.namespace == *namespace);
             allowance.permits(name) || (allowance.undecided && has())
         };
-        for (number, read, rule) in subject.read() {
-            let name = match &read.name {
+        for (number, rule) in subject.read() {
+            let name = match &rule.name {
                 Ok(name) => name,
                 Err(refused) => {
                     let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
-                    let host = excerpt(rule.host.as_deref().unwrap_or_default());
+                    let host = excerpt(&rule.host);
                     let note = format!("host {host} is refused: {refused}");
                     findings.push(Finding::new(Reason::InvalidHost, origin, note));
                     continue;
@@ -162,7 +160,7 @@ fn gather<'s, 'a>(
             }
             let site = sites.entry(name.clone()).or_default();
             site.join(subject);
-            for ((path_number, entry), read) in subject::paths(rule).zip(&read.paths) {
+            for (path_number, read, backend) in subject.paths(number) {
                 // What cannot be read has been told of before.
                 let Some((path, kind)) = read.parts() else { continue };
                 let matching = match kind {
@@ -172,15 +170,7 @@ fn gather<'s, 'a>(
                 };
                 let field = Field::Path(super::position(number), super::position(path_number), "");
                 let origin = Origin::field(subject.id(), field);
-                site.claims.push(Claim {
-                    subject,
-                    origin,
-                    path: path.clone(),
-                    kind,
-                    matching,
-                    backend: &entry.backend,
-                    closed: false,
-                });
+                site.claims.push(Claim { subject, origin, path: path.clone(), kind, matching, backend, closed: false });
             }
         }
         let Some(origin) = subject.field_of_all_hosts() else { continue };
@@ -205,7 +195,7 @@ fn redirect_with_or_without_www<'s, 'a>(
 ) {
     for subject in subjects {
         let Some(asked) = &subject.reading.host.redirects_www else { continue };
-        for (_, rule, _) in subject.read() {
+        for (_, rule) in subject.read() {
             let Ok(name) = &rule.name else { continue };
             let (ServerName::Exact(host), Some(other)) = (name, aliases::with_or_without_www(name)) else { continue };
             let other = ServerName::Exact(other);
@@ -222,20 +212,19 @@ fn redirect_with_or_without_www<'s, 'a>(
 const MOST_WITHHELD: usize = 10_000;
 
 /// Who asks for a host, without being served now.
-type Withheld<'a> = BTreeMap<ServerName, Vec<(&'a Stored<Ingress>, &'a ClassRule)>>;
+type WithheldHosts<'w, 'a> = BTreeMap<&'w ServerName, Vec<&'w Withheld<'a>>>;
 
-fn withheld<'a>(objects: &[(&'a Stored<Ingress>, &'a ClassRule)], allowances: &mut Allowances<'a>) -> Withheld<'a> {
-    let mut hosts = Withheld::new();
+fn withheld<'w, 'a>(objects: &'w [Withheld<'a>], allowances: &mut Allowances<'a>) -> WithheldHosts<'w, 'a> {
+    let mut hosts = WithheldHosts::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (stored, rule) in objects {
-        let allowance = allowances.of(&stored.id.namespace);
-        let count = counts.entry(&stored.id.namespace).or_default();
-        let rules = stored.object.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
-        for name in rules.iter().filter_map(|rule| host::server_name(rule.host.as_deref().unwrap_or_default()).ok()) {
+    for object in objects {
+        let namespace = &object.stored.id.namespace;
+        let (allowance, count) = (allowances.of(namespace), counts.entry(namespace).or_default());
+        for name in object.hosts() {
             // Whoever has many that cannot be served must not make everybody's claims grow.
-            if *count < MOST_WITHHELD && (allowance.permits(&name) || allowance.undecided) {
+            if *count < MOST_WITHHELD && (allowance.permits(name) || allowance.undecided) {
                 *count += 1;
-                hosts.entry(name).or_default().push((stored, rule));
+                hosts.entry(name).or_default().push(object);
             }
         }
     }
@@ -243,11 +232,9 @@ fn withheld<'a>(objects: &[(&'a Stored<Ingress>, &'a ClassRule)], allowances: &m
 }
 
 /// What the paths of an object that is not read may be known by.
-fn places_of(stored: &Stored<Ingress>, name: &ServerName) -> Vec<Arc<str>> {
-    let rules = stored.object.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
-    let is_asked =
-        |rule: &&IngressRule| host::server_name(rule.host.as_deref().unwrap_or_default()).as_ref() == Ok(name);
-    let paths = rules.iter().filter(is_asked).flat_map(subject::paths).filter_map(|(_, entry)| path::read(entry).ok());
+fn places_of(object: &Withheld<'_>, name: &ServerName) -> Vec<Arc<str>> {
+    let rules = object.known.rules.iter().filter(|rule| rule.name.as_ref() == Ok(name));
+    let paths = rules.flat_map(|rule| &rule.paths).filter_map(|path| path.path.as_ref().ok());
     paths
         .flat_map(|path| {
             [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(reach::beginning(matching, path.as_str())))
@@ -258,7 +245,7 @@ fn places_of(stored: &Stored<Ingress>, name: &ServerName) -> Vec<Arc<str>> {
 /// What is asked for now, in order.
 fn asked<'m, 'a: 'm>(
     gathered: &'m BTreeMap<ServerName, Site<'_, 'a>>,
-    withheld: &'m Withheld<'a>,
+    withheld: &'m WithheldHosts<'m, 'a>,
     known: &Claims,
     options: &Options,
 ) -> Vec<(&'m ServerName, Vec<Asking<'m>>)> {
@@ -267,7 +254,7 @@ fn asked<'m, 'a: 'm>(
     for (name, site) in gathered {
         let mut asking = Vec::with_capacity(1);
         for subject in &site.subjects {
-            ask(&mut asking, subject.stored, subject.rule, options);
+            ask(&mut asking, &subject.id().namespace, subject.since(), subject.rule.is_exclusive(options.ownership));
         }
         asked.push((name, asking));
     }
@@ -277,7 +264,10 @@ fn asked<'m, 'a: 'm>(
             asked.insert(place, (name, Vec::new()));
             place
         });
-        objects.iter().for_each(|(stored, rule)| ask(&mut asked[place].1, stored, rule, options));
+        for Withheld { stored, class, .. } in objects {
+            let is_exclusive = class.is_exclusive(options.ownership);
+            ask(&mut asked[place].1, &stored.id.namespace, Since::of(stored), is_exclusive);
+        }
     }
     let mut known = known.in_order();
     for (name, asking) in &mut asked {
@@ -287,14 +277,14 @@ fn asked<'m, 'a: 'm>(
         {
             continue;
         }
-        for (stored, _) in withheld.get(*name).into_iter().flatten() {
-            let places = places_of(stored, name);
+        for object in withheld.get(*name).into_iter().flatten() {
+            let (places, stored) = (places_of(object, name), object.stored);
             let own = asking.iter_mut().find(|asking| *asking.namespace == stored.id.namespace);
             own.into_iter()
                 .for_each(|own| own.places.extend(places.iter().map(|place| (Arc::clone(place), Since::of(stored)))));
         }
         for claim in gathered.get(*name).into_iter().flat_map(|site| &site.claims) {
-            let since = Since::of(claim.subject.stored);
+            let since = claim.subject.since();
             let place: Arc<str> = reach::beginning(claim.matching, claim.path.as_str()).into();
             let own = asking.iter_mut().find(|asking| *asking.namespace == claim.subject.id().namespace);
             own.into_iter().for_each(|own| own.places.push((Arc::clone(&place), since)));
@@ -304,12 +294,10 @@ fn asked<'m, 'a: 'm>(
 }
 
 /// Adds an object, which is younger than those that were added before.
-fn ask<'m>(asking: &mut Vec<Asking<'m>>, stored: &'m Stored<Ingress>, rule: &ClassRule, options: &Options) {
-    let (namespace, since) = (&stored.id.namespace, Since::of(stored));
+fn ask<'m>(asking: &mut Vec<Asking<'m>>, namespace: &'m Arc<str>, since: Since<'m>, exclusive: bool) {
     match asking.iter_mut().find(|asking| *asking.namespace == *namespace) {
         Some(known) => known.since = known.since.min(since),
         None => {
-            let exclusive = rule.is_exclusive(options.ownership);
             asking.push(Asking { namespace, exclusive, since, places: Vec::new() });
         }
     }

@@ -81,6 +81,24 @@ fn refused_objects_are_left_out() {
 }
 
 #[test]
+fn a_path_that_looks_like_an_expression_is_told_where_it_is_text() {
+    let told = "i LiteralPath";
+    let cases: &[(&str, &str, &str, &[&str])] = &[
+        ("/*", "ImplementationSpecific", "", &[told]),
+        ("/argo(/|$)(.*)", "Prefix", "", &[told]),
+        ("/[0-9]", "Exact", "", &[told]),
+        ("/Foo_(bar)", "Exact", "", &[]),
+        ("/argo(/|$)(.*)", "ImplementationSpecific", "rewrite-target: /$2", &[]),
+        ("/.*", "ImplementationSpecific", "use-regex: 'true'", &[]),
+    ];
+    for (text, kind, annotations, expected) in cases {
+        let paths = [path(text, kind, "web")];
+        let translation = translate(&ingress("i", "nginx", "a.example", annotations, &paths), options());
+        assert_eq!(findings(&translation), *expected, "{text} {kind}");
+    }
+}
+
+#[test]
 fn hosts() {
     let documents = ["Shop.example.com", "*.example.com", "", "bad..host", "a_b.example"]
         .iter()

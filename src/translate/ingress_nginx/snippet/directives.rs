@@ -213,6 +213,12 @@ pub static ALLOWED: &[Allowed] = &[
         let [name, value] = directive.arguments.as_slice() else { return Err(COUNT) };
         set_request_header(reader, name, value)
     }),
+    Allowed::new(
+        "proxy_ssl_verify",
+        "`off`",
+        "nothing: backends are verified only where proxy-ssl-verify says so",
+        Read::Nothing(|words| word(words, &["off"])),
+    ),
     by("return", "a status, and a text or URL", REDIRECT, |reader, directive| {
         let statement = answer(reader, &directive.arguments, Captures::Unknown)?;
         reader.snippet.statements.push(statement);

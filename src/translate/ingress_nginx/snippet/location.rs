@@ -20,7 +20,13 @@ pub fn read(reader: &mut Reader<'_>, directive: &Directive) -> Result<(), Refuse
     if let SnippetCondition::Matches { pattern, .. } = &condition {
         reader.variables.weigh(pattern, LONGEST_LINE);
     }
-    let mut inner = directive.children().iter().filter(|inner| !IDLE.contains(&inner.name.as_str()) || !is_off(inner));
+    // nginx answers a return before it looks at addresses.
+    let returns = directive.children().iter().any(|inner| inner.name == "return");
+    let says_nothing = |inner: &Directive| match inner.name.as_str() {
+        "deny" => returns && inner.block.is_none() && inner.arguments == ["all"],
+        name => IDLE.contains(&name) && is_off(inner),
+    };
+    let mut inner = directive.children().iter().filter(|inner| !says_nothing(inner));
     let (Some(only), None) = (inner.next(), inner.next()) else {
         return Err(Refused::because(
             "it answers by one return or deny all; what goes to a Service is a path of an Ingress",

@@ -123,6 +123,7 @@ fn what_snippets_become() {
         ("deny 10.0.0.1; allow 10.0.0.0/8; deny all;", &["deny [10.0.0.1/32] allow [10.0.0.0/8]"]),
         ("deny all;", &["deny [0.0.0.0/0, ::/0] allow []"]),
         ("server_tokens off;", &[]),
+        ("proxy_ssl_verify off;", &[]),
         ("# nothing but a comment", &[]),
     ];
     for (text, expected) in table {
@@ -136,6 +137,7 @@ fn what_snippets_become() {
             &["if ${uri} = \"/robots.txt\": return 200 \"User-agent: *\";"],
         ),
         ("location ~ /\\.git { access_log off; deny all; }", &["if ${uri} ~ \"/\\.git\": return 403;"]),
+        ("location /metrics { deny all; return 404; }", &["if ${uri} ~ \"^/metrics\": return 404;"]),
         ("location /metrics { deny all; } add_header X-A b;", &["if ${uri} ~ \"^/metrics\": return 403;", "+X-A: b"]),
     ];
     for (text, expected) in table {
