@@ -89,7 +89,7 @@ pub fn build<'a>(
         let reference = BackendReference {
             namespace: claim.namespace,
             service: claim.service,
-            port: claim.port.clone(),
+            port: claim.port,
             dialect: Dialect::Specification,
             mode: options.endpoints,
             by_cluster_address: false,
