@@ -11,14 +11,14 @@ use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, AnswerDuration, AnswerHeader, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
-    BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
-    Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover, HeaderName, HeaderText,
-    HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Listener, LogLine, Mirror, MirrorPolicy, Model,
-    ObjectId, Origin, OriginPattern, OriginUrl, ParameterName, Passthrough, Passthroughs, PasswordFile, PasswordFileId,
-    PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, Satisfy,
-    SecretBytes, Server, ServerName, Serves, Session, SessionCookie, Stream, StreamPolicy, StreamUpstream,
-    StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination, Transport, USUAL_LINE, Unlogged,
-    Upstream, UpstreamId, UrlPath, Variable,
+    BasicAuthentication, Behaviour, Branch, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath,
+    Cors, Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover, HeaderName,
+    HeaderText, HeaderValue, HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Listener,
+    LogLine, Mirror, MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl, ParameterName, Passthrough,
+    Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
+    RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session,
+    SessionCookie, Share, Split, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template,
+    TemplatePart, Test, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
 };
 use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -204,6 +204,23 @@ fn everything() -> Behaviour {
     }
 }
 
+/// To a backend, with every condition by which a request may go to another.
+fn split(service: &str) -> Action {
+    let (upstream, other) = (upstream_id(service, Protocol::Http), upstream_id(service, Protocol::Https));
+    let name = |text| HeaderName::new(text).expect("a name");
+    let value = |text| HeaderValue::new(text).expect("a value");
+    let tests = [
+        Test::Header(name("X-A"), value("a\"b")),
+        Test::HeaderMatches(name("X-A"), pattern("^x{2};")),
+        Test::Cookie(name("c"), value("1")),
+        Test::Query(name("v"), value("2")),
+        Test::Method(name("PUT")),
+    ];
+    let branches = tests.into_iter().map(|test| Branch { test, upstream: other.clone() }).collect();
+    let split = Split { origin: origin(), branches, session: None, shares: vec![(other.clone(), Share::of(1, 3))] };
+    Action::Proxy { upstream, split: Some(Arc::new(split)) }
+}
+
 /// A model that uses every part of the language between translation and rendering.
 fn model() -> Model {
     let key = rcgen::generate_simple_self_signed(vec!["shop.example.com".to_owned()]).expect("a certificate");
@@ -230,9 +247,11 @@ fn model() -> Model {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            order: 0,
+            reserved: vec![ServerName::Exact(host("kept.example.org")), ServerName::Wildcard(host("kept.example.org"))],
             directives: Vec::new(),
             handover: Default::default(),
-            routes: vec![route(exact("/hello"), proxy("web", Protocol::Http), Behaviour::default())],
+            routes: vec![route(exact("/hello"), split("web"), Behaviour::default())],
             fallback: fallback.clone(),
         },
         Server {
@@ -241,6 +260,8 @@ fn model() -> Model {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            order: 0,
+            reserved: Vec::new(),
             directives: Vec::new(),
             handover: Default::default(),
             routes: Vec::new(),
@@ -252,6 +273,8 @@ fn model() -> Model {
             tls: TlsTermination::Own(own.clone()),
             hsts: Some(Hsts { max_age: 300, include_subdomains: true, preload: true }),
             client_certificates: None,
+            order: 0,
+            reserved: Vec::new(),
             directives: Vec::new(),
             handover: Handover::Detailed,
             routes: vec![
@@ -280,6 +303,8 @@ fn model() -> Model {
             tls: TlsTermination::DefaultDeclared,
             hsts: Some(Hsts { max_age: 300, include_subdomains: false, preload: false }),
             client_certificates: None,
+            order: 0,
+            reserved: Vec::new(),
             directives: Vec::new(),
             handover: Default::default(),
             routes: vec![
@@ -292,6 +317,21 @@ fn model() -> Model {
                 route(regex(r"/a|/b;\{\}#"), proxy("web", Protocol::Http), Behaviour::default()),
                 route(prefix("/weird \"{};#'\\$x"), proxy("web", Protocol::Http), Behaviour::default()),
             ],
+            fallback: fallback.clone(),
+        },
+        Server {
+            name: ServerName::Expression(
+                HostExpression::new("^(?:x{2}|\"y\"|z;)+\\.example\\.org$").expect("an expression"),
+            ),
+            order: 7,
+            reserved: Vec::new(),
+            origin: origin(),
+            tls: TlsTermination::Own(own.clone()),
+            hsts: None,
+            client_certificates: None,
+            directives: Vec::new(),
+            handover: Default::default(),
+            routes: Vec::new(),
             fallback,
         },
     ];
@@ -450,7 +490,7 @@ fn nginx_accepts_hosts_whose_tls_is_not_opened() {
         let root = tempfile::tempdir().expect("a folder");
         let mut model = model();
         let is_passed = |name: &ServerName| match name {
-            ServerName::CatchAll => false,
+            ServerName::CatchAll | ServerName::Expression(_) => false,
             ServerName::Exact(_) => !is_wild,
             ServerName::Wildcard(_) => true,
         };
@@ -486,7 +526,7 @@ fn nginx_accepts_each_server_with_nothing_but_what_it_requires() {
     let root = tempfile::tempdir().expect("a folder");
     let (files, _) = render(model(), root.path());
     let servers: Vec<_> = files.files.keys().filter(|path| path.starts_with("http/server-")).collect();
-    assert_eq!(servers.len(), 4);
+    assert_eq!(servers.len(), 5);
     for server in servers {
         let folder = root.path().join(server.replace('/', "_"));
         let (all, _) = render(model(), &folder);
@@ -507,7 +547,7 @@ fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     assert_eq!(first, again);
     let kept = first.files.iter().filter(|(path, file)| Arc::ptr_eq(file, &again.files[*path])).count();
     // Servers, upstreams, certificates, the password file, and services with their endpoints.
-    assert_eq!(kept, 4 + 6 + 2 + 1 + 2 + 2);
+    assert_eq!(kept, 5 + 6 + 2 + 1 + 2 + 2);
     assert_eq!(Renderer::default().render(&plan), first);
 }
 

@@ -15,6 +15,10 @@ pub enum Balance {
     Key(RewriteTarget),
     /// The one with the fewest connections; nothing is kept anywhere.
     LeastConnections,
+    /// Of two by chance the one with fewer connections.
+    TwoByChance,
+    /// By text and variables, of which each value has several endpoints, at most as many, and by chance one of these.
+    SharedKey(RewriteTarget, u8),
 }
 
 /// `SameSite` of a cookie, RFC 6265bis.

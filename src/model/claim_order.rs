@@ -133,6 +133,7 @@ fn mark(namespace: &str, on: Option<(&ServerName, Extent<'_>)>) -> Mark {
         ServerName::CatchAll => "*".to_owned(),
         ServerName::Exact(host) => host.to_string(),
         ServerName::Wildcard(parent) => format!("*.{parent}"),
+        ServerName::Expression(expression) => format!("~{expression}"),
     };
     let (host, sort, place) = match on {
         None => (String::new(), "namespace", ""),

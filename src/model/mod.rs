@@ -68,15 +68,15 @@ pub use snippet::{
     Burden, LONGEST_HOST, OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader,
     SnippetPart, SnippetStatement, SnippetText,
 };
-pub use split::{Branch, Share, Split, Test};
+pub use split::{Branch, Share, Split, Test, Tested};
 pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 pub use template::{Template, TemplatePart};
 pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{
-    ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderText, HeaderValue, HostName, LONGEST, LONGEST_FOR_REQUEST,
-    LONGEST_LINE, OriginUrl, ParameterName, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart, Text, UrlPath,
-    Variable, longest_variable,
+    ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderText, HeaderValue, HostExpression, HostName, LONGEST,
+    LONGEST_FOR_REQUEST, LONGEST_LINE, OriginUrl, ParameterName, Pattern, RedirectUrl, Refused, RewriteTarget,
+    TargetPart, Text, UrlPath, Variable, longest_variable,
 };
 pub use variables::Variables;
 

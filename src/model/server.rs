@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::catalogue::Module;
-use super::{Action, CertificateId, ClientCertificates, Directive, Field, HostName, ObjectId, Origin, Route};
+use super::{
+    Action, CertificateId, ClientCertificates, Directive, Field, HostExpression, HostName, Kind, ObjectId, Origin,
+    PathMatch, Route, UrlPath,
+};
 
 /// How many routes an object has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub enum ServerName {
     Exact(HostName),
     /// Hosts with exactly one more label in front of this name: `*.example.com` holds `example.com`.
     Wildcard(HostName),
+    /// Hosts that none of these takes and that match this expression.
+    Expression(HostExpression),
 }
 
 /// How a server terminates TLS.
@@ -53,6 +58,10 @@ pub enum Handover {
 pub struct Server {
     /// Which requests it takes.
     pub name: ServerName,
+    /// Of several expressions that match a host, the one with the lowest number takes its requests; 0 for other names.
+    pub order: u64,
+    /// Hosts besides, so that no expression takes them: somebody has them, and nobody serves them now. Of the catch-all server alone.
+    pub reserved: Vec<ServerName>,
     /// The oldest object that defines this host, named in the file that is rendered for it.
     pub origin: Origin,
     /// Its certificate.
@@ -110,6 +119,32 @@ fn namespaces_of(route: &Route) -> impl Iterator<Item = &str> {
 }
 
 impl Server {
+    /// The server for hosts that nobody defines, where nobody says what it does: it answers 404, and load balancers in front of the node,
+    /// which ask for `/healthz` as they asked ingress-nginx, 200.
+    pub fn of_unknown_hosts() -> Option<Self> {
+        let object = Arc::new(ObjectId::new(Kind::Settings, "", "unknown-hosts"));
+        let origin = Origin { object, field: Field::Object };
+        let answer = |path, status| {
+            let action = Action::Respond { status };
+            Route { origin: origin.clone(), path, action, behaviour: Arc::default(), errors: None }
+        };
+        let root = PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false };
+        let health = PathMatch::Exact { path: UrlPath::new("/healthz").ok()?, redirect_to_slash: false };
+        Some(Server {
+            name: ServerName::CatchAll,
+            order: 0,
+            reserved: Vec::new(),
+            tls: TlsTermination::Default,
+            client_certificates: None,
+            directives: Vec::new(),
+            hsts: None,
+            handover: Handover::Usual,
+            routes: vec![answer(health, 200)],
+            fallback: answer(root, 404),
+            origin,
+        })
+    }
+
     /// Whether handshakes differ from those of other hosts. nginx follows a server in that only where it names a certificate.
     pub fn has_own_handshake(&self) -> bool {
         let is_tls = |directive: &Directive| directive.row.module == Some(Module::Ssl);
@@ -208,7 +243,20 @@ mod tests {
         let (name, origin) = (ServerName::CatchAll, fallback.origin.clone());
         let (tls, handover) = (TlsTermination::Default, Handover::Usual);
         let (client_certificates, directives) = (None, Vec::new());
-        Server { name, origin, tls, client_certificates, directives, hsts: None, handover, routes, fallback }
+        let (order, reserved) = (0, Vec::new());
+        Server {
+            name,
+            order,
+            reserved,
+            origin,
+            tls,
+            client_certificates,
+            directives,
+            hsts: None,
+            handover,
+            routes,
+            fallback,
+        }
     }
 
     const ONE: &str = "strict 10.0.0.0/8";

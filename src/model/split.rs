@@ -11,14 +11,33 @@ pub enum Test {
     HeaderMatches(HeaderName, Pattern),
     /// A cookie with this value, letter for letter.
     Cookie(HeaderName, HeaderValue),
+    /// A parameter of the query with this value, letter for letter as it is sent.
+    Query(HeaderName, HeaderValue),
+    /// This method.
+    Method(HeaderName),
+}
+
+/// What of a request a test looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tested<'t> {
+    /// This header.
+    Header(&'t HeaderName),
+    /// All cookies.
+    Cookies,
+    /// The query.
+    Query,
+    /// The method.
+    Method,
 }
 
 impl Test {
-    /// The header that is looked at, but for that of cookies.
-    pub const fn header(&self) -> Option<&HeaderName> {
+    /// What is looked at.
+    pub const fn tested(&self) -> Tested<'_> {
         match self {
-            Test::Header(name, _) | Test::HeaderMatches(name, _) => Some(name),
-            Test::Cookie(..) => None,
+            Test::Header(name, _) | Test::HeaderMatches(name, _) => Tested::Header(name),
+            Test::Cookie(..) => Tested::Cookies,
+            Test::Query(..) => Tested::Query,
+            Test::Method(_) => Tested::Method,
         }
     }
 }

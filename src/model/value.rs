@@ -187,6 +187,34 @@ text_value!(Pattern, "The source of a PCRE expression whose cost is bounded, wit
     false => expression::weight(text).map(drop),
 });
 
+text_value!(
+    HostExpression,
+    "The source of an expression for names of hosts, whose cost is bounded, without named groups: printable, without blanks and commas.",
+    |text| {
+        HostExpression::read(text)?;
+        match text.is_empty() {
+            true => Err(Refused::because("it is empty")),
+            false => expression::weight(text).map(drop),
+        }
+    }
+);
+
+impl HostExpression {
+    /// Longest in bytes: that of a host.
+    const LONGEST: usize = 253;
+
+    /// One that was proven before, where it was written down: to judge its cost takes longer than all else that is done with it.
+    pub fn read(text: &str) -> Result<Self, Refused> {
+        if text.len() > Self::LONGEST {
+            return Err(Refused::because("it is longer than 253 letters, which no host is"));
+        }
+        match text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',') {
+            true => Ok(HostExpression(text.into())),
+            false => Err(Refused::because("it holds what no host does, such as a blank or a letter that is not ASCII")),
+        }
+    }
+}
+
 text_value!(HeaderName, "A token of RFC 9110: a header name, or a method.", |text| {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     match !text.is_empty() && text.bytes().all(|byte| token(byte) && byte != b'$') {

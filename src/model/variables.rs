@@ -89,12 +89,12 @@ impl Variables {
     /// Adds that by which an endpoint is chosen.
     pub fn of_balance(&mut self, balance: &Balance) {
         match balance {
-            Balance::Key(key) => self.of_target(key),
+            Balance::Key(key) | Balance::SharedKey(key, _) => self.of_target(key),
             Balance::Session(cookie) => {
                 let name = format!("cookie_{}", cookie.as_str());
                 self.add(iter::once(name.as_str()));
             }
-            Balance::LeastConnections => {}
+            Balance::LeastConnections | Balance::TwoByChance => {}
         }
     }
 }

@@ -48,6 +48,7 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::SplitClients, "http_split_clients_module", Built::Always),
     (Module::UpstreamHash, "http_upstream_hash_module", Built::Always),
     (Module::UpstreamLeastConn, "http_upstream_least_conn_module", Built::Always),
+    (Module::UpstreamRandom, "http_upstream_random_module", Built::Always),
     (Module::Mirror, "http_mirror_module", Built::Always),
     (Module::Sub, "http_sub_module", Built::Asked),
     (Module::Gunzip, "http_gunzip_module", Built::Asked),

@@ -206,6 +206,10 @@ pub struct Decisions {
     pub upstream_hash: bool,
     /// The same where they may be chosen by how many connections they have.
     pub upstream_least_conn: bool,
+    /// The same where they may be chosen by chance.
+    pub upstream_random: bool,
+    /// Whether what they are chosen by may differ from request to request.
+    pub split_clients: bool,
     /// What servers read for the firewall.
     pub firewall: FirewallRules,
     /// Where answers about clients may be remembered: nginx makes the folder. `None` where there is no place that is known to be its own.

@@ -26,9 +26,8 @@ pub use templates::Templates;
 use std::sync::Arc;
 
 use crate::model::{
-    AccessList, Action, Authority, Certificate, CertificateId, Directive, Field, Forwarded, Handover, Instance, Kind,
-    ObjectId, Origin, PasswordFile, PathMatch, Route, Server, ServerName, Stream, StreamUpstream, TlsTermination,
-    Upstream, UrlPath,
+    AccessList, Authority, Certificate, CertificateId, Directive, Forwarded, Instance, PasswordFile, Server,
+    ServerName, Stream, StreamUpstream, TlsTermination, Upstream,
 };
 use crate::nginx::{Decisions, Plan};
 use blocks::Blocks;
@@ -122,7 +121,7 @@ impl Renderer {
         let engine = &self.engine;
         let mut all = Vec::with_capacity(2 * servers.len());
         let own = self.blocks.render(servers, &facts, engine, &mut all);
-        let path = |one: &Server| names::server_file(&one.name);
+        let path = |one: &Server| names::server_file(one);
         self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all);
         let path = |one: &Upstream| names::upstream_file(&one.id, &crowds);
         self.upstreams.render(&model.upstreams, path, |one| lower::upstream(one, decisions, engine), &mut all);
@@ -156,6 +155,7 @@ impl Renderer {
             lower::firewall,
             lower::limits,
             lower::sessions,
+            lower::turns,
             lower::splits,
             lower::strangers,
         ];
@@ -193,20 +193,7 @@ fn authority_files(authority: &Authority) -> impl Iterator<Item = (FilePath, Arc
     [(names::authority_file(&authority.id), file(&authority.certificates))].into_iter().chain(revoked)
 }
 
-/// Requests for hosts that nobody defines are answered 404 here, instead of by whichever server is the first.
+/// Requests for hosts that nobody defines are answered here, instead of by whichever server is the first.
 fn catch_all() -> Option<Arc<Server>> {
-    let origin = Origin { object: Arc::new(ObjectId::new(Kind::Settings, "", "unknown-hosts")), field: Field::Object };
-    let path = PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false };
-    let answer = |path, status| {
-        let action = Action::Respond { status };
-        Route { origin: origin.clone(), path, action, behaviour: Arc::default(), errors: None }
-    };
-    let fallback = answer(path, 404);
-    // Load balancers in front of the node ask for it, as they asked ingress-nginx.
-    let routes = vec![answer(PathMatch::Exact { path: UrlPath::new("/healthz").ok()?, redirect_to_slash: false }, 200)];
-    let tls = TlsTermination::Default;
-    let (name, handover) = (ServerName::CatchAll, Handover::Usual);
-    let (client_certificates, directives) = (None, Vec::new());
-    let hsts = None;
-    Some(Arc::new(Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback }))
+    Server::of_unknown_hosts().map(Arc::new)
 }

@@ -9,8 +9,8 @@ use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use crate::model::{
     CertificateId, ClientCertificates, ClientLimits, Cors, ExternalAuthentication, HeaderName, Hsts, LimitRate,
-    ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, ServerName, SessionCookie, Split,
-    StreamUpstreamId, Transport, UpstreamId, hexadecimal,
+    ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, Server, ServerName, SessionCookie,
+    Split, StreamUpstreamId, Transport, UpstreamId, hexadecimal,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -176,11 +176,20 @@ pub fn upstream_file(id: &UpstreamId, crowds: &Crowds) -> FilePath {
     format!("http/2{}-upstream-{}.conf", crowds.step(id), readable(id)).into()
 }
 
+/// The file of the server for unknown hosts.
+pub fn catch_all_file() -> FilePath {
+    Arc::clone(&CATCH_ALL)
+}
+
 /// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
-/// written as one, precedes wildcards because `exact` does.
-pub fn server_file(name: &ServerName) -> FilePath {
-    let (kind, host) = match name {
-        ServerName::CatchAll => return Arc::clone(&CATCH_ALL),
+/// written as one, precedes wildcards because `exact` does, and expressions come last because `z` does. A plus sign
+/// occurs in no host name.
+pub fn server_file(server: &Server) -> FilePath {
+    let (kind, host) = match &server.name {
+        ServerName::CatchAll => return catch_all_file(),
+        ServerName::Expression(expression) => {
+            return format!("http/server-z+{:020}+{}.conf", server.order, hash(&[expression.as_str()])).into();
+        }
         ServerName::Exact(host) => ("exact", host.as_str()),
         ServerName::Wildcard(host) => ("wildcard", host.as_str()),
     };
@@ -319,6 +328,16 @@ pub fn same_site_file() -> FilePath {
 /// The file of either.
 pub fn session_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()
+}
+
+/// The variable that is one of so many numbers by chance.
+pub fn turn(endpoints: u8) -> String {
+    format!("turn_{endpoints}")
+}
+
+/// The file of that variable.
+pub fn turn_file(endpoints: u8) -> FilePath {
+    format!("http/10-turn-{endpoints}.conf").into()
 }
 
 /// The variable that tells whom a long list denies.

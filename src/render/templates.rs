@@ -243,6 +243,7 @@ fn upstream() -> Result<Value, Refused> {
         session: vec![WORD],
         key: vec![Text::new("text")?],
         least_connections: true,
+        two_by_chance: true,
         endpoints,
         keepalive: vec![NUMBER],
         reuse: vec![directive()],

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::*;
 use crate::model::catalogue::{self, CLIENT_MAX_BODY_SIZE, Context, Inherited, PROXY_READ_TIMEOUT, Said, Version};
 use crate::model::{
-    Argument, Behaviour, ByteSize, Directive, Endpoint, HostListeners, HostName, Model, Pattern, Protocol, Upstream,
-    UpstreamId,
+    Action, Argument, Behaviour, ByteSize, Directive, Endpoint, Field, Handover, HostListeners, HostName, Kind, Model,
+    ObjectId, Origin, PathMatch, Pattern, Protocol, Route, Upstream, UpstreamId, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 
@@ -40,6 +40,8 @@ fn server(host: &str, routes: Vec<Route>) -> Arc<Server> {
         tls: TlsTermination::Default,
         hsts: None,
         client_certificates: None,
+        order: 0,
+        reserved: Vec::new(),
         directives: Vec::new(),
         handover: Default::default(),
         routes,
@@ -132,7 +134,7 @@ fn a_change_of_one_server_writes_one_file() {
     let (before, after) = (renderer.render(&plan(servers(200))), renderer.render(&plan(servers(201))));
     let same = |path: &&FilePath| Arc::ptr_eq(&before.files[*path], &after.files[*path]);
     let made: Vec<_> = after.files.keys().filter(|path| !same(path)).map(ToString::to_string).collect();
-    let changing = names::server_file(&ServerName::Exact(HostName::new("b.example").unwrap())).to_string();
+    let changing = names::server_file(&server("b.example", Vec::new())).to_string();
     // What all share is cheap and made each time; its content tells that nothing changed.
     let shared = names::SHARED.to_owned();
     assert_eq!(made.iter().filter(|path| **path != shared).collect::<Vec<_>>(), [&changing]);
@@ -153,7 +155,7 @@ fn every_line_of_a_shared_host_has_its_owner() {
         ..Behaviour::default()
     });
     let shared = server("a.example", vec![young, route("old", exact("/old", false), 201)]);
-    let path = names::server_file(&shared.name);
+    let path = names::server_file(&shared);
     let files = Renderer::default().render(&plan(vec![shared]));
     let file = &files.files[&path];
     let mut seen = 0;

@@ -336,6 +336,16 @@ impl Text {
         quoted.push('"');
         fits(quoted).map(Text)
     }
+
+    /// The same with a variable of ours behind it.
+    pub fn replacement_with(target: &RewriteTarget, Word(variable): &Word) -> Result<Self, Refused> {
+        let Text(mut quoted) = Self::replacement(target)?;
+        quoted.truncate(quoted.len() - 1);
+        quoted.push('-');
+        quoted.push_str(variable);
+        quoted.push('"');
+        fits(quoted).map(Text)
+    }
 }
 
 impl Text {

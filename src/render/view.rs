@@ -315,6 +315,8 @@ pub struct Upstream {
     pub key: Vec<Text>,
     /// Whether the one with the fewest connections is chosen.
     pub least_connections: bool,
+    /// Whether it is the one of two by chance that has fewer.
+    pub two_by_chance: bool,
     pub endpoints: Vec<Endpoint>,
     /// Idle connections, none or one.
     pub keepalive: Vec<Number>,

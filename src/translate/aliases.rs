@@ -1,15 +1,16 @@
 //! Further names of hosts: whoever has a rule for a host has it for the aliases of the host too.
 //!
 //! An alias is a host like any other: it has an owner, counts in budgets, and a certificate is chosen for it. So the rules are
-//! written down once more, for the alias, and everything that comes after sees ordinary rules.
+//! written down once more, for the alias, and everything that comes after sees ordinary rules. Only here a rule gets an expression for
+//! a host, behind a `~`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressRule};
+use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
 
 use super::site::younger;
-use super::{ClassRule, HostAliases, host, order};
+use super::{ClassRule, HostAliases, Limits, host, order};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, HostName, ObjectId, Origin, ServerName};
 use crate::source::{Snapshot, Stored};
@@ -29,7 +30,12 @@ pub type Named<'a> = (&'a Stored<Ingress>, &'a ClassRule, Option<&'a HostAliases
 impl Expanded {
     /// The objects with the aliases of their hosts; `None` where nobody names any. What the oldest object of a namespace says of a
     /// host counts.
-    pub fn of(snapshot: &Snapshot, objects: &[Named<'_>], findings: &mut Vec<Finding>) -> Option<Self> {
+    pub fn of(
+        snapshot: &Snapshot,
+        objects: &[Named<'_>],
+        limits: &Limits,
+        findings: &mut Vec<Finding>,
+    ) -> Option<Self> {
         let mut naming: Vec<_> =
             objects.iter().filter_map(|(stored, _, aliases)| Some((*stored, (*aliases)?))).collect();
         if naming.is_empty() {
@@ -54,17 +60,20 @@ impl Expanded {
         };
         let named: BTreeSet<(Arc<str>, ServerName)> = objects.iter().flat_map(of_rules).collect();
         let edited = expanded.snapshot.ingresses.edit();
-        for (stored, ..) in objects {
-            let further = further_rules(stored, &decided, &named);
+        let mut room = Room { most: limits.expressions_of_host, weights: BTreeMap::new() };
+        let mut objects: Vec<_> = objects.iter().map(|(stored, ..)| *stored).collect();
+        objects.sort_by(|one, other| order::oldest_first(one, other));
+        for stored in objects {
+            let further = further_rules(stored, &decided, &named, &mut room, findings);
             let index = edited.binary_search_by(|other| other.id.cmp(&stored.id));
-            if let (Some((_, origin)), Ok(index)) = (further.first(), index) {
+            if let (Some((_, _, origin)), Ok(index)) = (further.first(), index) {
                 let own = rules(stored).len();
                 let field = (super::position(own), origin.clone());
                 expanded.fields.insert(Arc::clone(&stored.id), field);
                 let object = Arc::make_mut(&mut edited[index].object);
-                if let Some(rules) = object.spec.as_mut().and_then(|spec| spec.rules.as_mut()) {
-                    rules.extend(further.into_iter().map(|(rule, _)| rule));
-                }
+                let Some(spec) = object.spec.as_mut() else { continue };
+                list_expressions(spec, &further);
+                spec.rules.iter_mut().for_each(|rules| rules.extend(further.iter().map(|(rule, ..)| rule.clone())));
             }
         }
         Some(expanded)
@@ -98,17 +107,83 @@ fn further_rules(
     stored: &Stored<Ingress>,
     decided: &BTreeMap<(&str, ServerName), (&Stored<Ingress>, &HostAliases)>,
     named: &BTreeSet<(Arc<str>, ServerName)>,
-) -> Vec<(IngressRule, Origin)> {
+    room: &mut Room,
+    findings: &mut Vec<Finding>,
+) -> Vec<(IngressRule, ServerName, Origin)> {
     let is_named = |alias: &ServerName| named.contains(&(Arc::clone(&stored.id.namespace), alias.clone()));
     let mut further = Vec::new();
     for rule in rules(stored) {
         let Some(name) = rule.host.as_deref().and_then(|written| host::server_name(written).ok()) else { continue };
-        let Some((_, aliases)) = decided.get(&(&*stored.id.namespace, name)) else { continue };
-        for alias in aliases.names.iter().filter(|alias| !is_named(alias)) {
-            further.push((IngressRule { host: Some(host::written(alias)), ..rule.clone() }, aliases.origin.clone()));
+        let Some((_, aliases)) = decided.get(&(&*stored.id.namespace, name.clone())) else { continue };
+        let has_room = aliases.weight == 0 || room.take(&stored.id.namespace, aliases, findings);
+        let counts = |alias: &&ServerName| match alias {
+            ServerName::Expression(_) => has_room,
+            alias => !is_named(alias),
+        };
+        for alias in aliases.names.iter().filter(counts) {
+            let rule = IngressRule { host: Some(host::written(alias)), ..rule.clone() };
+            further.push((rule, name.clone(), aliases.origin.clone()));
         }
     }
     further
+}
+
+/// What the expressions of each namespace weigh together: all of them are tried where a host is unknown.
+struct Room {
+    most: u32,
+    weights: BTreeMap<Arc<str>, u32>,
+}
+
+impl Room {
+    /// Adds the expressions of a rule where there is room for them.
+    fn take(&mut self, namespace: &Arc<str>, aliases: &HostAliases, findings: &mut Vec<Finding>) -> bool {
+        let sum = self.weights.entry(Arc::clone(namespace)).or_default();
+        let fits = sum.saturating_add(aliases.weight) <= self.most;
+        // What comes after one that does not fit is younger.
+        *sum = if fits { *sum + aliases.weight } else { self.most };
+        if !fits {
+            let note = format!(
+                "the namespace {namespace:?} has expressions for names of hosts that weigh {} already, which is the most \
+                 (limits.expressions-of-host); these are without effect: use names or wildcards",
+                self.most
+            );
+            findings.push(Finding::new(Reason::HostNotAllowed, aliases.origin.clone(), note));
+        }
+        fits
+    }
+}
+
+/// What is said of TLS of a host is said of its expressions.
+fn list_expressions(spec: &mut IngressSpec, further: &[(IngressRule, ServerName, Origin)]) {
+    for listed in spec.tls.iter_mut().flatten().filter_map(|entry| entry.hosts.as_mut()) {
+        let concerns = |base: &ServerName| listed.iter().any(|listed| host::covers(listed, base));
+        let hosts = further.iter().filter(|(rule, base, _)| is_expression(rule) && concerns(base));
+        let hosts: BTreeSet<_> = hosts.filter_map(|(rule, ..)| rule.host.clone()).collect();
+        listed.extend(hosts);
+    }
+}
+
+fn is_expression(rule: &IngressRule) -> bool {
+    rule.host.as_deref().is_some_and(|host| host.starts_with('~'))
+}
+
+/// The objects without rules that are written like expressions, which only annotations may name: these are for no host. `None` where
+/// nobody wrote one.
+pub fn without_expressions(snapshot: &Snapshot) -> Option<Snapshot> {
+    let has_one = |stored: &Stored<Ingress>| rules(stored).iter().any(is_expression);
+    if !snapshot.ingresses.iter().chain(snapshot.withheld.iter()).any(has_one) {
+        return None;
+    }
+    let mut without = snapshot.clone();
+    let all = without.ingresses.edit().iter_mut().chain(without.withheld.edit());
+    for stored in all.filter(|stored| has_one(stored)) {
+        let spec = Arc::make_mut(&mut stored.object).spec.as_mut();
+        let rules = spec.into_iter().flat_map(|spec| spec.rules.iter_mut().flatten());
+        rules.filter(|rule| is_expression(rule)).for_each(|rule| {
+            rule.host = rule.host.take().map(|host| format!(" {host}"));
+        });
+    }
+    Some(without)
 }
 
 /// The name with `www.` in front, or without it; `None` for names that have none such.

@@ -68,6 +68,7 @@ impl FromStr for HostPattern {
             ServerName::CatchAll => Err(Refused::because("it is empty; * stands for all hosts")),
             ServerName::Exact(host) => Ok(HostPattern::Exact(host)),
             ServerName::Wildcard(parent) => Ok(HostPattern::Below(parent)),
+            ServerName::Expression(_) => Err(Refused::because("it is an expression")),
         }
     }
 }
@@ -105,8 +106,8 @@ impl<'a> Allowance<'a> {
         }
     }
 
-    /// Whether the namespace may claim it. The catch-all goes with all hosts; whether anybody may claim that one is another
-    /// question besides.
+    /// Whether the namespace may claim it. The catch-all and expressions go with all hosts; whether anybody may claim these is
+    /// another question besides.
     pub fn permits(&self, name: &ServerName) -> bool {
         self.any || self.names(name)
     }
@@ -114,7 +115,7 @@ impl<'a> Allowance<'a> {
     /// Whether it is listed by more than that all hosts may be claimed.
     pub fn names(&self, name: &ServerName) -> bool {
         match name {
-            ServerName::CatchAll => false,
+            ServerName::CatchAll | ServerName::Expression(_) => false,
             ServerName::Exact(host) => self.exact.contains(host.as_str()) || self.reaches(host, false),
             ServerName::Wildcard(parent) => self.reaches(parent, true),
         }

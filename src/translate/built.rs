@@ -85,6 +85,7 @@ struct Kept {
     claims: Box<[KeptClaim]>,
     redirect: Option<(HostName, Origin)>,
     is_without_owner: bool,
+    order: u64,
     unserved: Option<BTreeSet<Arc<str>>>,
     built: Arc<Built>,
 }
@@ -204,6 +205,7 @@ impl Kept {
             claims: site.claims.iter().map(KeptClaim::of).collect(),
             redirect: site.redirect.clone(),
             is_without_owner: site.is_without_owner,
+            order: site.order,
             unserved: surroundings.unserved.get(name).cloned(),
             built: Arc::clone(built),
         })
@@ -222,6 +224,7 @@ impl Kept {
             && self.built.due.is_none_or(|due| now < due)
             && (changed.is_empty() || !self.built.dependencies.iter().any(|one| changed.contains(one)))
             && self.is_without_owner == site.is_without_owner
+            && self.order == site.order
             && self.redirect == site.redirect
             && self.subjects.len() == site.subjects.len()
             && self.subjects.iter().zip(&site.subjects).all(|(kept, subject)| kept.is(subject))

@@ -118,6 +118,11 @@ impl Claims {
         InOrder(self.hosts.iter().peekable())
     }
 
+    /// All hosts that anybody asks for, or did until a moment ago, in order.
+    pub fn hosts(&self) -> impl Iterator<Item = &ServerName> {
+        self.hosts.keys()
+    }
+
     /// Who asked for a host first.
     pub fn owner(&self, host: &ServerName) -> Option<&Claimant> {
         self.of(host).iter().min_by_key(|claimant| claimant.number)
@@ -236,7 +241,7 @@ impl Claims {
         let mut claims = Claims::default();
         for line in lines {
             let written = if line.host == "*" { "" } else { &*line.host };
-            let Ok(host) = host::server_name(written) else { continue };
+            let Ok(host) = host::of_rule(Some(written)) else { continue };
             let held = |(place, number, gone): (Cow<'_, str>, _, _)| (Arc::from(&*place), Held { number, gone });
             let places: Option<BTreeMap<_, _>> = line.places.map(|places| places.into_iter().map(held).collect());
             let claimant = Claimant {

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::model::{HostName, Refused, ServerName};
+use crate::model::{HostExpression, HostName, Refused, ServerName};
 
 /// The server that the `host` of a rule names: exact, a wildcard of one label, or with an empty host the catch-all.
 ///
@@ -17,12 +17,23 @@ pub fn server_name(host: &str) -> Result<ServerName, Refused> {
     }
 }
 
+/// What a rule is for once the further names of hosts are written down as rules: it may be an expression then, as nobody but an
+/// annotation names one.
+pub fn of_rule(host: Option<&str>) -> Result<ServerName, Refused> {
+    let host = host.unwrap_or_default();
+    match host.strip_prefix('~') {
+        Some(expression) => HostExpression::read(expression).map(ServerName::Expression),
+        None => server_name(host),
+    }
+}
+
 /// The name as it is written in rules; `*` for the catch-all.
 pub fn written(name: &ServerName) -> String {
     match name {
         ServerName::CatchAll => "*".to_owned(),
         ServerName::Exact(host) => host.to_string(),
         ServerName::Wildcard(parent) => format!("*.{parent}"),
+        ServerName::Expression(expression) => format!("~{expression}"),
     }
 }
 
@@ -51,6 +62,7 @@ pub fn is_listed(listed: &str, name: &ServerName) -> bool {
         ServerName::Wildcard(parent) => {
             listed.strip_prefix("*.").is_some_and(|listed| listed.eq_ignore_ascii_case(parent.as_str()))
         }
+        ServerName::Expression(expression) => listed.strip_prefix('~') == Some(expression.as_str()),
     }
 }
 

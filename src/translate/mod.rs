@@ -187,6 +187,8 @@ impl Translator {
     /// Says what traffic should do. `claims` are those of the translation that is served.
     pub fn translate(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>) -> Translation {
         let (options, memory) = (&self.options, &mut self.memory);
+        let cleaned = aliases::without_expressions(snapshot);
+        let snapshot = cleaned.as_ref().unwrap_or(snapshot);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
         let claims_on_ports = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
@@ -265,6 +267,7 @@ impl Translator {
             due = [due, host.due].into_iter().flatten().min();
         }
         let of_closed = admission.close(&mut built);
+        site::reserve(&mut built, &translation.claims);
         offers.tell(&taken, &mut findings);
         let Servers { mut backends, mut tls, .. } = servers;
         let (streams, stream_upstreams) =
@@ -334,7 +337,7 @@ fn with_aliases(
         selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).reading).collect();
     let named =
         selected.iter().zip(&readings).map(|((stored, rule), reading)| (*stored, *rule, reading.host.aliases.as_ref()));
-    Expanded::of(snapshot, &named.collect::<Vec<_>>(), findings)
+    Expanded::of(snapshot, &named.collect::<Vec<_>>(), &options.limits, findings)
 }
 
 /// The objects that are ours and fit to be served, the oldest first, and those that are not. Of these it is noted why.

@@ -46,9 +46,14 @@ impl Passed {
     }
 }
 
+/// Whether nobody can say which hosts these are: the names in handshakes are compared, and nothing else.
+const fn is_unknown(name: &ServerName) -> bool {
+    matches!(name, ServerName::CatchAll | ServerName::Expression(_))
+}
+
 /// The claim of a host by which its TLS is passed on.
 pub fn decider<'c, 's, 'a>(name: &ServerName, site: &'c Site<'s, 'a>) -> Option<&'c Claim<'s, 'a>> {
-    let home = site.home().filter(|_| *name != ServerName::CatchAll)?;
+    let home = site.home().filter(|_| !is_unknown(name))?;
     let decides = |claim: &&Claim<'_, '_>| {
         claim.path.as_str() == "/"
             && claim.subject.reading.passthrough.is_some()
@@ -70,7 +75,7 @@ pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<
             (Some(origin), Some(claim)) if claim.subject.id() == subject.id() => {
                 findings.extend(moot(subject, claim, site, &name, origin));
             }
-            (Some(origin), _) if !is_at_home || server.name == ServerName::CatchAll => {
+            (Some(origin), _) if !is_at_home || is_unknown(&server.name) => {
                 let note = match is_at_home {
                     true => "connections that name no host, or an unknown one, cannot be passed on; name the hosts: the routes answer 503"
                         .to_owned(),

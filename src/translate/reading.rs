@@ -51,6 +51,8 @@ pub struct AppRoot {
 pub struct HostAliases {
     /// The names, each once.
     pub names: Vec<ServerName>,
+    /// What its expressions may cost a request together.
+    pub weight: u32,
     /// The field that has them.
     pub origin: Origin,
 }

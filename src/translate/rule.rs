@@ -59,7 +59,7 @@ pub fn read(ingress: &Ingress) -> Arc<[Rule]> {
     let rules = ingress.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
     let rules = rules.iter().map(|rule| {
         let written = rule.host.as_deref().unwrap_or_default();
-        let name = host::server_name(written);
+        let name = host::of_rule(rule.host.as_deref());
         // As nearly all are written: then there is one text of it.
         let host = match &name {
             Ok(ServerName::Exact(host)) if host.as_str() == written => host.text(),

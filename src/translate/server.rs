@@ -22,8 +22,8 @@ use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
     Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, ErrorPages, Field, Handover, Hsts,
-    Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId,
-    UrlPath, catalogue,
+    Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath,
+    catalogue,
 };
 use crate::source::Version;
 
@@ -125,9 +125,20 @@ impl<'a> Servers<'a> {
         let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
         let (name, origin) = (name.clone(), Origin::object(oldest.id()));
         let directives = site::directives(&name, site, &mut self.findings);
-        let client_certificates = None;
-        let mut server =
-            Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback };
+        let (client_certificates, order, reserved) = (None, site.order, Vec::new());
+        let mut server = Server {
+            name,
+            order,
+            reserved,
+            origin,
+            tls,
+            client_certificates,
+            directives,
+            hsts,
+            handover,
+            routes,
+            fallback,
+        };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
         // Where clients are chosen by their certificates, plain requests go to https whoever has one for the host.
         let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
@@ -214,10 +225,8 @@ impl<'a> Servers<'a> {
         if let Some(requested) = &self.everywhere.authentication {
             authentication::apply_to(self, &mut fallback, requested);
         }
-        let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
-        let routes = health(dialect).into_iter().collect();
-        let (handover, client_certificates, directives) = (handover(dialect), None, Vec::new());
-        Some(Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback })
+        let (routes, hsts) = (health(dialect).into_iter().collect(), self.hsts(dialect));
+        Some(Server { origin, hsts, handover: handover(dialect), routes, fallback, ..Server::of_unknown_hosts()? })
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
@@ -278,7 +287,9 @@ impl<'a> Servers<'a> {
         let has_one = |subject: &&Subject<'a>| subject.default_backend().is_some();
         let owner = match (dialect, name) {
             _ if site.is_without_owner => None,
-            (Dialect::IngressNginx, ServerName::Exact(_) | ServerName::Wildcard(_)) => Some(oldest).filter(has_one),
+            (Dialect::IngressNginx, ServerName::Exact(_) | ServerName::Wildcard(_) | ServerName::Expression(_)) => {
+                Some(oldest).filter(has_one)
+            }
             // What no path takes is the affair of the namespace that asked for the host first.
             _ => {
                 let home =

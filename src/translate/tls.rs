@@ -134,8 +134,9 @@ impl<'a> Tls<'a> {
         let origin = Origin::field(subject.id(), Field::Tls(super::position(number)));
         let secret = entry.secret_name.as_deref().filter(|name| !name.is_empty())?;
         let checked = self.secret(&subject.id().namespace, secret, &origin)?;
-        // Nobody knows for which name requests to the hosts of the catch-all server come.
-        if *name != ServerName::CatchAll && !checked.covers(name) {
+        // Nobody knows for which name requests to the hosts of the catch-all server come, or to those of an expression.
+        let is_unknown = matches!(name, ServerName::CatchAll | ServerName::Expression(_));
+        if !is_unknown && !checked.covers(name) {
             let host = host::written(name);
             let note = format!(
                 "the certificate in Secret {secret:?} does not name {host} and is not served for it; the default one is"

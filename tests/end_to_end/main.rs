@@ -36,6 +36,7 @@ mod failure;
 mod fastcgi;
 mod generations;
 mod headers;
+mod host_expressions;
 mod host_options;
 mod hosts;
 mod injection;

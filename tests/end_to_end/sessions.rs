@@ -1,6 +1,6 @@
 //! Clients that stay with an endpoint, through the real nginx; this test must not know how endpoints are chosen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use ingressd::demo::echo::Echo;
@@ -163,7 +163,10 @@ fn what_is_alike_goes_to_one_endpoint_and_ingresses_of_one_service_differ() {
         let hashed = ingress("hash").class("nginx").host("hash.test", "web");
         let hashed = hashed.annotation("upstream-hash-by", "u-$arg_user");
         let turns = ingress("turns").class("nginx").host("turns.test", "web");
-        start(rig, [hashed, turns]).await;
+        let two = ingress("two").class("nginx").host("two.test", "web").annotation("upstream-hash-by", "u-$arg_user");
+        let two = two.annotation("upstream-hash-by-subset", "true").annotation("upstream-hash-by-subset-size", "2");
+        let least = ingress("least").class("nginx").host("least.test", "web").annotation("load-balance", "ewma");
+        start(rig, [hashed, turns, two, least]).await;
         let mut all = BTreeMap::new();
         for user in 0..30 {
             let url = format!("http://hash.test/?user={user}");
@@ -179,6 +182,20 @@ fn what_is_alike_goes_to_one_endpoint_and_ingresses_of_one_service_differ() {
             *turns.entry(endpoint(&get("http://turns.test/?user=1").send().await)).or_insert(0) += 1;
         }
         assert_eq!(turns.len(), 3, "{turns:?}");
+        let some = async |url: &str| {
+            let mut all = BTreeSet::new();
+            for _ in 0..40 {
+                all.insert(endpoint(&get(url).send().await));
+            }
+            all
+        };
+        let mut numbers = BTreeSet::new();
+        for user in 0..10 {
+            numbers.insert(some(&format!("http://two.test/?user={user}")).await.len());
+        }
+        // One endpoint may be both of a key's.
+        assert!(numbers.contains(&2) && !numbers.contains(&3), "{numbers:?}");
+        assert_eq!(some("http://least.test/").await.len(), 3);
     });
 }
 

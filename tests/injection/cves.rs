@@ -267,7 +267,22 @@ fn cve_2026_24512_quotes_and_braces_in_a_path_stay_in_it() {
             one_word(path, path_type, &[AUTH_URL]);
         }
     }
-    refuses(&[], "server-alias", "www.shop.test", &["a\"; } load_module x; #", "~^a\" {}$", "a.test\\"]);
+    refuses(
+        &[],
+        "server-alias",
+        "www.shop.test",
+        &["a\"; } load_module x; #", "~^a\" {}$", "a.test\\", "~a\\", "~(?<host>.)"],
+    );
+    // What an expression holds stays in it.
+    let hostile = r#"~^a"};root/etc;#{$uri\\"'$"#;
+    let outcome = served(&[shop(&[("server-alias", hostile)], "/", "Prefix")]);
+    let path = outcome.files.files.keys().find(|path| path.starts_with("http/server-z+")).unwrap();
+    let tree = parse(&outcome.text(path).unwrap());
+    let [server] = &tree[..] else { panic!("{tree:?}") };
+    let names: Vec<_> = server.children().iter().filter(|one| one.name == "server_name").collect();
+    assert!(
+        matches!(&names[..], [one] if one.arguments.len() == 1 && one.arguments[0].ends_with(&format!("(?i:{})", &hostile[1..])))
+    );
 }
 
 #[test]

@@ -65,6 +65,11 @@ const MODULES: &[Gives] = &[
         without: |_| Level::Warning,
     },
     Gives {
+        module: Module::UpstreamRandom,
+        what: "endpoints that are chosen by chance and their connections (random)",
+        without: |_| Level::Warning,
+    },
+    Gives {
         module: Module::StreamSslPreread,
         what: "TLS that is passed on unopened (ssl_preread)",
         without: |settings| if settings.translate.passthrough { Level::Warning } else { Level::Note },

@@ -88,6 +88,8 @@ pub enum Module {
     UpstreamHash,
     /// `ngx_http_upstream_least_conn_module`.
     UpstreamLeastConn,
+    /// `ngx_http_upstream_random_module`.
+    UpstreamRandom,
     /// `ngx_http_upstream_keepalive_module`.
     UpstreamKeepalive,
     /// `ngx_http_mirror_module`.

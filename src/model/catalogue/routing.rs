@@ -27,6 +27,8 @@ rows! {
     pub HASH = row("hash", UPSTREAM, Form::Words).of(Module::UpstreamHash);
     /// Has the endpoint with the fewest connections take a request.
     pub LEAST_CONN = row("least_conn", UPSTREAM, Form::Nothing).of(Module::UpstreamLeastConn);
+    /// Has endpoints chosen by chance.
+    pub RANDOM = row("random", UPSTREAM, Form::Words).of(Module::UpstreamRandom);
     /// How long a connection to an endpoint is used.
     pub KEEPALIVE_TIME =
         row("keepalive_time", UPSTREAM, Form::Time).of(Module::UpstreamKeepalive).since(Version(1, 19, 10)).default("1h");

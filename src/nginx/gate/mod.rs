@@ -130,6 +130,8 @@ pub fn gate(
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
         upstream_hash: capabilities.knows(&catalogue::HASH),
         upstream_least_conn: capabilities.knows(&catalogue::LEAST_CONN),
+        upstream_random: capabilities.knows(&catalogue::RANDOM),
+        split_clients: capabilities.knows(&catalogue::SPLIT_CLIENTS),
         preread,
         answer_memory,
         firewall,

@@ -17,7 +17,8 @@ pub fn table(model: &Model, other_sites: &OtherSites) -> (Option<NamesHash>, usi
     if sets("server_names_hash_bucket_size") || sets("server_names_hash_max_size") {
         return (None, longest(SMALLEST_BUCKET));
     }
-    let names = model.servers.iter().filter_map(|server| match &server.name {
+    let names = model.servers.iter().flat_map(|server| [&server.name].into_iter().chain(&server.reserved));
+    let names = names.filter_map(|name| match name {
         ServerName::Exact(name) => Some(name.as_str().len()),
         _ => None,
     });

@@ -24,6 +24,8 @@ fn both() -> Model {
             origin: origin(host),
             tls: TlsTermination::Default,
             client_certificates: None,
+            order: 0,
+            reserved: Vec::new(),
             directives: Vec::new(),
             hsts: None,
             handover: Default::default(),

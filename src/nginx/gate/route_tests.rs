@@ -39,6 +39,8 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
         tls: TlsTermination::Default,
         hsts: None,
         client_certificates: None,
+        order: 0,
+        reserved: Vec::new(),
         directives: Vec::new(),
         handover: Default::default(),
         routes: Vec::new(),
@@ -192,7 +194,22 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
     assert_eq!(left(split(1, 1), Module::SplitClients), (Some((1, 0)), missing.clone(), true));
     assert_eq!(left(split(0, 1), Module::SplitClients), (None, missing.clone(), true));
     assert_eq!(left(split(1, 0), Module::SplitClients), (Some((1, 0)), Vec::new(), true));
-    let by_key = Balance::Key(RewriteTarget::new(Vec::new()).unwrap());
+    let key = || RewriteTarget::new(Vec::new()).unwrap();
+    for (balance, lacking) in [
+        (Balance::SharedKey(key(), 3), Module::UpstreamHash),
+        (Balance::SharedKey(key(), 3), Module::SplitClients),
+        (Balance::TwoByChance, Module::UpstreamRandom),
+        (Balance::LeastConnections, Module::UpstreamLeastConn),
+    ] {
+        let mut capabilities = Capabilities::profile(Version(1, 22, 1));
+        capabilities.modules.remove(&lacking);
+        let balanced = UpstreamId { balance: Some(Arc::new(balance)), ..upstream("web", Protocol::Http) };
+        let mut model = model(Action::Proxy { upstream: balanced.clone(), split: None }, Behaviour::default());
+        model.upstreams = vec![Arc::new(Upstream { id: balanced, origin: host(), endpoints: Vec::new() })];
+        let (_, findings) = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default());
+        assert_eq!(findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), missing, "{lacking:?}");
+    }
+    let by_key = Balance::Key(key());
     let keyed = UpstreamId { balance: Some(Arc::new(by_key)), ..upstream("web", Protocol::Http) };
     let mut model = model(Action::Proxy { upstream: keyed.clone(), split: None }, Behaviour::default());
     model.upstreams.push(Arc::new(Upstream { id: keyed, origin: host(), endpoints: Vec::new() }));

@@ -209,11 +209,14 @@ fn tell_of_balancing(route: &Route, known: &Known<'_>, findings: &mut Vec<Findin
     };
     let lacks = |module: Module| !known.capabilities.has(module);
     let balance = route.action.upstream().and_then(|upstream| upstream.balance.as_deref());
-    let needed = balance.map(|balance| match balance {
-        Balance::Session(_) | Balance::Key(_) => Module::UpstreamHash,
-        Balance::LeastConnections => Module::UpstreamLeastConn,
-    });
-    if let Some(module) = needed.filter(|module| lacks(*module)) {
+    let needed: &[Module] = match balance {
+        Some(Balance::Session(_) | Balance::Key(_)) => &[Module::UpstreamHash],
+        Some(Balance::SharedKey(..)) => &[Module::UpstreamHash, Module::SplitClients],
+        Some(Balance::LeastConnections) => &[Module::UpstreamLeastConn],
+        Some(Balance::TwoByChance) => &[Module::UpstreamRandom],
+        None => &[],
+    };
+    for module in needed.iter().copied().filter(|module| lacks(*module)) {
         tell(module, &route.origin, "each endpoint takes its turn, whatever the object asks for");
     }
     let shares = route.action.split().filter(|split| lacks(Module::SplitClients) && !split.shares.is_empty());

@@ -1,6 +1,7 @@
 //! Which hosts of the cluster other sites of the host have already.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -35,6 +36,9 @@ pub fn drop_taken_hosts(
     let taken = Taken::of(other_sites, ports);
     if taken.is_empty() {
         return;
+    }
+    for server in model.servers.iter_mut().filter(|server| !server.reserved.is_empty()) {
+        Arc::make_mut(server).reserved.retain(|name| taken.holder(name).is_none());
     }
     model.servers.retain(|server| {
         let holder = taken.holder(&server.name);
@@ -97,6 +101,11 @@ impl<'n> Taken<'n> {
         let is_below = |name: &str, parent: &str| name.strip_suffix(parent).is_some_and(|labels| labels.ends_with('.'));
         match name {
             ServerName::CatchAll => None,
+            // Which hosts both take nobody but nginx can tell, nor which it reads first.
+            ServerName::Expression(_) => {
+                let mut theirs = self.expressions.iter().map(|(_, site)| *site).chain(self.unread.iter().copied());
+                theirs.next()
+            }
             ServerName::Exact(host) => {
                 let host = host.as_str();
                 let exact = self.exact.get(host).copied();
@@ -124,7 +133,7 @@ impl<'n> Taken<'n> {
     fn perhaps(&self, name: &ServerName) -> Option<&'n SiteName> {
         let unread = self.unread.first().copied();
         match name {
-            ServerName::CatchAll => None,
+            ServerName::CatchAll | ServerName::Expression(_) => None,
             ServerName::Exact(_) => unread,
             ServerName::Wildcard(_) => unread.or_else(|| self.expressions.first().map(|(_, site)| *site)),
         }
@@ -142,7 +151,8 @@ mod tests {
 
     use super::*;
     use crate::model::{
-        Action, Field, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, TlsTermination, UrlPath,
+        Action, Field, HostExpression, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, TlsTermination,
+        UrlPath,
     };
 
     const SITE: &[&str] = &["same.example", "*.wild.example", ".dot.example", "www.*", "~^shop\\d+\\.EXAMPLE$"];
@@ -161,6 +171,8 @@ mod tests {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            order: 0,
+            reserved: Vec::new(),
             directives: Vec::new(),
             handover: Default::default(),
             routes: Vec::new(),
@@ -193,6 +205,10 @@ mod tests {
             // What takes every name is a default server, and one that cannot be read here may be anything.
             (&["~^(?<name>.+)$", "_", "\"\""], 80, "same.example", ""),
             (&["~^(?!a)b"], 80, "same.example", UNCLEAR),
+            // Which of two expressions is tried first nobody says; names go before them.
+            (SITE, 80, "~^shop$", KEPT),
+            (&["~^(?!a)b"], 80, "~^shop$", KEPT),
+            (&["same.example", "*.wild.example", "~^(?<name>.+)$"], 80, "~^shop$", ""),
         ];
         for (names, port, host, expected) in rows {
             let named =
@@ -200,6 +216,7 @@ mod tests {
             let other_sites = OtherSites { server_names: names.iter().map(named).collect(), ..OtherSites::default() };
             let name = match host.strip_prefix("*.") {
                 _ if host.is_empty() => ServerName::CatchAll,
+                _ if host.starts_with('~') => ServerName::Expression(HostExpression::new(&host[1..]).unwrap()),
                 Some(parent) => ServerName::Wildcard(HostName::new(parent).unwrap()),
                 None => ServerName::Exact(HostName::new(host).unwrap()),
             };
@@ -216,5 +233,17 @@ mod tests {
                 ),
             }
         }
+    }
+
+    #[test]
+    fn no_name_is_reserved_that_another_site_has() {
+        let site = |name: &str| SiteName { place: "site:7".into(), name: name.into(), ports: [80].into() };
+        let other_sites = OtherSites { server_names: vec![site("same.example")], ..OtherSites::default() };
+        let names = ["own.example", "same.example"].map(|name| ServerName::Exact(HostName::new(name).unwrap()));
+        let [own, _] = &names;
+        let catch_all = Server { reserved: names.to_vec(), ..server(ServerName::CatchAll) };
+        let mut model = Model { servers: vec![Arc::new(catch_all)], ..Model::default() };
+        drop_taken_hosts(&mut model, &other_sites, &[80].into(), &mut Vec::new());
+        assert_eq!(model.servers[0].reserved, std::slice::from_ref(own));
     }
 }

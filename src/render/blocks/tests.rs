@@ -51,6 +51,8 @@ fn server(host: &str) -> Server {
         tls: TlsTermination::Default,
         hsts: None,
         client_certificates: None,
+        order: 0,
+        reserved: Vec::new(),
         directives: Vec::new(),
         handover: Default::default(),
         routes: vec![
@@ -161,7 +163,7 @@ fn whoever_differs_has_a_server_of_its_own() {
     for odd in changed.into_iter().chain([server("default"), server(&long)]) {
         let mut servers = servers(20);
         servers.push(Arc::new(odd));
-        let name = names::server_file(&servers[20].name);
+        let name = names::server_file(&servers[20]);
         assert_eq!(paths(&files(&servers)).1, [&*name], "{:?}", servers[20]);
     }
     let mut servers = servers(20);

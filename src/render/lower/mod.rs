@@ -48,4 +48,4 @@ pub use session::sessions;
 pub use shared::shared;
 pub use split::splits;
 pub use stream::{stream, stream_upstream};
-pub use upstream::upstream;
+pub use upstream::{turns, upstream};

@@ -58,7 +58,7 @@ fn view(plan: &Plan, preread: &Preread) -> Result<view::Passthrough, Refused> {
         match &passed.name {
             ServerName::Exact(name) => exact.push(host(name, passed)?),
             ServerName::Wildcard(name) => wildcards.push(host(name, passed)?),
-            ServerName::CatchAll => {}
+            ServerName::CatchAll | ServerName::Expression(_) => {}
         }
     }
     let opened = opened(plan).map(|name| Ok(view::OpenedHost { name: key(name, preread)?, passed: inside() }));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::catalogue::{self, DirectiveRow, Said};
+use crate::model::expression::LIMITS;
 use crate::model::{
     Action, ByteSize, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
     Server, ServerName, StrictPaths, TlsTermination, expression,
@@ -21,7 +22,7 @@ use super::backend::Backends;
 use super::location::{self, Location, Surroundings, closed, location};
 use super::paths::places;
 use super::slots::{Family, Header, Inherited};
-use super::upstream::session_of;
+use super::upstream::variable_of;
 use super::writer::Writer;
 use super::{
     access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, mirror,
@@ -70,7 +71,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     requires.extend(certificate(server, facts).map(names::certificate_file));
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
         // nginx takes a TLS server without a certificate only beside a default server that has one.
-        requires.insert(names::server_file(&ServerName::CatchAll));
+        requires.insert(names::catch_all_file());
         requires.extend(facts.catch_all.iter().cloned());
     }
     requires.extend(server.client_certificates.iter().flat_map(|asked| client_certificates::requires(asked)));
@@ -79,7 +80,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
             requires.insert(names::upstream_file(upstream, facts.crowds));
             requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
             let all = split.iter().flat_map(|split| split.upstreams()).chain([upstream]);
-            requires.extend(all.filter_map(session_of));
+            requires.extend(all.filter_map(variable_of));
             if let Some(split) = split {
                 requires.extend(split.session.iter().map(|cookie| names::session_file(&names::session(cookie))));
                 requires.insert(names::split_file(&names::split(split, upstream)));
@@ -120,7 +121,8 @@ fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a Certific
 
 fn written(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Result<File, Refused> {
     let mut writer = Writer::default();
-    write(server, [(&server.name, &server.origin)], &Backends::Named, facts, engine, &mut writer)?;
+    let names = [&server.name].into_iter().chain(&server.reserved).map(|name| (name, &server.origin));
+    write(server, names, &Backends::Named, facts, engine, &mut writer)?;
     Ok(writer.file(requires(server, facts)))
 }
 
@@ -445,5 +447,9 @@ fn server_name(name: &ServerName, longest: usize) -> String {
         ServerName::Exact(host) => format!("~^{}$", escaped(host)),
         // nginx's own wildcards take any number of labels.
         ServerName::Wildcard(host) => format!("~^[^.]+\\.{}$", escaped(host)),
+        // Whoever asks by an address means the node, and what is longer than any host is none.
+        ServerName::Expression(expression) => {
+            format!("~{LIMITS}^(?:[0-9.]+$|\\[|.{{254}})(*COMMIT)(*FAIL)|(?i:{expression})")
+        }
     }
 }

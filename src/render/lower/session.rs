@@ -49,7 +49,7 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     };
     let upstreams = plan.model.upstreams.iter().filter_map(|upstream| match upstream.id.balance.as_deref() {
         Some(Balance::Session(cookie)) => Some((cookie, &upstream.origin)),
-        Some(Balance::Key(_) | Balance::LeastConnections) | None => None,
+        Some(_) | None => None,
     });
     let cookies = routes(plan).filter_map(|route| Some((&*given(route)?.cookie, &route.origin)));
     // A cookie has a session also where no request goes to an endpoint by it.

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use crate::model::expression::{LIMITS, anywhere, literal};
-use crate::model::{Action, Branch, Refused, Split, Test, UpstreamId};
+use crate::model::{Action, Branch, Refused, Split, Test, Tested, UpstreamId};
 use crate::nginx::Plan;
 use crate::render::content::Part;
 use crate::render::crowds::Crowds;
@@ -13,6 +13,9 @@ use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
 use crate::render::token::{Literal, Word};
 use crate::render::view;
+
+/// Differs for each request, on whatever connection it comes.
+pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 
 /// One file for each way of splitting, however many routes have it.
 pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
@@ -38,7 +41,7 @@ pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
 /// The last variable, which the route names, is that of the tests that are tried first.
 fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split, Refused> {
     let written = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
-    let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.header() == other.test.header()).collect();
+    let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).collect();
     let mut rest = written(upstream)?;
     let variable = |stage: usize| match stage {
         0 => Word::variable(name),
@@ -53,17 +56,18 @@ fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split,
         let own = variable(runs.len())?;
         let key = match &split.session {
             Some(cookie) => Word::variable(&names::session(cookie))?,
-            // Differs for each request, on whatever connection it comes.
-            None => Word::fixed("$connection:$connection_requests:$msec"),
+            None => Word::fixed(EACH_REQUEST),
         };
         shares.push(view::Shares { key, variable: own.clone(), parts, rest: std::mem::replace(&mut rest, own) });
     }
     let mut tests = Vec::new();
     for (stage, run) in runs.iter().enumerate().rev() {
-        let subject = match run.first().and_then(|branch| branch.test.header()) {
-            Some(name) => Word::request_header(name)?,
+        let subject = match run.first().map(|branch| branch.test.tested()) {
+            Some(Tested::Header(name)) => Word::request_header(name)?,
+            Some(Tested::Query) => Word::fixed("$args"),
+            Some(Tested::Method) => Word::fixed("$request_method"),
             // One header holds all cookies.
-            None => Word::fixed("$http_cookie"),
+            Some(Tested::Cookies) | None => Word::fixed("$http_cookie"),
         };
         let branch = |branch: &Branch| {
             Ok(view::SplitBranch {
@@ -90,6 +94,30 @@ fn pattern(test: &Test) -> String {
         Test::HeaderMatches(_, pattern) => format!("~{LIMITS}{}", anywhere(pattern.as_str())),
         Test::Cookie(name, value) => {
             format!("~(?:^|;) *{}={} *(?:;|$)", literal(name.as_str()), literal(value.as_str()))
+        }
+        Test::Query(name, value) => format!("~(?:^|&){}={}(?:&|$)", literal(name.as_str()), literal(value.as_str())),
+        Test::Method(name) => format!("~^{}$", literal(name.as_str())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{HeaderName, HeaderValue, Pattern};
+
+    #[test]
+    fn each_test_is_an_expression_for_what_it_looks_at() {
+        let name = |text| HeaderName::new(text).unwrap();
+        let value = |text| HeaderValue::new(text).unwrap();
+        let rows = [
+            (Test::Header(name("X-A"), value("a.b")), "~^a\\.b$"),
+            (Test::HeaderMatches(name("X-A"), Pattern::new("^a+$").unwrap()), &*format!("~{LIMITS}^a+$")),
+            (Test::Cookie(name("c"), value("x|y")), "~(?:^|;) *c=x\\|y *(?:;|$)"),
+            (Test::Query(name("v"), value("2?")), "~(?:^|&)v=2\\?(?:&|$)"),
+            (Test::Method(name("PUT")), "~^PUT$"),
+        ];
+        for (test, expected) in rows {
+            assert_eq!(pattern(&test), expected, "{test:?}");
         }
     }
 }

@@ -1,7 +1,9 @@
 //! From a group of endpoints to its file.
 
-use crate::model::{Balance, Endpoint, Protocol, Refused, Upstream, UpstreamId};
-use crate::nginx::{Decisions, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT};
+use std::collections::BTreeMap;
+
+use crate::model::{Balance, Endpoint, Protocol, Refused, Share, Upstream, UpstreamId};
+use crate::nginx::{Decisions, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, Plan};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
@@ -10,19 +12,49 @@ use crate::render::shape::Filled;
 use crate::render::token::{Number, Text, Word};
 use crate::render::view;
 
+use super::split::EACH_REQUEST;
+
 /// The file of an upstream.
 pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> File {
     // Names and addresses are words by construction; an empty file makes nginx name its users instead.
     let text = written(upstream, decisions, engine).ok().map(Part::Filled);
-    File::plain(text, Owners(vec![(1, upstream.origin.clone())]), session_of(&upstream.id))
+    File::plain(text, Owners(vec![(1, upstream.origin.clone())]), variable_of(&upstream.id))
 }
 
-/// The file with the session by which an endpoint of the upstream is chosen.
-pub fn session_of(upstream: &UpstreamId) -> Option<FilePath> {
+/// The file with the variable by which an endpoint of the upstream is chosen, where it is one of ours.
+pub fn variable_of(upstream: &UpstreamId) -> Option<FilePath> {
     match upstream.balance.as_deref() {
         Some(Balance::Session(cookie)) => Some(names::session_file(&names::session(cookie))),
-        Some(Balance::Key(_) | Balance::LeastConnections) | None => None,
+        Some(Balance::SharedKey(_, endpoints)) => Some(names::turn_file(*endpoints)),
+        Some(Balance::Key(_) | Balance::LeastConnections | Balance::TwoByChance) | None => None,
     }
+}
+
+/// The variables that are one of so many numbers by chance, each in a file of its own: requests with one key go to as many endpoints.
+pub fn turns(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
+    let mut files = BTreeMap::new();
+    for upstream in &plan.model.upstreams {
+        let Some(Balance::SharedKey(_, endpoints)) = balance(upstream, &plan.decisions) else { continue };
+        files.entry(names::turn_file(*endpoints)).or_insert_with(|| {
+            let filled = turn(*endpoints).ok().and_then(|view| engine.fill("split", &view).ok());
+            File::plain(filled.map(Part::Filled), Owners(vec![(1, upstream.origin.clone())]), [])
+        });
+    }
+    files
+}
+
+fn turn(endpoints: u8) -> Result<view::Split, Refused> {
+    let number = |number: u8| Word::number(number.into());
+    let percent = Share::of(1, endpoints.into());
+    let parts =
+        (1..endpoints).map(|other| view::SplitPart { percent: Word::percent(percent), upstream: number(other) });
+    let shares = view::Shares {
+        key: Word::fixed(EACH_REQUEST),
+        variable: Word::variable(&names::turn(endpoints))?,
+        parts: parts.collect(),
+        rest: number(0),
+    };
+    Ok(view::Split { shares: vec![shares], tests: Vec::new() })
 }
 
 /// Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the others after one slow answer, and
@@ -69,24 +101,31 @@ fn reuse(id: &UpstreamId, decisions: &Decisions) -> Vec<view::Directive> {
 fn balance<'a>(upstream: &'a Upstream, decisions: &Decisions) -> Option<&'a Balance> {
     upstream.id.balance.as_deref().filter(|balance| match balance {
         Balance::Session(_) | Balance::Key(_) => decisions.upstream_hash,
+        Balance::SharedKey(..) => decisions.upstream_hash && decisions.split_clients,
+        Balance::TwoByChance => decisions.upstream_random,
         Balance::LeastConnections => decisions.upstream_least_conn,
     })
 }
 
 fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
+    let balance = balance(upstream, decisions);
     let filled = engine.fill(
         "upstream",
         &view::Upstream {
             name: Word::own(&names::upstream(&upstream.id))?,
-            session: match balance(upstream, decisions) {
+            session: match balance {
                 Some(Balance::Session(cookie)) => vec![Word::variable(&names::session(cookie))?],
-                Some(Balance::Key(_) | Balance::LeastConnections) | None => Vec::new(),
+                _ => Vec::new(),
             },
-            key: match balance(upstream, decisions) {
+            key: match balance {
                 Some(Balance::Key(key)) => vec![Text::replacement(key)?],
-                Some(Balance::Session(_) | Balance::LeastConnections) | None => Vec::new(),
+                Some(Balance::SharedKey(key, endpoints)) => {
+                    vec![Text::replacement_with(key, &Word::variable(&names::turn(*endpoints))?)?]
+                }
+                _ => Vec::new(),
             },
-            least_connections: matches!(balance(upstream, decisions), Some(Balance::LeastConnections)),
+            least_connections: matches!(balance, Some(Balance::LeastConnections)),
+            two_by_chance: matches!(balance, Some(Balance::TwoByChance)),
             endpoints: endpoints(&upstream.endpoints),
             keepalive: keepalive(&upstream.id, decisions).into_iter().collect(),
             reuse: reuse(&upstream.id, decisions),

@@ -8,9 +8,9 @@ use super::basis::NotedOptions;
 use super::value::ServiceUrl;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    AnswerDuration, Argument, BackendHeaders, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, FastCgi, Field,
-    FirewallSetting, HeaderName, HeaderValue, HostName, LogLine, ObjectId, Origin, OriginPattern, Pattern, Protocols,
-    RedirectUrl, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
+    AnswerDuration, Argument, BackendHeaders, Balance, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, FastCgi,
+    Field, FirewallSetting, HeaderName, HeaderValue, HostName, LogLine, ObjectId, Origin, OriginPattern, Pattern,
+    Protocols, RedirectUrl, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Reading};
@@ -245,8 +245,12 @@ pub struct BalanceDraft {
     pub changes_side: bool,
     /// What an endpoint is chosen by.
     pub key: Option<RewriteTarget>,
-    /// It is the one with the fewest connections.
-    pub least_connections: bool,
+    /// Several endpoints have what one is chosen by.
+    pub shares_key: bool,
+    /// How many these are.
+    pub sharing: Option<u8>,
+    /// How one is chosen where nothing of a request decides.
+    pub by_connections: Option<Balance>,
 }
 
 /// Part of the requests for another object's paths.

@@ -139,6 +139,10 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     match reading.balance.as_deref() {
         Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
         Some(Balance::Key(key)) => say(format!("endpoints by {}", joined("", key.parts()))),
+        Some(Balance::SharedKey(key, endpoints)) => {
+            say(format!("{endpoints} endpoints by {}", joined("", key.parts())));
+        }
+        Some(Balance::TwoByChance) => say("endpoints by chance and their connections".into()),
         Some(Balance::LeastConnections) => say("endpoints by their connections".into()),
         None => {}
     }
@@ -180,6 +184,8 @@ pub fn outline(reading: &Reading) -> Vec<String> {
                 Test::Header(name, value) => format!("header {name} is \"{value}\""),
                 Test::HeaderMatches(name, pattern) => format!("header {name} matches \"{pattern}\""),
                 Test::Cookie(name, value) => format!("cookie {name} is \"{value}\""),
+                Test::Query(name, value) => format!("parameter {name} is \"{value}\""),
+                Test::Method(name) => format!("method is {name}"),
             };
             say(format!("{who}: {what}"));
         }

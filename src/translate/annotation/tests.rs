@@ -318,7 +318,7 @@ fn a_mistake_in_cors_lets_nobody_in() {
 
 #[test]
 fn what_ingress_nginx_ignores_as_well_is_no_warning() {
-    for (key, severity) in [("secure-backends", Severity::Info), ("upstream-hash-by-subset", Severity::Warning)] {
+    for (key, severity) in [("secure-backends", Severity::Info), ("enable-opentelemetry", Severity::Warning)] {
         let found = given(&[(key, "true")]).findings;
         let told: Vec<_> = found.iter().map(|finding| (finding.reason, finding.severity)).collect();
         assert_eq!(told, [(Reason::UnsupportedAnnotation, severity)], "{key}");

@@ -395,6 +395,8 @@ pub fn close_refused<'a>(refused: Vec<Subject<'a>>, subjects: &mut Vec<Subject<'
 /// The server that would take the requests of a host, if it is not defined by this object.
 fn falls(name: &ServerName, served: &HashSet<ServerName>) -> Option<ServerName> {
     let parent = match name {
+        // Which of the other expressions would take them nobody but nginx can tell.
+        ServerName::Expression(_) => return Some(name.clone()),
         ServerName::Exact(host) => host.as_str().split_once('.').and_then(|(_, parent)| HostName::new(parent).ok()),
         ServerName::Wildcard(_) | ServerName::CatchAll => None,
     };

@@ -60,6 +60,11 @@ impl Claims {
                 rivals.entry(wildcard).or_default().add(claimants);
             }
         }
+        // Which hosts two expressions both take cannot be told: all nodes have to try them in one order.
+        let expressions = || self.hosts.iter().filter(|(name, _)| matches!(name, ServerName::Expression(_)));
+        let mut of_expressions = Rivals::default();
+        expressions().for_each(|(_, claimants)| of_expressions.add(claimants));
+        rivals.extend(expressions().map(|(name, _)| (name, of_expressions)));
         let contested = rivals.iter().filter(|(_, rivals)| rivals.second.is_some());
         let mut claims = Vec::new();
         for (name, rivals) in contested {
@@ -146,7 +151,7 @@ mod tests {
     }
 
     fn seniority(order: &ClaimOrder, host: &str, namespace: &str, place: Option<&str>) -> Seniority {
-        order.seniority(&host::server_name(host).unwrap(), namespace, place)
+        order.seniority(&host::of_rule(Some(host)).unwrap(), namespace, place)
     }
 
     #[test]
@@ -189,5 +194,18 @@ mod tests {
         let order = Claims::read([evil, victim]).order();
         assert_eq!(seniority(&order, "shop.example", "evil", Some("/7")), Seniority::Last);
         assert!(seniority(&order, "shop.example", "victim", Some("/v")) < Seniority::Last);
+    }
+
+    #[test]
+    fn expressions_of_several_namespaces_have_one_order() {
+        let claims = |of_b| {
+            let names = [("~^a$", "a", 2), ("~^b$", of_b, 1), ("x.example", "a", 0)];
+            Claims::read(names.map(|(host, namespace, number)| claim(host.to_owned(), namespace, number, None))).order()
+        };
+        let order = claims("b");
+        assert!(seniority(&order, "~^b$", "b", None) < seniority(&order, "~^a$", "a", None));
+        assert!(seniority(&order, "~^a$", "a", None) < Seniority::Unknown);
+        assert_eq!(seniority(&order, "x.example", "a", None), Seniority::Unknown);
+        assert!(claims("a").is_empty(), "those of one namespace concern nobody else");
     }
 }

@@ -6,7 +6,7 @@ use crate::finding::Reason;
 use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 use crate::translate::RequestedSession;
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Shape, Trust, unserved,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Shape, Trust, built_in,
 };
 use crate::translate::value::{HASH_KEY, boolean, hash_key, integer};
 
@@ -16,8 +16,9 @@ const NAME: &str = "INGRESSCOOKIE";
 /// Longest name of a cookie.
 const LONGEST_NAME: usize = 128;
 
-const ONE_ENDPOINT: &str = "not served; with upstream-hash-by requests with one key go to one endpoint, and to another one where \
-    that fails";
+/// How many endpoints share a key, and how many at most.
+const SHARING: &str = "3";
+const MOST_SHARING: u64 = 100;
 
 /// A row of the cookie.
 const COOKIE: Row = Row {
@@ -121,35 +122,39 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "load-balance",
-            compared: Compared::Different("ewma is served as least_conn.", ""),
+            compared: Compared::Different(
+                "ewma looks at connections, and not at how fast endpoints answer: of two by chance, the one with fewer takes a request.",
+                "",
+            ),
             trust: Trust::Low,
             form: Form::Partly(
                 &Form::Word(&["round_robin", "least_conn", "ewma"]),
-                "that ewma is served as least_conn, which is told and does no harm",
+                "that ewma looks at connections alone, which is told and does no harm",
             ),
             documentation: "How an endpoint is chosen: `round_robin` (the default) takes each in its turn, `least_conn` the one \
-                with the fewest connections. `ewma`, which only ingress-nginx has, is served as least_conn with a finding. A \
-                session or a key goes before it.",
+                with the fewest connections. `ewma`, which only ingress-nginx has, takes of two by chance the one with fewer \
+                connections, as that takes the faster one, with a finding. A session or a key goes before it.",
             beside: &[],
             tries: &[
                 ("round_robin", Gives::Nothing),
                 ("least_conn", Gives::Sets("endpoints by their connections")),
-                ("ewma", Gives::Refused("served as least_conn")),
+                ("ewma", Gives::Refused("of two by chance the one with fewer connections takes a request")),
                 ("chash", Gives::Refused("upstream-hash-by")),
                 ("random", Gives::Refused("not one of")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let value = entry.value.trim();
-                draft.balance.least_connections = match value {
-                    "round_robin" => false,
-                    "least_conn" | "ewma" => true,
+                draft.balance.by_connections = match entry.value.trim() {
+                    "round_robin" => None,
+                    "least_conn" => Some(Balance::LeastConnections),
+                    "ewma" => {
+                        let note = "nginx does not know how fast endpoints answer: of two by chance the one with fewer connections takes \
+                                    a request";
+                        draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
+                        Some(Balance::TwoByChance)
+                    }
                     "chash" => return Err(Refused::because("use upstream-hash-by, which says by what")),
                     _ => return Err(Refused::because("it is not one of round_robin, least_conn, ewma")),
                 };
-                if value == "ewma" {
-                    let note = "nginx does not know how fast endpoints answer: it is served as least_conn";
-                    draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
-                }
                 Ok(())
             }),
             ..COOKIE
@@ -355,22 +360,50 @@ pub static FAMILY: Family = Family {
             }),
             ..COOKIE
         },
-        unserved(
-            "upstream-hash-by-subset",
-            "true",
-            "Lets requests with one key go to several endpoints. Not served: nginx finds one endpoint for a key, and groups made \
-             beforehand would give most keys another group whenever an endpoint comes or goes.",
-            ONE_ENDPOINT,
-        )
-        .unless("false")
-        .scope(Scope::Upstream),
-        unserved(
-            "upstream-hash-by-subset-size",
-            "3",
-            "How many endpoints those are. It belongs to upstream-hash-by-subset, which is not served.",
-            ONE_ENDPOINT,
-        )
-        .scope(Scope::Upstream),
+        Row {
+            key: "upstream-hash-by-subset",
+            compared: Compared::Different(
+                "The endpoints of a key are chosen one by one by its hash, and not from groups made beforehand: few keys move when \
+                 endpoints come or go, and a key may have some endpoints less.",
+                "",
+            ),
+            trust: Trust::Low,
+            form: Form::Boolean,
+            documentation: "Shares the requests with one key (upstream-hash-by) out among several endpoints by chance: as many as \
+                upstream-hash-by-subset-size says, or fewer, as one may be chosen twice. Without effect without \
+                upstream-hash-by, and beside affinity.",
+            beside: &[("upstream-hash-by", "$request_uri")],
+            tries: &[
+                ("true", Gives::Sets("3 endpoints by ${request_uri}")),
+                ("false", Gives::Sets("endpoints by ${request_uri}")),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.balance.shares_key = boolean(entry.value)?;
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "upstream-hash-by-subset-size",
+            trust: Trust::Low,
+            ceiling: Ceiling::NotNeeded("it goes to 100, and nothing grows by it"),
+            form: Form::Integer { least: 1, most: MOST_SHARING },
+            default: SHARING,
+            documentation: "How many endpoints share a key at most, where upstream-hash-by-subset has some share it.",
+            beside: &[("upstream-hash-by", "$request_uri"), ("upstream-hash-by-subset", "true")],
+            tries: &[
+                ("5", Gives::Sets("5 endpoints by ${request_uri}")),
+                ("1", Gives::Sets("endpoints by ${request_uri}")),
+                ("0", Gives::Refused("from 1 to 100")),
+                ("101", Gives::Refused("from 1 to 100")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.balance.sharing = Some(sharing(entry.value)?);
+                Ok(())
+            }),
+            ..COOKIE
+        },
     ],
     finish,
 };
@@ -379,6 +412,11 @@ pub static FAMILY: Family = Family {
 fn one_of<T: Copy>(value: &str, words: &[(&str, T)], refusal: &'static str) -> Result<T, Refused> {
     let known = words.iter().find(|(word, _)| *word == value.trim());
     known.map(|(_, meaning)| *meaning).ok_or(Refused::because(refusal))
+}
+
+/// How many endpoints share a key.
+fn sharing(value: &str) -> Result<u8, Refused> {
+    integer(value, 1, MOST_SHARING).map(|number| u8::try_from(number).unwrap_or(u8::MAX))
 }
 
 /// The name of a cookie, short and plain.
@@ -397,8 +435,12 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
     reading.changes_side = requested.changes_side;
     let name = requested.name.or_else(|| HeaderName::new(NAME).ok());
     let (Some(name), true) = (name, requested.affinity) else {
-        let by_key = requested.key.map(Balance::Key);
-        reading.balance = by_key.or(requested.least_connections.then_some(Balance::LeastConnections)).map(Arc::new);
+        let sharing = requested.sharing.unwrap_or_else(|| built_in(SHARING, sharing));
+        let by_key = requested.key.map(|key| match requested.shares_key && sharing > 1 {
+            true => Balance::SharedKey(key, sharing),
+            false => Balance::Key(key),
+        });
+        reading.balance = by_key.or(requested.by_connections).map(Arc::new);
         return;
     };
     reading.balance = Some(Arc::new(Balance::Session(name.clone())));

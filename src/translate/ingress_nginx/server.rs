@@ -2,7 +2,7 @@
 
 use super::backend_tls::CIPHERS;
 use crate::finding::Reason;
-use crate::model::{Argument, Ciphers, Protocol, Refused, ServerName, catalogue};
+use crate::model::{Argument, Ciphers, HostExpression, Protocol, Refused, ServerName, catalogue, expression};
 use crate::translate::HostAliases;
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
@@ -15,8 +15,8 @@ const MOST_ALIASES: usize = 32;
 
 /// A further name, or nothing.
 const ALIAS: Shape = Shape {
-    name: "a host or a wildcard such as *.example.com",
-    pattern: r"|(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
+    name: "a host, a wildcard such as *.example.com or an expression such as ~^[a-z]+\\.example\\.com$",
+    pattern: r"|~[!-+\--~]+|(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
     longest: 2 + 253,
     any_case: true,
     ..Shape::DEFAULT
@@ -32,21 +32,28 @@ pub static FAMILY: Family = Family {
             on_error: OnError::Refuse,
             form: Form::Partly(
                 &Form::List(&ALIAS),
-                "whether a name is an address, how many there are, and whose hosts they are",
+                "whether a name is an address, what an expression may cost, how many there are, and whose hosts they are",
             ),
             documentation: "Further names of the hosts of the object, a comma-separated list of at most 32 hosts or wildcards \
                 such as *.example.com: what the namespace has of a host it has of its aliases too. A rule of its own for such a \
                 host counts for that. An alias is a host like any other, with an owner and a certificate that covers it. \
-                Expressions are refused: they would take hosts of others.",
+                An expression, behind `~` and without commas, takes the hosts that match it and that nobody asks for by name or \
+                wildcard, without regard to case, and none that is an address; of several that match, the one that was asked for first \
+                does. It is served with the certificate of the host whose alias it is, and its TLS is never passed on. Where a host is \
+                one namespace's (`hosts.ownership`), only namespaces have any that `hosts.allowed` gives all hosts. Hosts that matter \
+                need names: whoever asks for one of them by name gets it.",
             tries: &[
                 ("www.example.com, *.example.org", Gives::Sets("hosts: also www.example.com, *.example.org")),
-                ("~^www\\..*$", Gives::Refused("expressions would take hosts of others")),
+                ("~^[a-z]{4}\\.example\\.com$", Gives::Sets("hosts: also ~^[a-z]{4}\\.example\\.com$")),
+                ("~^(?<host>.+)$", Gives::Refused("it names a group")),
+                ("~^(a+)+$", Gives::Refused("its repetitions can take the same characters in too many ways")),
+                ("~a b", Gives::Refused("it holds what no host does")),
                 ("10.0.0.1", Gives::Refused("an address")),
                 ("a;b", Gives::Refused("not a DNS name")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let names = aliases(entry.value)?;
-                draft.reading.host.aliases = Some(HostAliases { names, origin: entry.origin() });
+                let (names, weight) = aliases(entry.value)?;
+                draft.reading.host.aliases = Some(HostAliases { names, weight, origin: entry.origin() });
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -113,20 +120,24 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
-/// Names of hosts, each once.
-fn aliases(value: &str) -> Result<Vec<ServerName>, Refused> {
-    let mut names = Vec::new();
+/// Names of hosts, each once, and what its expressions weigh.
+fn aliases(value: &str) -> Result<(Vec<ServerName>, u32), Refused> {
+    let (mut names, mut weight) = (Vec::new(), 0);
     for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-        let name = match item.starts_with('~') {
-            true => return Err(Refused::because("expressions would take hosts of others; list names or a wildcard")),
-            false => server_name(item)?,
+        let name = match item.strip_prefix('~') {
+            Some(text) => ServerName::Expression(HostExpression::new(text)?),
+            None => server_name(item)?,
         };
-        if !names.contains(&name) {
-            names.push(name);
+        if names.contains(&name) {
+            continue;
         }
+        if let ServerName::Expression(judged) = &name {
+            weight += expression::weight(judged.as_str())?;
+        }
+        names.push(name);
     }
     match names.len() {
-        1..=MOST_ALIASES => Ok(names),
+        1..=MOST_ALIASES => Ok((names, weight)),
         0 => Err(Refused::because("it names no host")),
         _ => Err(Refused::because("more than 32 aliases; use a wildcard or rules")),
     }

@@ -74,7 +74,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let standing = self.standing(name, claimants);
         let redirect = asked.redirect.clone();
         let mut parties = self.parties(name, asked);
-        parties.retain(|party| match refusal(party.namespace, &standing) {
+        parties.retain(|party| match refusal(name, party.namespace, &standing) {
             None => true,
             Some(note) => {
                 let fields = party.subjects.iter().flat_map(|subject| subject.fields_of(name));
@@ -100,7 +100,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let mut parties = parties.into_iter();
         let first = parties.next()?;
         if !is_contested {
-            return Some(Site { subjects: first.subjects, claims: first.claims, redirect, is_without_owner: false });
+            return Some(Site { subjects: first.subjects, claims: first.claims, redirect, ..Site::default() });
         }
         let is_other = |owner: &Claimant| owner.namespace != *first.namespace && *name != ServerName::CatchAll;
         let is_without_owner = standing.first().copied().is_some_and(is_other);
@@ -121,7 +121,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             others.into_iter().partition(|subject| routed.contains(subject.id()));
         self.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
         subjects.extend(others);
-        (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner })
+        (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner, order: 0 })
     }
 
     /// Whether there is nothing to decide, as on nearly all hosts: one namespace asks, and asked before, and no wildcard of others lies above.
@@ -129,7 +129,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let [only] = claimants else { return false };
         let is_only = |subject: &&Subject<'a>| subject.id().namespace == only.namespace;
         let has_wildcards = self.has_wildcards || !self.protected.is_empty();
-        !has_wildcards && *name != ServerName::CatchAll && asked.subjects.iter().all(is_only)
+        let is_plain = !matches!(name, ServerName::CatchAll | ServerName::Expression(_));
+        !has_wildcards && is_plain && asked.subjects.iter().all(is_only)
     }
 
     /// Everybody who asks with what they ask for, the oldest claim first.
@@ -160,6 +161,10 @@ impl<'o, 'a> Arbiter<'o, 'a> {
     /// Whose claims on a host count, the oldest first: what is asked for in vain is nobody's, however long ago.
     fn standing(&mut self, name: &ServerName, claimants: &'o [Claimant]) -> Vec<&'o Claimant> {
         let mut standing: Vec<_> = claimants.iter().filter(|own| !self.is_within_others(name, own)).collect();
+        if matches!(name, ServerName::Expression(_)) {
+            let rest = self.standing(&ServerName::CatchAll, self.claims.of(&ServerName::CatchAll));
+            standing.retain(|own| !self.is_of_others(&rest, own));
+        }
         standing.sort_by_key(|claimant| claimant.number);
         if let Some(owner) = standing.first().copied().filter(|owner| owner.exclusive) {
             // The administrator says whose requests for unknown hosts are.
@@ -168,6 +173,14 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             standing.retain(|other| other.namespace == owner.namespace || is_named(other));
         }
         standing
+    }
+
+    /// Whether requests for hosts that nobody asks for go where others say: who asked for these before, or whom the administrator names.
+    fn is_of_others(&self, rest: &[&Claimant], own: &Claimant) -> bool {
+        let is_named = |claimant: &Claimant| self.options.is_catch_all(&claimant.namespace);
+        let precedes =
+            |other: &&&Claimant| other.namespace != own.namespace && (other.number < own.number || is_named(other));
+        !is_named(own) && (self.options.default_backend.is_some() || rest.iter().any(|other| precedes(&other)))
     }
 
     /// Whether a host lies within a wildcard of another namespace that asked before, and that has it for itself or protects it.
@@ -179,7 +192,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
 }
 
 /// Why a namespace may have nothing of a host.
-fn refusal(namespace: &str, standing: &[&Claimant]) -> Option<&'static str> {
+fn refusal(name: &ServerName, namespace: &str, standing: &[&Claimant]) -> Option<&'static str> {
     if standing.iter().any(|claimant| *claimant.namespace == *namespace) {
         return None;
     }
@@ -191,6 +204,10 @@ fn refusal(namespace: &str, standing: &[&Claimant]) -> Option<&'static str> {
         Some(owner) if owner.exclusive => {
             "another namespace asked for this host first and has it for itself; take another host, or ask the \
             administrator for `hosts.ownership`"
+        }
+        _ if matches!(name, ServerName::Expression(_)) => {
+            "an expression takes hosts that nobody asks for, and requests for those go where another namespace, which asked for them before, \
+             or the administrator says; list names or wildcards, or ask the administrator for `hosts.catch-all`"
         }
         _ => {
             "the host lies within a wildcard host that another namespace asked for first and has for itself, or protects; take another \

@@ -6,6 +6,7 @@ mod contest;
 mod host_options;
 mod precedence;
 mod reach;
+mod reserved;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,13 +14,14 @@ use std::sync::Arc;
 pub use self::arbiter::Refusals;
 pub use self::host_options::{Decision, HostOption, Saying, decide, directives, settle, younger};
 pub use self::reach::{above, beginning};
+pub use self::reserved::reserve;
 use super::allowed::Allowances;
 use super::claims::{Asking, Claims, Since};
 use super::path::{Matching, PathType};
 use super::rule::Backend;
 use super::subject::{Subject, Withheld};
 use super::value::excerpt;
-use super::{Options, aliases};
+use super::{ClassRule, Options, aliases};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, HostName, Origin, ServerName, UrlPath};
 
@@ -52,6 +54,8 @@ pub struct Site<'s, 'a> {
     pub redirect: Option<(HostName, Origin)>,
     /// Whose the host is has no object that is served: nobody says what happens to the rest of it.
     pub is_without_owner: bool,
+    /// Of expressions, which is tried first: the age of the claim.
+    pub order: u64,
 }
 
 impl<'s, 'a> Site<'s, 'a> {
@@ -104,8 +108,8 @@ impl<'s, 'a> Askers<'s, 'a> {
     /// Decides about all hosts.
     pub fn settle(mut self, options: &Options, known: &Arc<Claims>, findings: &mut Vec<Finding>) -> Sites<'s, 'a> {
         let mut refusals = Refusals::new();
-        let gathered = gather(self.subjects, known, &mut self.allowances, &mut refusals, findings);
-        let withheld = withheld(self.withheld, &mut self.allowances);
+        let gathered = gather(self.subjects, known, &mut self.allowances, options, &mut refusals, findings);
+        let withheld = withheld(self.withheld, &mut self.allowances, options);
         let asked = asked(&gathered, &withheld, known, options);
         let (claims, ends) = Claims::follow(known, &asked, options.now, options.host_grace, &options.claim_orders);
         drop(asked);
@@ -114,7 +118,10 @@ impl<'s, 'a> Askers<'s, 'a> {
         let (sites, mut claimants) = (gathered.into_iter(), claims.in_order());
         let sites = sites
             .filter_map(|(name, site)| {
-                let decided = arbiter.decide(&name, claimants.of(&name), site, &mut refusals, findings)?;
+                let mut decided = arbiter.decide(&name, claimants.of(&name), site, &mut refusals, findings)?;
+                if let (ServerName::Expression(_), Some(first)) = (&name, decided.subjects.first()) {
+                    decided.order = claims.number(&name, &first.id().namespace);
+                }
                 Some((name, decided))
             })
             .collect();
@@ -128,6 +135,7 @@ fn gather<'s, 'a>(
     subjects: &'s [Subject<'a>],
     known: &Claims,
     allowances: &mut Allowances<'a>,
+    options: &Options,
     refusals: &mut Refusals<'a>,
     findings: &mut Vec<Finding>,
 ) -> BTreeMap<ServerName, Site<'s, 'a>> {
@@ -151,9 +159,15 @@ fn gather<'s, 'a>(
                     continue;
                 }
             };
-            if !may_have(name) {
+            let is_beyond = !may_use(name, subject.rule, options);
+            if is_beyond || !may_have(name) {
                 let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
-                let note = format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)");
+                let note = match is_beyond {
+                    true => "an expression takes whichever hosts nobody asks for, and here each host is one namespace's: list names or \
+                             wildcards, or ask the administrator for all hosts in `hosts.allowed`"
+                        .to_owned(),
+                    false => format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)"),
+                };
                 findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
                 refusals.insert((&**subject.id(), name.clone()));
                 continue;
@@ -187,6 +201,13 @@ fn gather<'s, 'a>(
     sites
 }
 
+/// Whether expressions for hosts are of use to an object of this class: where each host is one namespace's, only those have any who may
+/// ask for all hosts by the word of the administrator.
+fn may_use(name: &ServerName, rule: &ClassRule, options: &Options) -> bool {
+    let is_expression = matches!(name, ServerName::Expression(_));
+    !is_expression || !rule.is_exclusive(options.ownership) || !options.allowed_hosts.is_empty()
+}
+
 /// Adds the hosts with or without `www.` of those that ask for it, where nobody asks for them by a rule: their requests are sent on.
 fn redirect_with_or_without_www<'s, 'a>(
     subjects: &'s [Subject<'a>],
@@ -214,7 +235,11 @@ const MOST_WITHHELD: usize = 10_000;
 /// Who asks for a host, without being served now.
 type WithheldHosts<'w, 'a> = BTreeMap<&'w ServerName, Vec<&'w Withheld<'a>>>;
 
-fn withheld<'w, 'a>(objects: &'w [Withheld<'a>], allowances: &mut Allowances<'a>) -> WithheldHosts<'w, 'a> {
+fn withheld<'w, 'a>(
+    objects: &'w [Withheld<'a>],
+    allowances: &mut Allowances<'a>,
+    options: &Options,
+) -> WithheldHosts<'w, 'a> {
     let mut hosts = WithheldHosts::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for object in objects {
@@ -222,7 +247,8 @@ fn withheld<'w, 'a>(objects: &'w [Withheld<'a>], allowances: &mut Allowances<'a>
         let (allowance, count) = (allowances.of(namespace), counts.entry(namespace).or_default());
         for name in object.hosts() {
             // Whoever has many that cannot be served must not make everybody's claims grow.
-            if *count < MOST_WITHHELD && (allowance.permits(name) || allowance.undecided) {
+            let may_ask = may_use(name, object.class, options) && (allowance.permits(name) || allowance.undecided);
+            if *count < MOST_WITHHELD && may_ask {
                 *count += 1;
                 hosts.entry(name).or_default().push(object);
             }

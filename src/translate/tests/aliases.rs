@@ -1,8 +1,10 @@
 //! Further names of hosts, their twins with or without `www.`, and where `/` leads.
 
+use super::manifests::snapshot;
 use super::{findings, ingress, options, path, shared, translate};
 use crate::model::{Action, PathMatch, Server, ServerName};
-use crate::translate::{Options, Translation};
+use crate::translate::host::written;
+use crate::translate::{AllowedHosts, Claims, Options, Translation, Translator};
 
 /// An object of a namespace and year with a path of a host.
 fn object(namespace: &str, name: &str, year: u16, host: &str, at: &str, annotations: &str) -> String {
@@ -14,11 +16,7 @@ fn object(namespace: &str, name: &str, year: u16, host: &str, at: &str, annotati
 /// Each host with the objects of its routes.
 fn served(translation: &Translation) -> Vec<String> {
     let line = |server: &std::sync::Arc<Server>| {
-        let host = match &server.name {
-            ServerName::CatchAll => "*".to_owned(),
-            ServerName::Exact(host) => host.to_string(),
-            ServerName::Wildcard(parent) => format!("*.{parent}"),
-        };
+        let host = written(&server.name);
         let routes = server.routes.iter().map(|route| {
             let path = match &route.path {
                 PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.to_string(),
@@ -30,7 +28,8 @@ fn served(translation: &Translation) -> Vec<String> {
             Action::ToHost { status, host } => format!(" {status} to {host}"),
             _ => String::new(),
         };
-        format!("{host}:{}{rest}", routes.collect::<String>())
+        let reserved: String = server.reserved.iter().map(|name| format!(" keeps {}", written(name))).collect();
+        format!("{host}:{}{rest}{reserved}", routes.collect::<String>())
     };
     translation.model.servers.iter().map(line).collect()
 }
@@ -173,4 +172,153 @@ fn requests_for_the_root_of_a_host_lead_where_its_owner_says() {
         "nginx",
         shared,
     );
+}
+
+const SHOPS: &str = "server-alias: ~^shop-.+$";
+
+#[test]
+fn an_expression_takes_hosts_that_nobody_has() {
+    const ALL: &[&str] = &["a.example: /=default/o0", "~^shop-.+$: /=default/o0"];
+    check(
+        &[
+            (&[("default", "a.example", "/", SHOPS)], ALL, &[]),
+            // The objects of a namespace are together there, too.
+            (
+                &[("default", "a.example", "/", SHOPS), ("default", "a.example", "/api", "")],
+                &["a.example: /api=default/o1 /=default/o0", "~^shop-.+$: /api=default/o1 /=default/o0"],
+                &[],
+            ),
+            // What is another namespace's host stays its own; the same expression is shared as a host is.
+            (
+                &[("default", "a.example", "/", SHOPS), ("team-a", "b.example", "/", SHOPS)],
+                &["a.example: /=default/o0", "b.example: /=team-a/o1", "~^shop-.+$: /=default/o0"],
+                &["o1 PathConflict"],
+            ),
+            // Whoever asked first for the hosts that nobody has loses none of them.
+            (
+                &[("team-a", "", "/", ""), ("default", "a.example", "/", SHOPS)],
+                &["*: /healthz=/default-backend /=team-a/o0", "a.example: /=default/o1"],
+                &["o1 HostOwned"],
+            ),
+            (
+                &[("default", "a.example", "/", SHOPS), ("team-a", "", "/", "")],
+                &["*: /healthz=/default-backend /=team-a/o1", ALL[0], ALL[1]],
+                &[],
+            ),
+            (
+                &[("default", "", "/", ""), ("default", "a.example", "/", SHOPS)],
+                &["*: /healthz=/default-backend /=default/o0", "a.example: /=default/o1", "~^shop-.+$: /=default/o1"],
+                &[],
+            ),
+            // There is no twin of it.
+            (
+                &[("default", "a.example", "/", "server-alias: ~^shop-.+$, from-to-www-redirect: 'true'")],
+                &["a.example: /=default/o0", "www.a.example: 308 to a.example", "~^shop-.+$: /=default/o0"],
+                &[],
+            ),
+        ],
+        "nginx",
+        shared,
+    );
+    let alone: &[Row<'_>] =
+        &[(&[("default", "a.example", "/", SHOPS)], &["a.example: /=default/o0"], &["o0 HostNotAllowed"])];
+    let allowed = |namespace: &str, hosts: &str| AllowedHosts {
+        namespaces: vec![namespace.into()],
+        selector: None,
+        hosts: vec![hosts.parse().unwrap()],
+    };
+    let with = |allowed_hosts: Vec<AllowedHosts>| move || Options { allowed_hosts: allowed_hosts.clone(), ..options() };
+    // Where each host is one namespace's the administrator has to say who may.
+    check(alone, "ingressd", options);
+    check(alone, "nginx", with(vec![allowed("default", "a.example")]));
+    let served: &[Row<'_>] = &[(&[("default", "a.example", "/", SHOPS)], ALL, &[])];
+    check(served, "ingressd", with(vec![allowed("default", "*")]));
+    // What the administrator says of unknown hosts goes before.
+    let by_default = || Options { default_backend: Some(("default".into(), "web".into())), ..shared() };
+    let kept: &[Row<'_>] =
+        &[(&[("default", "a.example", "/", SHOPS)], &["*:", "a.example: /=default/o0"], &["o0 HostOwned"])];
+    check(kept, "nginx", by_default);
+    let named: &[Row<'_>] = &[(&[("default", "a.example", "/", SHOPS)], &["*:", ALL[0], ALL[1]], &[])];
+    check(named, "nginx", || Options { catch_all: vec!["default".into()], ..by_default() });
+}
+
+#[test]
+fn an_expression_takes_no_host_that_somebody_has_and_nobody_serves() {
+    let broken = "auth-url: nonsense, server-alias: 'a b'";
+    check(
+        &[
+            (
+                &[("default", "a.example", "/", SHOPS), ("team-a", "shop-b.example", "/", broken)],
+                &[
+                    "*: /healthz=/unknown-hosts keeps shop-b.example",
+                    "a.example: /=default/o0",
+                    "~^shop-.+$: /=default/o0",
+                ],
+                &[],
+            ),
+            // Where there is no expression nothing has to be kept.
+            (
+                &[("default", "a.example", "/", ""), ("team-a", "shop-b.example", "/", broken)],
+                &["a.example: /=default/o0"],
+                &[],
+            ),
+        ],
+        "nginx",
+        shared,
+    );
+}
+
+#[test]
+fn expressions_are_tried_in_the_order_in_which_they_were_asked_for() {
+    let one = object("team-a", "one", 2021, "a.example", "/", "server-alias: ~^z");
+    let other = object("team-b", "other", 2020, "b.example", "/", "");
+    let late = object("team-b", "other", 2020, "b.example", "/", "server-alias: ~^a");
+    let mut translator = Translator::new(shared());
+    let mut claims = std::sync::Arc::<Claims>::default();
+    let mut orders = Vec::new();
+    for objects in [[&one, &other], [&one, &late]] {
+        let documents = objects.map(String::as_str).join("\n---\n");
+        let translation = translator.translate(&snapshot(&documents), &Default::default(), &claims);
+        claims = std::sync::Arc::clone(&translation.claims);
+        let order = |server: &std::sync::Arc<Server>| {
+            matches!(server.name, ServerName::Expression(_)).then_some((server.order, written(&server.name)))
+        };
+        let mut all: Vec<_> = translation.model.servers.iter().filter_map(order).collect();
+        all.sort();
+        orders.push(all.into_iter().map(|(_, name)| name).collect::<Vec<_>>());
+    }
+    // The object is older, its claim is younger.
+    assert_eq!(orders, [vec!["~^z"], vec!["~^z", "~^a"]]);
+    // What is kept over a restart says the same.
+    let kept = Claims::read(claims.write());
+    assert_eq!(kept, *claims);
+}
+
+#[test]
+fn what_looks_like_an_expression_in_a_rule_is_none() {
+    let rule = |object: String| object.replace("host: 'a.example'", "host: '~^shop-.+$'");
+    let objects = [rule(object("default", "o", 2020, "a.example", "/", ""))];
+    for class in ["nginx", "ingressd"] {
+        let translation = translate(&of_class(class, &objects), shared());
+        assert_eq!(served(&translation), Vec::<String>::new());
+        assert_eq!(findings(&translation), ["o InvalidHost"], "{class}");
+    }
+}
+
+#[test]
+fn expressions_of_a_namespace_have_a_bound() {
+    let objects: Vec<_> = (0..3u16)
+        .map(|number| {
+            let host = format!("a{number}.example");
+            object("default", &format!("o{number}"), 2020 + number, &host, "/", &format!("server-alias: ~^{number}$"))
+        })
+        .collect();
+    let mut options = shared();
+    options.limits.expressions_of_host = 2;
+    let translation = translate(&objects.join("\n---\n"), options);
+    let names: Vec<_> = served(&translation).into_iter().filter(|line| line.starts_with('~')).collect();
+    assert_eq!(names, ["~^0$: /=default/o0", "~^1$: /=default/o1"]);
+    let told: Vec<_> = translation.findings.iter().filter(|finding| finding.note.contains("expressions")).collect();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].origin.to_string().contains("o2"), "{}", told[0]);
 }

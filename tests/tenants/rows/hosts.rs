@@ -252,6 +252,21 @@ pub const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        name: "expression-for-hosts",
+        attack: |scene| {
+            let attack = scene.of_evil("attack").host(&scene.host("own"), "web");
+            let all = format!(r"~\.{}$", scene.fill("{h}").replace('.', r"\."));
+            vec![attack.annotation("server-alias", &all).build()]
+        },
+        clients: SHOP,
+        during: &[OWN, ask("http://unknown.{h}/").gets("default")],
+        told: &[
+            told("Ingress attack", &["HostNotAllowed"]).only(Namespace),
+            told("Ingress attack", &["HostOwned"]).only(Shared),
+        ],
+        ..ROW
+    },
+    Row {
         name: "first-come",
         orders: &[Order::AttackerFirst],
         victim: |scene| {

@@ -1,0 +1,67 @@
+//! Hosts that an expression names, through the real nginx; this test must not know how servers are written.
+
+use crate::rig::client::get;
+use crate::rig::manifests::{Ingress, in_namespace, ingress, service_at, tls_secret};
+use crate::rig::{self, ECHO};
+
+/// An object of the ingress-nginx dialect, which asks for its hosts since this year.
+fn object(namespace: &str, name: &str, year: u16) -> Ingress {
+    ingress(name).namespace(namespace).class("nginx").created(&format!("{year}-01-01T00:00:00Z"))
+}
+
+#[test]
+fn an_expression_takes_the_hosts_that_nobody_has() {
+    rig::run(async |rig| {
+        rig.serve(&["shops", "team"]);
+        let mut objects = service_at("team", &["10.244.1.2"], ECHO).map(|object| in_namespace("team", object)).to_vec();
+        objects.extend([
+            tls_secret("cert", &["shops.test"]),
+            object("default", "shops", 2020)
+                .host("shops.test", "shops")
+                .tls(&["shops.test"], "cert")
+                .annotation("server-alias", r"~^[a-z]{2}[.a-z]*-shop\.test$")
+                .build(),
+            object("default", "moved", 2020)
+                .path("shops.test", "Prefix", "/moved", "shops")
+                .annotation("permanent-redirect", "https://moved.example/")
+                .build(),
+            object("team", "hosts", 2021).host("taken-shop.test", "team").host("*.x-shop.test", "team").build(),
+            object("team", "broken", 2021).host("kept-shop.test", "team").annotation("server-alias", "a b").build(),
+            object("team", "rest", 2022).host("rest.test", "team").annotation("server-alias", r"~., ~^(\d+)$").build(),
+        ]);
+        rig.manifests.write("objects.yaml", &objects);
+        rig.start().await;
+        for (url, status, location) in [
+            ("http://my-shop.test/x?y", 308, Some("https://my-shop.test/x?y")),
+            ("https://my-shop.test/moved", 301, Some("https://moved.example/")),
+            ("http://shops.test/x", 308, Some("https://shops.test/x")),
+        ] {
+            let reply = get(url).send().await;
+            assert_eq!((reply.status, reply.header("location")), (status, location), "{url}");
+        }
+        let long = format!("{}-shop.test", "a".repeat(250));
+        rig.expect([
+            (get("https://my-shop.test/"), "shops"),
+            (get("https://MY.other-shop.test/"), "shops"),
+            // Other hosts of that namespace, whatever the expression says.
+            (get("http://taken-shop.test/"), "team"),
+            (get("http://ab.x-shop.test/"), "team"),
+            (get("http://kept-shop.test/"), "404"),
+            // What the older one leaves.
+            (get("http://1-shop.test/"), "team"),
+            (get("http://my-shop.test.evil/"), "team"),
+            // The node itself, and what is no host.
+            (get("http://x.test/").header("host", "192.0.2.1"), "404"),
+            (get("http://x.test/").header("host", "[2001:db8::1]"), "404"),
+            (get("http://x.test/").header("host", &long), "404"),
+        ])
+        .await;
+        let peer = get("https://my-shop.test/").send().await.peer.unwrap();
+        assert_eq!(peer.names, ["shops.test"], "the certificate of the host");
+
+        // Whoever asks for one of the hosts by name gets it.
+        rig.manifests.write("late.yaml", &[object("team", "late", 2023).host("my-shop.test", "team").build()]);
+        get("http://my-shop.test/").send_until("the host's own answer", |reply| reply.status == 200).await;
+        rig.expect([(get("http://my-shop.test/"), "team"), (get("https://our-shop.test/"), "shops")]).await;
+    });
+}
