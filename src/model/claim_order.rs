@@ -32,8 +32,19 @@ pub struct AgedClaim<'a> {
     pub namespace: &'a str,
     /// What of the host.
     pub extent: Extent<'a>,
-    /// Whether another namespace asked for the host before.
-    pub is_later: bool,
+    /// What another namespace asked for before, if any did.
+    pub later: Option<Lateness>,
+}
+
+/// What another namespace asked for before a claim was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lateness {
+    /// Something else of the host, or the wildcard above it.
+    Beside,
+    /// A path above the claim's.
+    Below,
+    /// The very same.
+    Same,
 }
 
 /// How old a claim is beside others of which the same node knows.
@@ -58,10 +69,17 @@ impl ClaimOrder {
     /// The order of these claims, which are all on hosts that several namespaces ask for.
     ///
     /// When they are too many, those namespaces that ask for most of what others had before come last as a whole: a namespace
-    /// that fills the list is young wherever it asks, and nobody else is.
+    /// that fills the list is young wherever it asks, and nobody else is. Asking for the very same weighs more than having something
+    /// below or beside others: otherwise an early wildcard of one namespace, or its early path on a host, would make those young who
+    /// come to have many hosts or paths there.
     pub fn of<'a>(mut claims: Vec<AgedClaim<'a>>) -> Self {
-        let mut later = BTreeMap::<&str, usize>::new();
-        claims.iter().filter(|claim| claim.is_later).for_each(|claim| *later.entry(claim.namespace).or_default() += 1);
+        let mut later = BTreeMap::<&str, [usize; 3]>::new();
+        for (namespace, lateness) in claims.iter().filter_map(|claim| Some((claim.namespace, claim.later?))) {
+            let counts = later.entry(namespace).or_default();
+            for (count, least) in counts.iter_mut().zip([Lateness::Same, Lateness::Below, Lateness::Beside]) {
+                *count += usize::from(lateness >= least);
+            }
+        }
         let mut later: Vec<_> = later.into_iter().map(|(namespace, count)| (count, namespace)).collect();
         later.sort_unstable();
         let mut last = BTreeSet::new();
@@ -70,7 +88,8 @@ impl ClaimOrder {
         {
             last.insert(mark(namespace, None));
             claims.retain(|claim| claim.namespace != namespace);
-            let contested: BTreeSet<_> = claims.iter().filter(|claim| claim.is_later).map(|claim| claim.host).collect();
+            let contested: BTreeSet<_> =
+                claims.iter().filter(|claim| claim.later.is_some()).map(|claim| claim.host).collect();
             claims.retain(|claim| contested.contains(claim.host));
         }
         claims.sort_unstable();
@@ -136,7 +155,8 @@ mod tests {
     }
 
     fn claim<'a>(number: u64, host: &'a ServerName, namespace: &'a str, extent: Extent<'a>) -> AgedClaim<'a> {
-        AgedClaim { number, host, namespace, extent, is_later: namespace != "victim" }
+        let later = (namespace != "victim").then_some(Lateness::Same);
+        AgedClaim { number, host, namespace, extent, later }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::catalogue::Module;
 use super::{
     AccessList, Action, AuthenticationPolicy, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr,
     ClientCertificates, ClientLimits, Cors, Directive, FastCgi, Firewall, ListMark, MirrorPolicy, Model, PathMatch,
-    RewritePattern, Route, SessionCookie, Snippet, Split, TargetPart, Template, TlsTermination, UpstreamId,
+    RewritePattern, Route, SessionCookie, Snippet, Split, TargetPart, Template, TlsTermination, UpstreamId, Variables,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -115,8 +115,8 @@ const CERTIFICATE_MEMORY: u64 = 5;
 /// What nginx keeps of each byte of authorities, and how many of them it reads in a microsecond.
 const AUTHORITY_MEMORY: u64 = 12;
 const AUTHORITY_BYTES_OF_TIME: u64 = 4;
-/// A table of networks.
-const LIST: Cost = Cost { files: 1, configuration: 80, memory: 40_000, test: 20, ..NOTHING };
+/// A table of networks, which is a variable.
+const LIST: Cost = Cost { files: 1, configuration: 80, memory: 40_000, test: 2500, ..NOTHING };
 /// A network of such a table: one node for each bit, of which neighbours share the first.
 const NETWORK_OF_4: Cost = Cost { configuration: 26, memory: 1500, test: 1, ..NOTHING };
 const NETWORK_OF_6: Cost = Cost { configuration: 50, memory: 6000, test: 5, ..NOTHING };
@@ -134,9 +134,10 @@ const STREAM: Cost = Cost { files: 1, configuration: 350, memory: 8_000, test: 4
 const PASSTHROUGH: Cost = Cost { configuration: 250, memory: 1_500, test: 5, ..NOTHING };
 /// The variables by which requests of a path go to two groups of endpoints.
 const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
-/// The variables of a session and its cookie.
-/// A variable that a snippet sets: nginx compares its name with all others, and each request has room for its value.
+/// A variable that a snippet sets or that a text names: nginx compares its name with all others, and each request has room for its
+/// value.
 const VARIABLE: Cost = Cost { memory: 1000, test: 4000, ..NOTHING };
+/// The variables of a session and its cookie.
 const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 70_000, test: 4000, ..NOTHING };
 /// What a host says about certificates of clients, and nginx reads for it.
 const CLIENT_CERTIFICATES: Cost = Cost { files: 1, configuration: 1200, memory: 60_000, test: 1900, ..NOTHING };
@@ -202,9 +203,13 @@ impl Cost {
         if behaviour.session.is_some() {
             cost += times(DIRECTIVE, 4);
         }
-        if behaviour.backend_headers.is_some() {
+        if let Some(headers) = behaviour.backend_headers.as_deref() {
             cost += HEADERS;
             cost += REPEATED_HEADERS;
+            let texts = headers.host.iter().chain(&headers.prefix).map(|target| target_length(target.parts()));
+            let texts = bytes(texts.sum());
+            cost.configuration += 2 * texts;
+            cost.memory += 4 * texts;
         }
         if let Some(headers) = behaviour.answer_headers.as_deref() {
             // Each is set, and that of the backend hidden; that of all hosts is repeated.
@@ -217,8 +222,12 @@ impl Cost {
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);
         }
-        if behaviour.firewall.is_some() {
+        if let Some(firewall) = behaviour.firewall.as_deref() {
             cost += GUARDED;
+            cost += times(DIRECTIVE, 2 * firewall.settings.len());
+            let texts = bytes(firewall.settings.iter().map(|setting| setting.as_str().len()).sum());
+            cost.configuration += 2 * texts;
+            cost.memory += 4 * texts;
         }
         behaviour.snippets.iter().for_each(|snippet| cost += Self::of_snippet(snippet));
         cost
@@ -306,6 +315,11 @@ impl Cost {
         let mut cost = CONDITION;
         cost += times(EXPRESSION, 2);
         cost
+    }
+
+    /// Variables that texts of a namespace name, each once.
+    pub fn of_variables(number: usize) -> Self {
+        times(VARIABLE, number)
     }
 
     /// A group of this many endpoints.
@@ -456,7 +470,11 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         let (mut questions, mut copies) = (HashSet::new(), HashSet::new());
         for route in server.routes.iter().chain([&server.fallback]) {
             costs.add_route(route, has_tls);
+            let named = costs.named.entry(Arc::clone(&route.origin.object.namespace)).or_default();
+            named.of_behaviour(&route.behaviour);
+            route.behaviour.mirror.iter().for_each(|mirror| named.of_copy(&mirror.policy));
             if let Some(external) = route.behaviour.external_authentication.as_deref() {
+                named.of_question(&external.policy);
                 costs.add(&route.origin.object.namespace, Cost::of_asking(&external.policy));
                 if questions.insert((&external.service, &external.policy)) {
                     costs.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
@@ -485,7 +503,8 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     for upstream in &model.upstreams {
         let UpstreamId { namespace, .. } = &upstream.id;
         costs.add(namespace, Cost::of_upstream(upstream.endpoints.len()));
-        if upstream.id.balance.is_some() {
+        if let Some(balance) = &upstream.id.balance {
+            costs.named.entry(Arc::clone(namespace)).or_default().of_balance(balance);
             let weights = upstream.endpoints.iter().map(|endpoint| u64::from(endpoint.weight));
             costs.add(namespace, HASHED * weights.sum::<u64>());
         }
@@ -510,6 +529,9 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     for file in &model.password_files {
         costs.add(&file.origin.object.namespace, Cost { files: 1, ..NOTHING });
     }
+    for (namespace, named) in std::mem::take(&mut costs.named) {
+        costs.add(&namespace, Cost::of_variables(named.names().count()));
+    }
     for (namespace, cost) in &mut costs.all {
         cost.zone_bytes = cost.zones * model.zone_size(namespace).0;
     }
@@ -527,6 +549,8 @@ struct Costs<'m> {
     origins: HashSet<&'m Cors>,
     sessions: HashSet<&'m SessionCookie>,
     splits: HashSet<(&'m Split, &'m UpstreamId)>,
+    /// The variables that texts of a namespace name.
+    named: BTreeMap<Arc<str>, Variables>,
 }
 
 impl<'m> Costs<'m> {

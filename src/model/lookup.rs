@@ -16,7 +16,7 @@ pub struct LookupTable {
     /// The rows.
     pub rows: LookupRows,
     /// How many bytes the variable may have for a request.
-    pub longest: u64,
+    pub longest: u32,
 }
 
 /// What is looked up, and the rows.

@@ -36,6 +36,7 @@ mod template;
 mod upstream;
 mod validity;
 mod value;
+mod variables;
 
 pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
 pub use access_log::{LogLine, LogPart, LogVariable, USUAL_LINE, Unlogged};
@@ -46,7 +47,7 @@ pub use balance::{Balance, CookiePath, SameSite, Session, SessionCookie};
 pub use behaviour::{Behaviour, Cors, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
 pub use catalogue::{Argument, Directive};
 pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, SecretBytes};
-pub use claim_order::{AgedClaim, ClaimOrder, Extent, Seniority};
+pub use claim_order::{AgedClaim, ClaimOrder, Extent, Lateness, Seniority};
 pub use client_certificates::{Authority, ClientCertificates, Demand};
 pub use digest::{Digest, Digester, hexadecimal};
 pub use effective::{Effective, Written, WrittenAt};
@@ -66,8 +67,8 @@ pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use snippet::{
-    OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader, SnippetPart,
-    SnippetStatement, SnippetText,
+    Burden, LONGEST_HOST, OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader,
+    SnippetPart, SnippetStatement, SnippetText,
 };
 pub use split::{Branch, Share, Split, Test, Tested};
 pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
@@ -76,8 +77,10 @@ pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{
     ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderText, HeaderValue, HostExpression, HostName, LONGEST,
-    OriginUrl, ParameterName, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart, Text, UrlPath, Variable,
+    LONGEST_FOR_REQUEST, LONGEST_LINE, OriginUrl, ParameterName, Pattern, RedirectUrl, Refused, RewriteTarget,
+    TargetPart, Text, UrlPath, Variable, longest_variable,
 };
+pub use variables::Variables;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,13 +8,28 @@ use std::sync::Arc;
 
 use super::catalogue::DirectiveRow;
 use super::value::{LONGEST, plain, written_length};
-use super::{Directive, HeaderName, Origin, Pattern, Refused, RouteVariable, Variable, expression};
+use super::{Directive, HeaderName, Origin, Pattern, Refused, RouteVariable, Variable};
 
 /// How long names of our own variables are at most.
 const NAME: usize = 60;
 
 /// The longest name of a variable that a snippet sets.
 const LONGEST_NAME: usize = 20;
+
+/// How long a host that takes the place of a text in an answer may be, with its port.
+pub const LONGEST_HOST: u32 = 255;
+
+/// How long the texts of all snippets of a route may become for a request.
+const LONGEST_TEXTS: u32 = 2 << 20;
+/// How many lines these may have in a location.
+const MOST_LINES: usize = 1000;
+/// How many texts are searched for in answers, and how many bytes these have together: nginx looks for each at each byte.
+const MOST_SEARCHES: usize = 8;
+const MOST_SEARCHED: u32 = 256;
+/// Where nginx replaces all that it finds, how short that may be, and how many times as long what takes its place: nginx replaces
+/// whatever it has read of an answer before it does anything else.
+const SHORTEST_SEARCHED: u32 = 4;
+const MOST_GROWTH: u32 = 32;
 
 /// A variable that a snippet sets, under a name that no other snippet has.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,11 +198,24 @@ pub struct SnippetDirective {
     pub is_list: bool,
 }
 
+/// What a snippet may cost each request, as whoever reads it finds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Burden {
+    /// What its expressions weigh together, see [`super::expression::weight_anywhere`].
+    pub weight: u32,
+    /// How long its texts may become together.
+    pub longest: u32,
+    /// The texts that it has searched for in answers: how long each is, and what takes its place.
+    pub searches: Vec<(u32, u32)>,
+}
+
 /// What a snippet asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snippet {
     /// The field that has it.
     pub origin: Origin,
+    /// What it may cost.
+    pub burden: Burden,
     /// What happens to requests, in order.
     pub statements: Vec<SnippetStatement>,
     /// Headers of answers.
@@ -207,6 +235,7 @@ impl Snippet {
     pub fn new(origin: Origin) -> Self {
         Snippet {
             origin,
+            burden: Burden::default(),
             statements: Vec::new(),
             answer_headers: Vec::new(),
             hidden_headers: Vec::new(),
@@ -219,7 +248,7 @@ impl Snippet {
     /// Whether it reads a table of all hosts.
     pub fn reads_tables(&self) -> bool {
         let is_of_table = |part: &SnippetPart| matches!(part, SnippetPart::Own(own) if own.is_of_table());
-        self.parts().any(is_of_table)
+        self.parts().into_iter().any(is_of_table)
     }
 
     /// How many lines it takes at most.
@@ -247,12 +276,12 @@ impl Snippet {
     }
 
     /// The pieces of all its texts and conditions.
-    fn parts(&self) -> impl Iterator<Item = &SnippetPart> {
+    pub fn parts(&self) -> Vec<&SnippetPart> {
         let answers = self.answer_headers.iter().map(|header| &header.value);
         let requests = self.request_headers.iter().map(|(_, value)| value);
         let arguments = self.directives.iter().flat_map(|directive| &directive.arguments);
         let texts = answers.chain(requests).chain(arguments).flat_map(SnippetText::parts);
-        texts.chain(self.statements.iter().flat_map(SnippetStatement::parts))
+        texts.chain(self.statements.iter().flat_map(SnippetStatement::parts)).collect()
     }
 
     /// The expressions that a request is matched with.
@@ -260,9 +289,43 @@ impl Snippet {
         self.statements.iter().flat_map(SnippetStatement::patterns)
     }
 
-    /// What they weigh together, see [`expression::weight`].
-    pub fn weight(&self) -> u32 {
-        self.patterns().map(|pattern| expression::weight(pattern.as_str()).unwrap_or(expression::HEAVIEST)).sum()
+    /// Whether nginx can have all of these in one location: everybody's requests wait for what it does for one.
+    pub fn fit_together(snippets: &[Arc<Snippet>]) -> Result<(), Refused> {
+        let burdens = || snippets.iter().map(|snippet| &snippet.burden);
+        if burdens().map(|burden| burden.longest).fold(0, u32::saturating_add) > LONGEST_TEXTS {
+            return Err(Refused::because(
+                "with its variables all that it says may become more than 2 MB long for a request; refer to fewer of them",
+            ));
+        }
+        if snippets.iter().map(|snippet| snippet.lines()).sum::<usize>() > MOST_LINES {
+            return Err(Refused(format!("it takes more than {MOST_LINES} lines in a location").into()));
+        }
+        let searches: Vec<_> = burdens().flat_map(|burden| &burden.searches).collect();
+        if searches.len() > MOST_SEARCHES || searches.iter().map(|(from, _)| from).sum::<u32>() > MOST_SEARCHED {
+            return Err(Refused(
+                format!("more than {MOST_SEARCHES} texts, or {MOST_SEARCHED} bytes, are searched for by sub_filter")
+                    .into(),
+            ));
+        }
+        let grows = |(from, to): &&(u32, u32)| *from < SHORTEST_SEARCHED || *to > MOST_GROWTH.saturating_mul(*from);
+        match Self::replace_all(snippets) && searches.iter().any(grows) {
+            true => Err(Refused(
+                format!(
+                    "with sub_filter_once off, what is searched for has at least {SHORTEST_SEARCHED} bytes, and what takes its place \
+                     is at most {MOST_GROWTH} times as long, with its variables"
+                )
+                .into(),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether one of these has all replaced that is searched for in an answer, and not only the first that is found. Then a request that
+    /// names a host longer than [`LONGEST_HOST`] has to be refused.
+    pub fn replace_all(snippets: &[Arc<Snippet>]) -> bool {
+        let is_off = |argument: &SnippetText| argument.to_string() == "off";
+        let mut directives = snippets.iter().flat_map(|snippet| &snippet.directives);
+        directives.any(|said| said.row.name == "sub_filter_once" && said.arguments.iter().any(is_off))
     }
 }
 

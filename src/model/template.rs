@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::value::{LONGEST, plain, written_length};
+use super::value::{LONGEST, LONGEST_LINE, bounded, literal_length, longest_variable, plain, written_length};
 use super::{Refused, Variable};
 
 /// A piece of a template.
@@ -35,10 +35,16 @@ impl Template {
                 part => part.to_string().len() + DOLLAR,
             };
         }
-        match length > LONGEST {
-            true => Err(Refused(format!("it is {length} bytes long, nginx takes at most {LONGEST}").into())),
-            false => Ok(Template(parts)),
+        if length > LONGEST {
+            return Err(Refused(format!("it is {length} bytes long, nginx takes at most {LONGEST}").into()));
         }
+        bounded(parts.iter().map(TemplatePart::longest))?;
+        Ok(Template(parts))
+    }
+
+    /// How long it may become for a request.
+    pub fn longest(&self) -> u32 {
+        self.0.iter().map(TemplatePart::longest).fold(0, u32::saturating_add)
     }
 
     /// Text alone.
@@ -69,6 +75,18 @@ impl Template {
 
 /// How long the names of our own variables are at most.
 const DOLLAR: usize = 60;
+
+impl TemplatePart {
+    fn longest(&self) -> u32 {
+        match self {
+            TemplatePart::Text(text) => literal_length(text),
+            TemplatePart::Variable(name) => longest_variable(name.as_str()),
+            TemplatePart::ClientScheme | TemplatePart::ClientHost => LONGEST_LINE,
+            // Each of its characters takes up to three.
+            TemplatePart::EscapedTarget => 3 * LONGEST_LINE,
+        }
+    }
+}
 
 impl fmt::Display for TemplatePart {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -54,6 +54,40 @@ pub(super) fn written_length(text: &str) -> usize {
     text.len() + text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
 }
 
+/// How many bytes a text with variables may become for a request: a request of a few KB could make as many MB otherwise, which nginx
+/// keeps until its backend has answered.
+pub const LONGEST_FOR_REQUEST: u32 = 256 << 10;
+
+/// How long what a client sends may be: nginx reads lines of 8 KB.
+pub const LONGEST_LINE: u32 = 8 << 10;
+
+/// How long a variable of nginx's own may be. nginx joins headers of one name, and headers of a backend may be longer than those of
+/// clients.
+pub fn longest_variable(name: &str) -> u32 {
+    let is_header = name.starts_with("http_") || name.starts_with("upstream_http_");
+    if is_header { 4 * LONGEST_LINE } else { LONGEST_LINE }
+}
+
+/// Refuses what may become too long for a request.
+pub(super) fn bounded(lengths: impl Iterator<Item = u32>) -> Result<u32, Refused> {
+    match lengths.fold(0, u32::saturating_add) {
+        length if length > LONGEST_FOR_REQUEST => Err(Refused(
+            format!(
+                "with its variables it may become {} KB long for a request, at most {} KB are allowed; refer to fewer of them",
+                length.div_ceil(1 << 10),
+                LONGEST_FOR_REQUEST >> 10
+            )
+            .into(),
+        )),
+        length => Ok(length),
+    }
+}
+
+/// The length of a text that stands for itself.
+pub(super) fn literal_length(text: &str) -> u32 {
+    u32::try_from(text.len()).unwrap_or(u32::MAX)
+}
+
 macro_rules! text_value {
     ($name:ident, $documentation:literal, $check:expr) => {
         #[doc = $documentation]
@@ -333,10 +367,15 @@ impl RewriteTarget {
             }
         }
         let length: usize = parts.iter().map(|part| written_length(&part.to_string())).sum();
-        match length > LONGEST {
-            true => Err(Refused(format!("it is {length} bytes long, nginx takes at most {LONGEST}").into())),
-            false => Ok(RewriteTarget(parts)),
+        if length > LONGEST {
+            return Err(Refused(format!("it is {length} bytes long, nginx takes at most {LONGEST}").into()));
         }
+        bounded(parts.iter().map(|part| match part {
+            TargetPart::Literal(text) => literal_length(text),
+            TargetPart::Capture(_) => LONGEST_LINE,
+            TargetPart::Variable(name) => longest_variable(name.as_str()),
+        }))?;
+        Ok(RewriteTarget(parts))
     }
 
     /// The parts in order.

@@ -219,7 +219,7 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
     };
     let fallback = Route { behaviour: Arc::new(behaviour), ..server.fallback.clone() };
     let (own, server) = (fallback.origin.clone(), Arc::new(Server { fallback, ..Server::clone(&server) }));
-    let path = names::server_file(&server.name);
+    let path = names::server_file(&server);
     let model = Model { servers: vec![server], upstreams: vec![upstream], ..Model::default() };
     let files = Renderer::default().render(&plan_of(model));
     let file = &files.files[&path];

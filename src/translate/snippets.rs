@@ -8,7 +8,7 @@ use super::allowed::selects;
 use super::site::Site;
 use super::{Limits, Options};
 use crate::finding::{Finding, Reason};
-use crate::model::{Action, Behaviour, Route, Server, Snippet};
+use crate::model::{Action, Behaviour, Origin, Route, Server, Snippet};
 use crate::source::Selector;
 
 /// Where a snippet is written.
@@ -93,7 +93,8 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
     let heavy: BTreeSet<&str> = by_namespace
         .iter()
         .filter(|(_, snippets)| {
-            snippets.iter().map(|snippet| snippet.weight()).sum::<u32>() > limits.expressions_of_host
+            let weights = snippets.iter().map(|snippet| snippet.burden.weight);
+            weights.fold(0, u32::saturating_add) > limits.expressions_of_host
         })
         .map(|(namespace, _)| *namespace)
         .collect();
@@ -107,13 +108,23 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
         findings.push(Finding::new(Reason::ClosedRoute, last.origin.clone(), note));
     }
     let fallback = (!site.is_without_owner).then_some(&mut server.fallback);
+    let mut told = BTreeSet::new();
     for route in server.routes.iter_mut().chain(fallback) {
         let namespace = Arc::clone(&route.origin.object.namespace);
+        let close = |route: &mut Route| {
+            (route.action, route.behaviour, route.errors) = (Action::Closed, Arc::default(), None);
+        };
         match by_namespace.get(&*namespace) {
-            Some(_) if heavy.contains(&*namespace) => {
-                (route.action, route.behaviour, route.errors) = (Action::Closed, Arc::default(), None);
+            Some(_) if heavy.contains(&*namespace) => close(route),
+            Some(snippets) if !snippets.is_empty() && route.action != Action::Closed => {
+                add(route, snippets);
+                let Err(refused) = Snippet::fit_together(&route.behaviour.snippets) else { continue };
+                close(route);
+                if told.insert(Arc::clone(&route.origin.object)) {
+                    let note = format!("what the snippets of the namespace say together for it is refused: {refused}");
+                    findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&route.origin.object), note));
+                }
             }
-            Some(snippets) if !snippets.is_empty() && route.action != Action::Closed => add(route, snippets),
             _ => {}
         }
     }

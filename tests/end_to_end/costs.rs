@@ -1,6 +1,7 @@
 //! What one value may cost nginx: expressions, sizes, hashes and keys; this test must not know how a cost is judged.
 
 use ingressd::model::expression;
+use serde_json::Value;
 
 use crate::rig::client::get;
 use crate::rig::manifests::{Ingress, ingress, secret};
@@ -112,6 +113,44 @@ fn no_path_keeps_nginx_busy_with_an_expression() {
         assert!(rig.nginx.error_log().contains("failed: -"), "and nginx says so");
         assert_eq!(status_of(&hosts[7], "/a/b/x").await, 200);
         assert_eq!(rig.nginx.workers(), workers, "no worker ended");
+    });
+}
+
+#[test]
+fn an_expression_that_may_match_anywhere_is_given_up_as_a_whole() {
+    rig::run(async |rig| {
+        // From each slash on it would look through all that follows.
+        let pattern = "/.+/x";
+        let of_canary = |object: Ingress| object.annotation("canary", "true").annotation("canary-by-header", "X-Side");
+        rig.serve(&["main", "other"]);
+        rig.daemon.set("snippets.allowed", "[{namespaces = ['*'], kinds = ['configuration-snippet']}]");
+        let snippet = format!("if ($http_x_side ~ \"{pattern}\") {{ return 202; }}");
+        let objects = [
+            ingress("snippet")
+                .class("nginx")
+                .host("snippet.test", "main")
+                .annotation("configuration-snippet", &snippet),
+            ingress("main").class("nginx").host("canary.test", "main"),
+            of_canary(ingress("canary").class("nginx").host("canary.test", "other"))
+                .annotation("canary-by-header-pattern", pattern),
+        ];
+        rig.manifests.write("anywhere.yaml", &objects.map(Value::from));
+        rig.start().await;
+        let ask = |host: &str, side: &str| get(&format!("http://{host}/")).header("X-Side", side);
+        let long = format!("{}-x", "/".repeat(7000));
+        let given_up = |rig: &rig::Rig| rig.nginx.error_log().matches("failed: -").count();
+        rig.expect([
+            (ask("snippet.test", "a/b/x"), "202"),
+            (ask("snippet.test", "a/b-x"), "main"),
+            (ask("canary.test", "a/b/x"), "other"),
+            (ask("canary.test", "a/b-x"), "main"),
+        ])
+        .await;
+        assert_eq!(given_up(rig), 0);
+        rig.expect([(ask("snippet.test", &long), "500")]).await;
+        assert_eq!(given_up(rig), 1, "{}", rig.nginx.error_log());
+        rig.expect([(ask("canary.test", &long), "main")]).await;
+        assert_eq!(given_up(rig), 2, "{}", rig.nginx.error_log());
     });
 }
 

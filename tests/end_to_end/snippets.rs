@@ -78,6 +78,16 @@ fn objects() -> Vec<Value> {
             "if ($http_x_stop) { return 403; }\nlocation ~ /\\.git { deny all; }\nlocation = /robots.txt { return 200 'all'; }\nadd_header X-Whole yes always;",
         ),
         guarded.annotation("configuration-snippet", GUARDED).build(),
+        // A host as long as a line would be written each time that something is found.
+        ingress("replaced")
+            .namespace("scribe")
+            .class("nginx")
+            .host("*.replaced.test", "web")
+            .annotation(
+                "configuration-snippet",
+                "sub_filter '.replaced.test' '.of.$host'; sub_filter_once off; sub_filter_types *;",
+            )
+            .build(),
         asked.annotation("auth-snippet", "proxy_set_header X-Tenant \"of $host\";").build(),
         // Both have paths of one host.
         ingress("mine")
@@ -131,6 +141,11 @@ fn they_do_what_they_say_and_everything_else_stays() {
             }
             assert_ne!(echo.header("x-forwarded-for"), Some("1.2.3.4"));
         }
+
+        let (short, long) = ("http://a.replaced.test/", format!("http://{}.replaced.test/", "a".repeat(250)));
+        let replaced = get(short).send().await;
+        assert!(replaced.text().contains("a.of.a.replaced.test"), "{}", replaced.text());
+        assert_eq!(get(&long).send().await.status, 400);
 
         for (url, status, header, expected) in [
             ("http://rules.test/", 200, "x-kind", None),

@@ -7,6 +7,7 @@
 
 mod alone;
 mod asking;
+mod growing;
 mod heavy;
 mod property;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]

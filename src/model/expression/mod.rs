@@ -31,6 +31,8 @@ const LONG: f64 = 8192.0;
 /// Steps for each byte of a path up to which an expression counts as looking through it once. They are a few times those
 /// that PCRE counts.
 const FACTOR: f64 = 64.0;
+/// Steps up to which an expression may begin at each byte of a text by PCRE's own search.
+const FEW_STEPS: f64 = 16.0;
 /// The weight of an expression that may reach the limit.
 const WEIGHT_OF_LIMIT: f64 = 25.0;
 /// The weight of looking through the longest path once more at each of its bytes, which PCRE need not count: some 20 ms.
@@ -73,6 +75,54 @@ pub fn beginning(text: &str) -> Option<String> {
 /// What an expression may cost a request, in units of some 0.2 ms: 1 when it looks through the longest path once, from 25
 /// to 250 when it does so again and again.
 pub fn weight(text: &str) -> Result<u32, Refused> {
+    weight_of_matching(text, LONG)
+}
+
+/// What it may cost where something that may be this long is searched with it, see [`anywhere`]. What looks through that again and again
+/// takes as long as the square of its length.
+pub fn weight_anywhere(text: &str, longest: u32) -> Result<u32, Refused> {
+    let longest = LONG.max(longest.into());
+    let Some(steps) = few_steps(text).filter(|_| !is_held(text)) else {
+        return weight_of_matching(&anywhere(text), longest);
+    };
+    weight(text)?;
+    // Between 1 and some hundreds.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a small whole number")]
+    let weight = (steps / FACTOR * WEIGHT_OF_LIMIT * longest / LONG).ceil() as u32;
+    Ok(weight)
+}
+
+/// The expression as it is written where it may match anywhere in a text. PCRE counts the steps of [`LIMITS`] anew for each place at which
+/// it begins. So one that may take many begins at the start alone, and looks for its place by itself.
+pub fn anywhere(text: &str) -> Cow<'_, str> {
+    match (is_held(text) || few_steps(text).is_some(), is_choice(text)) {
+        (true, _) => text.into(),
+        (false, true) => format!("\\A(?s:.*?)(?:{text})").into(),
+        (false, false) => format!("\\A(?s:.*?){text}").into(),
+    }
+}
+
+fn is_choice(text: &str) -> bool {
+    parse::parse(text).is_ok_and(|node| matches!(node, tree::Node::Choice(_)))
+}
+
+/// Whether PCRE begins with it at the start alone.
+fn is_held(text: &str) -> bool {
+    let behind = text.strip_prefix("(?i)").unwrap_or(text);
+    let is_repeated = |rest: &str| rest.starts_with(['*', '+', '?', '{']);
+    let begins = ["^", "\\A", ".*"].iter().any(|start| behind.starts_with(start))
+        || behind.strip_prefix("(.*)").is_some_and(|rest| !is_repeated(rest));
+    begins && !is_choice(text)
+}
+
+/// How many steps it takes at each place, however long a text is, if that is few.
+fn few_steps(text: &str) -> Option<f64> {
+    let node = parse::parse(text).ok()?;
+    let effort = effort::effort(&node, LONG, MOST_STEPS, PATIENCE).ok()?;
+    (effort.steps <= FEW_STEPS && effort.unseen <= FEW_STEPS).then_some(effort.steps)
+}
+
+fn weight_of_matching(text: &str, longest: f64) -> Result<u32, Refused> {
     let node = parse::parse(text)?;
     let size = size::size(&node);
     if size > LARGEST {
@@ -88,15 +138,15 @@ pub fn weight(text: &str) -> Result<u32, Refused> {
             |_| Refused::because("its repetitions are nested too deep to be judged; write it without some of them");
         effort::effort(&node, length, MOST_STEPS, PATIENCE).map_err(entangled)
     };
-    let long = effort(LONG)?;
-    let is_once = long.steps <= FACTOR * LONG;
+    let long = effort(longest)?;
+    let is_once = long.steps <= FACTOR * longest;
     if !is_once && effort(SHORT)?.steps > MOST_STEPS {
         return Err(Refused::because(
             "its repetitions can take the same characters in too many ways, which would keep nginx busy; let what is \
              repeated differ from what follows, such as [^/]+ instead of .* and (a|b)* instead of (a*|b)*",
         ));
     }
-    let of_steps = if is_once { 1.0 } else { WEIGHT_OF_LIMIT };
+    let of_steps = if is_once { (longest / LONG).ceil() } else { WEIGHT_OF_LIMIT };
     let of_runs = (long.unseen * WEIGHT_OF_SQUARE / (LONG * LONG)).ceil();
     match of_steps.max(of_runs) {
         // Between 1 and 250.

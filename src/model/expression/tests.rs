@@ -1,6 +1,6 @@
 //! What is accepted, at what weight, and what is refused and why.
 
-use super::{effort, parse, size, weight};
+use super::{anywhere, effort, parse, size, weight, weight_anywhere};
 
 /// An expression, and its weight or a part of the note.
 const JUDGED: &[(&str, Result<u32, &str>)] = &[
@@ -113,6 +113,39 @@ fn expressions_are_judged() {
                 });
                 wrong.push(format!("{text} is judged {given:?}, not {expected:?}: {steps:?}"));
             }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// An expression that may match anywhere, how it is written, and its weight in 8 KB and in 32 KB.
+const ANYWHERE: &[(&str, &str, Option<[u32; 2]>)] = &[
+    // What people write.
+    ("curl|wget|python-requests", "\\A(?s:.*?)(?:curl|wget|python-requests)", Some([1, 4])),
+    ("/\\.(git|svn)", "\\A(?s:.*?)/\\.(git|svn)", Some([1, 4])),
+    ("curl", "curl", Some([4, 13])),
+    ("^/moved/([^?]*)", "^/moved/([^?]*)", Some([1, 4])),
+    ("(?i)^v[12]$", "(?i)^v[12]$", Some([1, 4])),
+    (".*bot.*", ".*bot.*", Some([1, 4])),
+    ("(.*)", "(.*)", Some([1, 4])),
+    // From each of its places they look through the rest.
+    ("bot.*google", "\\A(?s:.*?)bot.*google", Some([25, 25])),
+    ("/.+/x", "\\A(?s:.*?)/.+/x", Some([25, 25])),
+    ("/(.+)/(.+)/x", "\\A(?s:.*?)/(.+)/(.+)/x", None),
+    ("^a|b.*c", "\\A(?s:.*?)(?:^a|b.*c)", None),
+    ("(.*)?b.*c", "\\A(?s:.*?)(.*)?b.*c", None),
+    ("[^/]*/x", "\\A(?s:.*?)[^/]*/x", None),
+];
+
+#[test]
+fn what_may_match_anywhere_begins_once() {
+    let mut wrong = Vec::new();
+    for (text, written, weights) in ANYWHERE {
+        let judged = [8 << 10, 32 << 10].map(|longest| weight_anywhere(text, longest).ok());
+        let expected = weights.map(|weights| weights.map(Some));
+        let is_right = expected.map_or(judged[1].is_none(), |expected| judged == expected);
+        if !is_right || anywhere(text) != *written {
+            wrong.push(format!("{text} is written {} and judged {judged:?}", anywhere(text)));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
 use crate::model::catalogue::Module;
-use crate::model::expression::LIMITS;
+use crate::model::expression::{LIMITS, anywhere};
 use crate::model::{Action, LogLine, LogVariable, Refused, Unlogged, UpstreamId};
 use crate::nginx::{AccessLog, Buffering, LogPlace, LogTarget, Logs, Plan};
 use crate::render::content::Part;
@@ -70,8 +70,12 @@ fn view(log: &AccessLog) -> Result<view::AccessLog, Refused> {
 fn unlogged(request: &Unlogged) -> Result<Literal, Refused> {
     match request {
         Unlogged::Exact(path) => Literal::new(path.as_str()),
-        Unlogged::Expression { pattern, case_sensitive: true } => Literal::new(&format!("~{LIMITS}{pattern}")),
-        Unlogged::Expression { pattern, case_sensitive: false } => Literal::new(&format!("~*{LIMITS}{pattern}")),
+        Unlogged::Expression { pattern, case_sensitive: true } => {
+            Literal::new(&format!("~{LIMITS}{}", anywhere(pattern.as_str())))
+        }
+        Unlogged::Expression { pattern, case_sensitive: false } => {
+            Literal::new(&format!("~*{LIMITS}{}", anywhere(pattern.as_str())))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::expression::{LIMITS, literal};
+use crate::model::expression::{LIMITS, anywhere, literal};
 use crate::model::{Cidr, HeaderName, LogLine, Refused};
 use crate::nginx::{Everywhere, Plan, SetHeader, Test};
 use crate::render::content::Part;
@@ -61,8 +61,12 @@ fn distinct(networks: &[Cidr]) -> Vec<Cidr> {
 fn test(test: &Test) -> Result<Literal, Refused> {
     match test {
         Test::Exact(value) => Literal::new(&format!("~*^{}$", literal(value.as_str()))),
-        Test::Expression { pattern, case_sensitive: true } => Literal::new(&format!("~{LIMITS}{pattern}")),
-        Test::Expression { pattern, case_sensitive: false } => Literal::new(&format!("~*{LIMITS}{pattern}")),
+        Test::Expression { pattern, case_sensitive: true } => {
+            Literal::new(&format!("~{LIMITS}{}", anywhere(pattern.as_str())))
+        }
+        Test::Expression { pattern, case_sensitive: false } => {
+            Literal::new(&format!("~*{LIMITS}{}", anywhere(pattern.as_str())))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::expression::LIMITS;
+use crate::model::expression::{LIMITS, anywhere};
 use crate::model::{Cidr, LookupKey, LookupRows, LookupTable, Refused, SnippetText};
 use crate::nginx::Plan;
 use crate::render::engine::Engine;
@@ -71,7 +71,7 @@ fn key_of(key: &LookupKey) -> Result<Words, Refused> {
             false => text.to_string(),
         },
         LookupKey::Matches { pattern, any_case } => {
-            format!("~{}{LIMITS}{pattern}", if *any_case { "*" } else { "" })
+            format!("~{}{LIMITS}{}", if *any_case { "*" } else { "" }, anywhere(pattern.as_str()))
         }
     };
     Literal::new(&written).map(Words::from)

@@ -457,8 +457,9 @@ fn server_name(name: &ServerName, longest: usize) -> String {
         // nginx's own wildcards take any number of labels.
         ServerName::Wildcard(host) => format!("~^[^.]+\\.{}$", escaped(host)),
         // Whoever asks by an address means the node, and what is longer than any host is none.
-        ServerName::Expression(expression) => {
-            format!("~{LIMITS}^(?:[0-9.]+$|\\[|.{{254}})(*COMMIT)(*FAIL)|(?i:{expression})")
+        ServerName::Expression(host) => {
+            let own = expression::anywhere(host.as_str());
+            format!("~{LIMITS}^(?:[0-9.]+$|\\[|.{{254}})(*COMMIT)(*FAIL)|(?i:{own})")
         }
     }
 }

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::model::expression::LIMITS;
+use crate::model::expression::{LIMITS, anywhere};
 use crate::model::{
-    Action, Origin, Pattern, Refused, Route, RouteVariable, Snippet, SnippetCondition, SnippetDirective, SnippetPart,
-    SnippetStatement, SnippetText,
+    Action, LONGEST_HOST, Origin, Pattern, Refused, Route, RouteVariable, Snippet, SnippetCondition, SnippetDirective,
+    SnippetPart, SnippetStatement, SnippetText, Variable,
 };
 use crate::render::token::{Literal, SnippetSurroundings, Text, Word, Words};
 use crate::render::view;
@@ -35,6 +35,9 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let known = |variable| known(scene.route, variable);
     let surroundings = SnippetSurroundings { known: &known, trusts: scene.facts.forwarded.trusts_proxies() };
     let mut lowering = Lowering { surroundings, slots, notes: 0 };
+    if Snippet::replace_all(snippets) {
+        lowering.refuse_long_hosts()?;
+    }
     snippets.iter().try_for_each(|snippet| lowering.snippet(snippet))?;
     // The nearer one counts where nginx takes a single one.
     let mut all: Vec<(&SnippetDirective, &Origin)> = Vec::new();
@@ -96,6 +99,17 @@ impl Lowering<'_> {
             let value = self.text(value)?.into();
             let owner = Some(snippet.origin.clone());
             self.slots.request_header(Header { name: Word::header_name(name)?, value, owner });
+        }
+        Ok(())
+    }
+
+    /// A host may be as long as a line, and would be written each time that something is found.
+    fn refuse_long_hosts(&mut self) -> Result<(), Refused> {
+        let named = |name| Variable::new(name).map(SnippetPart::Variable);
+        for variable in [named("host")?, named("http_host")?, SnippetPart::ClientHost] {
+            let pattern = Pattern::new(&format!("^.{{{}}}", LONGEST_HOST + 1))?;
+            let condition = SnippetCondition::Matches { variable, pattern, any_case: false, not: false };
+            self.say(&When::If(&condition), &SnippetStatement::Return(400, None))?;
         }
         Ok(())
     }
@@ -176,5 +190,5 @@ impl Lowering<'_> {
 
 /// An expression with the limits at which it gives up.
 fn expression(pattern: &Pattern) -> Result<Literal, Refused> {
-    Literal::new(&format!("{LIMITS}{pattern}"))
+    Literal::new(&format!("{LIMITS}{}", anywhere(pattern.as_str())))
 }

@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
-use crate::model::expression::{LIMITS, literal};
+use crate::model::expression::{LIMITS, anywhere, literal};
 use crate::model::{Action, Branch, Refused, Split, Test, Tested, UpstreamId};
 use crate::nginx::Plan;
 use crate::render::content::Part;
@@ -91,7 +91,7 @@ fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split,
 fn pattern(test: &Test) -> String {
     match test {
         Test::Header(_, value) => format!("~^{}$", literal(value.as_str())),
-        Test::HeaderMatches(_, pattern) => format!("~{LIMITS}{pattern}"),
+        Test::HeaderMatches(_, pattern) => format!("~{LIMITS}{}", anywhere(pattern.as_str())),
         Test::Cookie(name, value) => {
             format!("~(?:^|;) *{}={} *(?:;|$)", literal(name.as_str()), literal(value.as_str()))
         }

@@ -10,7 +10,7 @@ use super::shares::Shares;
 use super::{BUDGETS, Budget, Total, is_near, near, near_total, zones};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
-use crate::model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName};
+use crate::model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
 use crate::source::Version;
 use crate::translate::subject::{self, Subject, Withheld};
 use crate::translate::{HostOptions, Limits, Reading, host, order};
@@ -37,9 +37,18 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
     let demands: Vec<_> = subjects.par_iter().with_min_len(256).map(Demand::of).collect();
     let mut most: BTreeMap<&Arc<str>, Cost> = BTreeMap::new();
     let mut strict = BTreeSet::new();
+    let mut said: BTreeMap<&Arc<str>, Vec<Arc<Snippet>>> = BTreeMap::new();
     for (subject, demand) in subjects.iter().zip(&demands) {
         *most.entry(namespace(subject)).or_default() += demand.most();
         strict.extend(demand.is_strict.then(|| namespace(subject)));
+        if !demand.of_hosts.is_empty() {
+            let said = said.entry(namespace(subject)).or_default();
+            said.extend(unsaid(said, &demand.of_hosts));
+        }
+    }
+    for (namespace, snippets) in said {
+        let cost = most.entry(namespace).or_default();
+        *cost += of_snippets(&snippets) * (cost.routes + cost.hosts);
     }
     for (_, cost) in most.iter_mut().filter(|(namespace, _)| strict.contains(*namespace)) {
         *cost += Cost::of_strict_path() * cost.routes;
@@ -171,13 +180,26 @@ struct Tally<'a> {
     secrets: HashSet<&'a str>,
     lists: HashSet<ListMark>,
     origins: HashSet<Arc<Cors>>,
+    variables: HashSet<String>,
     paths: HashMap<&'a str, Paths>,
 }
 
+/// Those of some snippets that are not among others.
+fn unsaid(said: &[Arc<Snippet>], snippets: &[Arc<Snippet>]) -> Vec<Arc<Snippet>> {
+    snippets.iter().filter(|snippet| !said.contains(snippet)).cloned().collect()
+}
+
+/// What snippets cost each route.
+fn of_snippets(snippets: &[Arc<Snippet>]) -> Cost {
+    sum(snippets.iter().map(|snippet| Cost::of_snippet(snippet)).collect::<Vec<_>>().iter())
+}
+
 /// The paths that a namespace has on a host.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Paths {
     number: u64,
+    /// What is said of the host, once each, for each of them and for whatever none takes.
+    said: Vec<Arc<Snippet>>,
     /// Whether all of them have to be strict, because one of the objects asks for it. Where nobody else has a path of the host its
     /// server says so once; here each is counted, because anybody may come to share it.
     are_strict: bool,
@@ -185,12 +207,18 @@ struct Paths {
 
 impl Paths {
     /// How many of them are counted as strict.
-    const fn strict(self) -> u64 {
+    const fn strict(&self) -> u64 {
         if self.are_strict { self.number } else { 0 }
     }
 
-    const fn with(self, number: u64, are_strict: bool) -> Self {
-        Paths { number: self.number + number, are_strict: self.are_strict || are_strict }
+    /// With more of them, and what these cost more for what is said of the host.
+    fn with(&self, number: u64, demand: &Demand) -> (Self, Cost) {
+        let new = unsaid(&self.said, &demand.of_hosts);
+        let mut cost = of_snippets(&self.said) * number;
+        cost += of_snippets(&new) * (self.number + number + 1);
+        let said = self.said.iter().cloned().chain(new).collect();
+        let are_strict = self.are_strict || demand.is_strict;
+        (Paths { number: self.number + number, said, are_strict }, cost)
     }
 }
 
@@ -202,20 +230,25 @@ impl<'a> Tally<'a> {
         let secrets: HashSet<_> = demand::secrets(subject).filter(|one| !self.secrets.contains(one)).collect();
         let list = demand.list.filter(|(mark, _)| !self.lists.contains(mark));
         let origins = demand.origins.as_ref().filter(|(origins, _)| !self.origins.contains(origins));
+        let variables = demand.variables.names().filter(|name| !self.variables.contains(*name));
+        let variables: Vec<_> = variables.map(str::to_owned).collect();
         let paths = demand::paths(subject).into_iter().map(|(host, number)| {
-            let before = self.paths.get(host).copied().unwrap_or_default();
-            (host, before, before.with(number, demand.is_strict))
+            let before = self.paths.get(host).cloned().unwrap_or_default();
+            let (after, said) = before.with(number, demand);
+            (host, after.strict() - before.strict(), said, after)
         });
         let paths: Vec<_> = paths.collect();
-        let strict = paths.iter().map(|(_, before, after)| after.strict() - before.strict()).sum();
+        let strict = paths.iter().map(|(_, strict, ..)| strict).sum();
         let mut cost = self.cost;
         cost += demand.own;
         cost += Cost::of_strict_path() * strict;
+        cost += sum(paths.iter().map(|(_, _, said, _)| said));
         cost += demand.of_host() * number(hosts.len());
         cost += Cost::of_upstream(0) * number(backends.len());
         cost += Cost::of_certificate() * number(secrets.len());
         cost += list.map(|(_, cost)| cost).unwrap_or_default();
         cost += origins.map(|(_, cost)| *cost).unwrap_or_default();
+        cost += Cost::of_variables(variables.len());
         let over = |(number, budget): &(usize, &Budget)| {
             (budget.used)(&cost) > (budget.limit)(limits).min(shares.get(*number))
         };
@@ -243,7 +276,8 @@ impl<'a> Tally<'a> {
         self.secrets.extend(secrets);
         self.lists.extend(list.map(|(mark, _)| mark));
         self.origins.extend(origins.map(|(origins, _)| Arc::clone(origins)));
-        self.paths.extend(paths.into_iter().map(|(host, _, after)| (host, after)));
+        self.variables.extend(variables);
+        self.paths.extend(paths.into_iter().map(|(host, _, _, after)| (host, after)));
         None
     }
 

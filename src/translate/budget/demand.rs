@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::cost::{self, Cost};
-use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol};
+use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol, Snippet, Variables};
 use crate::translate::ClientRule;
+use crate::translate::Reading;
 use crate::translate::port::PortReference;
 use crate::translate::rule;
 use crate::translate::subject::{self, Subject};
@@ -25,6 +26,10 @@ pub struct Demand {
     pub list: Option<(ListMark, Cost)>,
     /// The origins that it lets in.
     pub origins: Option<(Arc<Cors>, Cost)>,
+    /// The variables that its texts name.
+    pub variables: Variables,
+    /// What it says of its hosts for all routes of its namespace there, whichever object asks for them.
+    pub of_hosts: Vec<Arc<Snippet>>,
     /// Whether paths of its hosts have to be strict.
     pub is_strict: bool,
 }
@@ -68,9 +73,6 @@ impl Demand {
                 }
             }
         }
-        // They count for the routes of other objects on its hosts as well, where those bear the cost.
-        let of_hosts = reading.host.snippets.iter();
-        of_hosts.for_each(|snippet| own += Cost::of_snippet(snippet) * (own.routes + hosts));
         if let Some(limits) = &behaviour.limits {
             own += Cost::of_limits(limits);
         }
@@ -123,6 +125,8 @@ impl Demand {
             own,
             list,
             origins,
+            variables: variables(subject),
+            of_hosts: reading.host.snippets.clone(),
             is_strict: behaviour.strict_paths,
         }
     }
@@ -143,8 +147,21 @@ impl Demand {
         cost += Cost::of_certificate() * self.certificates;
         cost += self.list.map(|(_, cost)| cost).unwrap_or_default();
         cost += self.origins.as_ref().map(|(_, cost)| *cost).unwrap_or_default();
+        cost += Cost::of_variables(self.variables.names().count());
         cost
     }
+}
+
+fn variables(subject: &Subject<'_>) -> Variables {
+    let mut variables = Variables::default();
+    let Reading { rewrite_target, balance, host, authentication, mirror, .. } = &*subject.reading;
+    variables.of_behaviour(&subject.behaviour);
+    host.snippets.iter().for_each(|snippet| variables.of_snippet(snippet));
+    rewrite_target.iter().for_each(|target| variables.of_target(target));
+    balance.iter().for_each(|balance| variables.of_balance(balance));
+    authentication.iter().for_each(|asked| variables.of_question(&asked.policy));
+    mirror.iter().for_each(|mirror| variables.of_copy(&mirror.policy));
+    variables
 }
 
 /// The hosts that an object defines, as written.

@@ -8,10 +8,12 @@ use crate::model::{Behaviour, Kind, ObjectId};
 use crate::source::Version;
 use crate::translate::tests::manifests::snapshot;
 use crate::translate::tests::{findings, ingress, options, path, routes, translate};
-use crate::translate::{Limits, Names, NodeLimits, Options, Translation, Translator};
+use crate::translate::{AllowedSnippets, Limits, Names, NodeLimits, Options, SnippetKind, Translation, Translator};
 
 fn with(limits: impl FnOnce(&mut Limits)) -> Options {
     let mut options = options();
+    let (namespaces, kinds) = (vec!["*".into()], SnippetKind::ALL.to_vec());
+    options.snippets = vec![AllowedSnippets { namespaces, kinds, ..AllowedSnippets::default() }];
     limits(&mut options.limits);
     options
 }
@@ -51,7 +53,19 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
     type Row<'a> = (&'a str, String, fn(&mut Limits), &'a str, &'a str);
     let sticky = [simple("a", ""), simple("b", "affinity: cookie"), simple("c", "")].join("\n---\n");
     let core = ["a", "b", "c"].map(|name| simple(name, "enable-owasp-core-rules: 'true'")).join("\n---\n");
-    let rows: [Row<'_>; 12] = [
+    let named = ["a", "b", "c"].map(|name| simple(name, &format!("upstream-hash-by: '$arg_{name}$http_x'")));
+    let same = ["a", "b", "c"].map(|name| simple(name, "auth-url: http://10.0.0.9/, auth-response-headers: 'X-A,X-B'"));
+    // What one object says of a host is written for each path that others of its namespace have there.
+    let wide = |name: &str| {
+        let paths: Vec<_> = (0..20).map(|number| path(&format!("/{name}{number}"), "Prefix", "web")).collect();
+        ingress(name, "ingressd", "a.example.com", "", &paths)
+    };
+    let said = format!("server-snippet: 'add_header X-A {};'", "r".repeat(3000));
+    let scribed = [simple("a", &said), wide("b"), wide("c")].join("\n---\n");
+    let removed =
+        format!("enable-modsecurity: 'true', modsecurity-snippet: 'SecRuleRemoveById {}1'", "942100 ".repeat(500));
+    let removed = ["a", "b", "c"].map(|name| simple(name, &removed)).join("\n---\n");
+    let rows: [Row<'_>; 16] = [
         (
             "hosts",
             three.clone(),
@@ -91,6 +105,23 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
         ("zones", limited, |limits| limits.namespace.zones = 200 << 10, "a b", "MiB of shared memory"),
         // Each host reads the rules for itself.
         ("rules of a firewall", core, |limits| limits.namespace.memory = 60 << 20, "a b", "MiB of nginx's memory"),
+        // nginx looks at all variables for each that a text names, and each request has room for all.
+        ("names of variables", named.join("\n---\n"), |limits| limits.namespace.test = 13_000, "a b", "seconds"),
+        ("the same names", same.join("\n---\n"), |limits| limits.namespace.test = 13_000, "a b c", ""),
+        (
+            "what is said of a host",
+            scribed,
+            |limits| limits.namespace.configuration = 200_000,
+            "a b",
+            "MiB of configuration",
+        ),
+        (
+            "settings of a firewall",
+            removed,
+            |limits| limits.namespace.configuration = 25_000,
+            "a b",
+            "MiB of configuration",
+        ),
         ("configuration", long, |limits| limits.namespace.configuration = 20_000, "a b", "MiB of configuration"),
     ];
     for (what, documents, limits, expected, told) in rows {

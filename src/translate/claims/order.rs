@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Claimant, Claims};
-use crate::model::{AgedClaim, ClaimOrder, Extent, ServerName};
+use crate::model::{AgedClaim, ClaimOrder, Extent, Lateness, ServerName};
 use crate::translate::host;
 
 /// The oldest claims of two namespaces on a host, on the wildcard above it, or on the hosts within it.
@@ -14,22 +14,29 @@ struct Rivals<'c> {
 }
 
 impl<'c> Rivals<'c> {
+    fn of(claimants: &'c [Claimant]) -> Self {
+        let mut rivals = Rivals::default();
+        rivals.add(claimants);
+        rivals
+    }
+
     fn add(&mut self, claimants: &'c [Claimant]) {
-        for claimant in claimants {
-            let (number, namespace) = (claimant.number, &*claimant.namespace);
-            match self.first {
-                Some((oldest, same)) if same == namespace => self.first = Some((oldest.min(number), same)),
-                Some(first) if number > first.0 => {
-                    if self.second.is_none_or(|(second, _)| number < second) {
-                        self.second = Some((number, namespace));
-                    }
+        claimants.iter().for_each(|claimant| self.add_one(claimant.number, &claimant.namespace));
+    }
+
+    fn add_one(&mut self, number: u64, namespace: &'c str) {
+        match self.first {
+            Some((oldest, same)) if same == namespace => self.first = Some((oldest.min(number), same)),
+            Some(first) if number > first.0 => {
+                if self.second.is_none_or(|(second, _)| number < second) {
+                    self.second = Some((number, namespace));
                 }
-                first => {
-                    if first.is_some() {
-                        self.second = first;
-                    }
-                    self.first = Some((number, namespace));
+            }
+            first => {
+                if first.is_some() {
+                    self.second = first;
                 }
+                self.first = Some((number, namespace));
             }
         }
     }
@@ -59,14 +66,65 @@ impl Claims {
         expressions().for_each(|(_, claimants)| of_expressions.add(claimants));
         rivals.extend(expressions().map(|(name, _)| (name, of_expressions)));
         let contested = rivals.iter().filter(|(_, rivals)| rivals.second.is_some());
-        let claims =
-            contested.flat_map(|(name, rivals)| self.of(name).iter().flat_map(|claimant| claimant.aged(name, *rivals)));
-        ClaimOrder::of(claims.collect())
+        let mut claims = Vec::new();
+        for (name, rivals) in contested {
+            let same = Same::of(self.of(name));
+            for claimant in self.of(name) {
+                claims.extend(claimant.aged(name, *rivals, &same));
+            }
+        }
+        ClaimOrder::of(claims)
+    }
+}
+
+/// Who asked first for a host itself, and for each of its paths.
+struct Same<'c> {
+    host: Rivals<'c>,
+    places: BTreeMap<&'c str, Rivals<'c>>,
+}
+
+impl<'c> Same<'c> {
+    fn of(claimants: &'c [Claimant]) -> Self {
+        let mut places = BTreeMap::<&str, Rivals<'_>>::new();
+        for claimant in claimants {
+            for (place, held) in claimant.places.iter().flatten() {
+                places.entry(place).or_default().add_one(held.number, &claimant.namespace);
+            }
+        }
+        Same { host: Rivals::of(claimants), places }
+    }
+
+    /// What of the same another namespace asked for before. On a host that several have, that is a matter of paths.
+    fn lateness(&self, claimant: &Claimant, number: u64, extent: Extent<'_>) -> Lateness {
+        let of_place = |place: &str| {
+            let is_later =
+                |path| self.places.get(path).is_some_and(|rivals| rivals.is_later(&claimant.namespace, number));
+            let mut above = place.match_indices('/').map(|(index, _)| &place[..index]);
+            match is_later(place) {
+                true => Lateness::Same,
+                false if above.any(is_later) => Lateness::Below,
+                false => Lateness::Beside,
+            }
+        };
+        match (extent, &claimant.places) {
+            (Extent::Place(place), _) => of_place(place),
+            (Extent::Whole, Some(places)) => {
+                places.keys().map(|place| of_place(place)).max().unwrap_or(Lateness::Beside)
+            }
+            (Extent::Host, Some(_)) => Lateness::Beside,
+            (Extent::Whole | Extent::Host, None) if self.host.is_later(&claimant.namespace, number) => Lateness::Same,
+            (Extent::Whole | Extent::Host, None) => Lateness::Beside,
+        }
     }
 }
 
 impl Claimant {
-    fn aged<'a>(&'a self, host: &'a ServerName, rivals: Rivals<'_>) -> impl Iterator<Item = AgedClaim<'a>> {
+    fn aged<'a>(
+        &'a self,
+        host: &'a ServerName,
+        rivals: Rivals<'_>,
+        same: &Same<'_>,
+    ) -> impl Iterator<Item = AgedClaim<'a>> {
         let is_whole = self.places.as_ref().is_none_or(|places| places.values().all(|held| held.number == self.number));
         let extent = if is_whole { Extent::Whole } else { Extent::Host };
         let places = self.places.iter().flatten().filter(move |_| !is_whole);
@@ -74,8 +132,8 @@ impl Claimant {
         let all: Vec<_> = std::iter::once((self.number, extent)).chain(places).collect();
         let namespace = &*self.namespace;
         all.into_iter().map(move |(number, extent)| {
-            let is_later = rivals.is_later(namespace, number);
-            AgedClaim { number, host, namespace, extent, is_later }
+            let later = rivals.is_later(namespace, number).then(|| same.lateness(self, number, extent));
+            AgedClaim { number, host, namespace, extent, later }
         })
     }
 }
@@ -104,6 +162,27 @@ mod tests {
         let order = Claims::read(own.chain(evil).chain([wildcard("victim", 0), wildcard("evil", 4000)])).order();
         assert_eq!(seniority(&order, "e7.corp.example", "evil", None), Seniority::Last);
         let [victim, evil] = ["victim", "evil"].map(|namespace| seniority(&order, "*.corp.example", namespace, None));
+        assert!(victim < evil && evil == Seniority::Last, "{victim:?} {evil:?}");
+    }
+
+    #[test]
+    fn whoever_has_a_wildcard_or_a_path_first_makes_nobody_later_beside_it() {
+        let hosts = (0..3000).map(|number| claim(format!("h{number}.corp.example"), "victim", number + 1, None));
+        let taken = (0..1200).map(|number| claim(format!("h{number}.corp.example"), "evil", number + 5000, None));
+        let wildcard = claim("*.corp.example".to_owned(), "evil", 0, None);
+        let order = Claims::read(hosts.chain(taken).chain([wildcard])).order();
+        let [victim, evil] = ["victim", "evil"].map(|namespace| seniority(&order, "h7.corp.example", namespace, None));
+        assert!(victim < evil && evil == Seniority::Last, "{victim:?} {evil:?}");
+
+        let many = |from: u64, count: u64, mark: &str| -> Vec<_> {
+            (0..count).map(|number| (format!("/{mark}{number}"), number + from)).collect()
+        };
+        let taken = many(9000, 1, "v").into_iter().chain(many(9100, 1200, "e")).chain([("/early".to_owned(), 0)]);
+        let evil = claim("shop.example".to_owned(), "evil", 0, Some(taken.collect()));
+        let victim = claim("shop.example".to_owned(), "victim", 1, Some(many(1, 3000, "v")));
+        let order = Claims::read([evil, victim]).order();
+        let [victim, evil] =
+            ["victim", "evil"].map(|namespace| seniority(&order, "shop.example", namespace, Some("/v0")));
         assert!(victim < evil && evil == Seniority::Last, "{victim:?} {evil:?}");
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::balancing::{COOKIE_NAME, cookie_name};
-use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test};
+use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test, expression, longest_variable};
 use crate::translate::Canary;
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust,
@@ -110,9 +110,12 @@ pub static FAMILY: Family = Family {
             tries: &[
                 ("^v[12]$", Gives::Sets("canary: header X-Canary matches \"^v[12]$\"")),
                 ("(", Gives::Refused("is refused")),
+                ("[^x]*x[^y]*y", Gives::Refused("again and again")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.canary.pattern = Some(Pattern::new(entry.value.trim())?);
+                let pattern = Pattern::new(entry.value.trim())?;
+                expression::weight_anywhere(pattern.as_str(), longest_variable("http_"))?;
+                draft.canary.pattern = Some(pattern);
                 Ok(())
             }),
             ..Row::DEFAULT

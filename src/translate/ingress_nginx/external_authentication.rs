@@ -28,6 +28,9 @@ const ASKED: &str = "asks GET https://auth.example.com/check";
 /// For how long answers are remembered where nothing else is said.
 const DURATIONS: &str = "200 202 401 5m";
 
+/// By the length of this header nginx knows how often a request came by.
+const HOPS: &str = "x-ingress-hops";
+
 /// Headers that frame a request or a connection: nginx writes them itself.
 const FRAMING: [&str; 10] = [
     "connection",
@@ -44,6 +47,9 @@ const FRAMING: [&str; 10] = [
 
 /// The most headers that a backend, or the service, is told.
 const MOST_HEADERS: usize = 32;
+
+/// How long the headers of a question may become together.
+const LONGEST_HEADERS: u32 = 1 << 20;
 
 /// Statuses with the time behind them.
 const DURATION: Shape = Shape {
@@ -232,6 +238,7 @@ pub static FAMILY: Family = Family {
                 ("X-A-Name-Of-A-Header-That-Is-Longer-Than-Others", Gives::Refused("more than nginx takes")),
                 ("X-User;", Gives::Refused("not a header name")),
                 ("Content-Length", Gives::Refused("frames the request")),
+                ("x-ingress-hops", Gives::Refused("round and round")),
             ],
             effect: Effect::Part(|draft, entry| {
                 let names = header_names(entry.value)?;
@@ -375,6 +382,9 @@ pub(super) fn settable(name: &HeaderName) -> Result<(), Refused> {
     if name.as_str().len() > LONGEST_HEADER_NAME {
         return Err(Refused::because("a name of a header has more than 46 letters, which is more than nginx takes"));
     }
+    if name.as_str().eq_ignore_ascii_case(HOPS) {
+        return Err(Refused::because("it ends requests that go round and round"));
+    }
     match FRAMING.iter().any(|framing| name.as_str().eq_ignore_ascii_case(framing)) {
         true => Err(Refused(format!("{name} frames the request, and nginx writes it").into())),
         false => Ok(()),
@@ -434,6 +444,12 @@ fn policy(
         None => Vec::new(),
     };
     request_headers.extend(part.snippet_headers);
+    let longest = request_headers.iter().map(|(_, value)| value.longest());
+    if longest.fold(0, u32::saturating_add) > LONGEST_HEADERS {
+        return Err(refused(at)(Refused::because(
+            "the headers of the question may become longer than 1 MB together; refer to fewer variables",
+        )));
+    }
     let memory = match part.memory_key {
         Some(key) => {
             let default = || answer_durations(DURATIONS).map_err(refused(at.clone()));

@@ -95,7 +95,8 @@ pub static FAMILY: Family = Family {
                 ("Include /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf", Gives::Sets(WITH_CORE_RULES)),
                 ("SecRule ARGS \"@contains x\" \"id:1,deny\"", Gives::Refused("only these settings")),
                 ("SecAuditLog /var/log/nginx/x", Gives::Refused("only these settings")),
-                ("SecRequestBodyLimit 1000000000", Gives::Refused("134217728 at most")),
+                ("SecRequestBodyLimit 52428800", Gives::Refused("13107200 at most")),
+                ("SecResponseBodyLimit 1000000", Gives::Refused("524288 at most")),
             ],
             effect: Effect::Part(|draft, entry| {
                 snippet(entry.value, draft)?;

@@ -132,7 +132,7 @@ fn aliases(value: &str) -> Result<(Vec<ServerName>, u32), Refused> {
             continue;
         }
         if let ServerName::Expression(judged) = &name {
-            weight += expression::weight(judged.as_str())?;
+            weight += expression::weight_anywhere(judged.as_str(), crate::model::LONGEST_HOST)?;
         }
         names.push(name);
     }

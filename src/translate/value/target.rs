@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn targets() {
         let shown = |text| rewrite_target(text).map(|target| target.parts().iter().map(ToString::to_string).collect());
-        let cases: [(&str, Result<&str, &str>); 23] = [
+        let cases: [(&str, Result<&str, &str>); 25] = [
             ("/$2", Ok("/$2")),
             ("$1", Ok("$1")),
             ("$uri", Ok("${uri}")),
@@ -236,6 +236,9 @@ mod tests {
             ("https://example.com/$1", Err("begins like a URL")),
             ("$scheme://a", Err("begins like a URL")),
             ("/$0", Err("unknown \"0\" variable")),
+            // A request of 8 KB would become one of 14 MB.
+            (&"$1".repeat(900), Err("at most 256 KB")),
+            ("/$http_a$http_b$http_c$http_d$http_e$http_f$http_g$http_h", Err("at most 256 KB")),
         ];
         for (text, expected) in cases {
             let given: Result<String, Refused> = shown(text);

@@ -80,7 +80,33 @@ const OF_EVIL: &[&[(&str, &str)]] = &[
     &[("auth-tls-secret", "none")],
     &[("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "authority"), ("proxy-ssl-verify", "on")],
     &[("session-cookie-name", "route"), ("session-cookie-domain", "{h}"), ("affinity", "cookie")],
+    &[("server-snippet", SNIPPET)],
+    &[("configuration-snippet", SNIPPET)],
+    &[("mirror-target", "http://web.{n}.svc:80/taken")],
+    &[("auth-url", "http://web.{n}.svc.cluster.local/?status=401"), ("auth-signin", "https://{h}/taken")],
+    &[("auth-url", "$scheme://$host/a"), ("auth-response-headers", "X-Taken"), ("auth-keepalive", "4")],
+    &[("auth-url", "http://web.{n}.svc/?header=x-taken:yes"), ("auth-response-headers", "X-Taken"), ("satisfy", "any")],
+    &[("backend-protocol", "FCGI"), ("fastcgi-index", "taken.php")],
+    &[("backend-protocol", "AUTO_HTTP"), ("proxy-http-version", "1.0")],
+    &[("backend-protocol", "GRPC")],
+    &[("custom-http-errors", "404,503"), ("default-backend", "web")],
+    &[("x-forwarded-prefix", "/taken"), ("rewrite-target", "/taken")],
+    &[("enable-modsecurity", "true")],
+    &[
+        ("auth-tls-secret", "authority"),
+        ("auth-tls-match-cn", "CN=taken"),
+        ("auth-tls-error-page", "https://{h}/taken"),
+    ],
+    &[("ssl-ciphers", "ECDHE-RSA-AES256-GCM-SHA384"), ("ssl-prefer-server-ciphers", "true")],
+    &[("proxy-cookie-path", "/ /taken"), ("connection-proxy-header", "close")],
+    &[("use-regex", "true"), ("app-root", "/taken"), ("permanent-redirect", "https://{h}/taken")],
+    &[("ssl-passthrough", "true")],
 ];
+
+/// What it says would be seen in an answer, or by a backend.
+const SNIPPET: &str = "add_header X-Taken yes always;\nproxy_set_header X-Taken yes;\nproxy_hide_header X-Echo;\n\
+    if ($http_x_part) { return 410; }\nrewrite ^/a(.*)$ /taken$1 break;\nset $taken yes;\nproxy_set_header Host $taken;\n\
+    client_max_body_size 1k;\nexpires 1h;\n";
 
 /// The host that is an alias of the attacker's.
 const ALIAS: &str = "a";
@@ -209,7 +235,7 @@ pub fn objects(side: &[Drawn], is_evil: bool, namespace: &str, suffix: &str) -> 
             }
         }
         for (key, value) in drawn.annotations.iter().copied().flatten() {
-            object = object.annotation(key, &value.replace("{h}", suffix));
+            object = object.annotation(key, &value.replace("{h}", suffix).replace("{n}", namespace));
         }
         let mut object = object.build();
         if let Some(good) = drawn.certificate {

@@ -79,6 +79,8 @@ fn compare(ownership: Ownership) {
         let word = if ownership == Ownership::Namespace { "namespace" } else { "shared" };
         rig.daemon.set("hosts.ownership", word);
         rig.daemon.set("default-backend", "default/default");
+        rig.daemon
+            .set("snippets.allowed", "[{namespaces = ['*'], kinds = ['configuration-snippet', 'server-snippet']}]");
         let draws = draws(seed);
         let wrong = differences(rig, &draws, ownership).await;
         let shown: Vec<_> =
@@ -180,6 +182,8 @@ pub struct Answer {
     pub backend: Option<String>,
     /// What the backend was asked for.
     target: Option<String>,
+    /// Whether a header of the attacker's stands in the answer, or was told to the backend.
+    taken: bool,
     /// Headers that say something about routes.
     headers: Vec<(String, String)>,
 }
@@ -199,7 +203,8 @@ impl Answer {
 
     fn of(reply: &Reply, suffix: &str) -> Self {
         let echo = reply.try_echo();
-        let told = ["location", "www-authenticate", "strict-transport-security", "access-control-allow-origin"];
+        let told =
+            ["location", "www-authenticate", "strict-transport-security", "access-control-allow-origin", "expires"];
         let header = |name: &&str| Some(((*name).to_owned(), reply.header(name)?.replace(suffix, "draw")));
         // Its value is another one each time.
         let cookie = reply.header("set-cookie").map(|cookie| {
@@ -209,6 +214,8 @@ impl Answer {
         });
         Answer {
             status: reply.status,
+            taken: reply.header("x-taken").is_some()
+                || echo.as_ref().is_some_and(|echo| echo.header("x-taken").is_some()),
             backend: echo.as_ref().map(|echo| echo.address.ip().to_string()),
             target: echo.map(|echo| {
                 format!("{} {}", echo.header("host").unwrap_or_default().replace(suffix, "draw"), echo.path)

@@ -47,9 +47,10 @@ fn compared(
             let captures = match (not, is_decoded) {
                 (true, _) => Captures::Unknown,
                 (false, true) => Captures::Decoded,
-                (false, false) => Captures::Plain,
+                (false, false) => Captures::Plain(variables.longest(&part, Captures::Unknown)),
             };
             let (pattern, any_case) = (pattern(value)?, operator.ends_with('*'));
+            variables.weigh(&pattern, variables.longest(&part, Captures::Unknown));
             Ok((SnippetCondition::Matches { variable: part, pattern, any_case, not }, captures))
         }
         _ => Err(Refused(format!("{} compares nothing", excerpt(operator)).into())),

@@ -114,7 +114,6 @@ pub(super) fn request_header(reader: &mut Reader<'_>, name: &str, value: Snippet
     match name.as_str().to_ascii_lowercase().as_str() {
         "connection" => return Err(Refused::because("it frames the request; use connection-proxy-header")),
         "proxy" => return Err(Refused::because("a program behind the backend would choose its proxy by it")),
-        "x-ingress-hops" => return Err(Refused::because("it ends requests that go round and round")),
         "host" => {}
         _ => settable(&name)?,
     }

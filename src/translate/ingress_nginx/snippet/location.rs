@@ -7,7 +7,9 @@ use super::statements::answer;
 use super::text::Captures;
 use crate::model::expression;
 use crate::model::language::syntax::Directive;
-use crate::model::{Refused, SnippetCondition, SnippetPart, SnippetStatement, SnippetText, UrlPath, Variable};
+use crate::model::{
+    LONGEST_LINE, Refused, SnippetCondition, SnippetPart, SnippetStatement, SnippetText, UrlPath, Variable,
+};
 
 /// What may stand beside the answer, and means nothing without files or logs of its own.
 const IDLE: [&str; 2] = ["access_log", "log_not_found"];
@@ -15,6 +17,9 @@ const IDLE: [&str; 2] = ["access_log", "log_not_found"];
 /// Reads one.
 pub fn read(reader: &mut Reader<'_>, directive: &Directive) -> Result<(), Refused> {
     let condition = condition(&directive.arguments)?;
+    if let SnippetCondition::Matches { pattern, .. } = &condition {
+        reader.variables.weigh(pattern, LONGEST_LINE);
+    }
     // nginx answers a return before it looks at addresses.
     let returns = directive.children().iter().any(|inner| inner.name == "return");
     let says_nothing = |inner: &Directive| match inner.name.as_str() {

@@ -1,6 +1,5 @@
 //! From the text of a snippet to what it asks for, directive by directive; it must not know which directives there are.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -16,10 +15,7 @@ use crate::translate::annotation::{Context, Draft, Effect, Entry, Implied};
 /// The most directives of one snippet: each is in every location that it counts for.
 const MOST_DIRECTIVES: usize = 100;
 /// What the expressions of one snippet may weigh together: each request is matched with all of them.
-const MOST_WEIGHT: u32 = 50;
-/// How many texts are searched for in answers, and how many bytes these have together.
-const MOST_SEARCHES: usize = 8;
-const MOST_SEARCHED: usize = 256;
+const MOST_WEIGHT: u32 = 250;
 /// The most mistakes that are told at once.
 const MOST_MISTAKES: usize = 5;
 
@@ -28,6 +24,7 @@ pub fn of_location(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) 
     let (snippet, implied) = Reader::new(entry, context, false).read(entry.value)?;
     if snippet != Snippet::new(entry.origin()) {
         draft.reading.behaviour.snippets.push(Arc::new(snippet));
+        Snippet::fit_together(&draft.reading.behaviour.snippets)?;
     }
     Ok(implied)
 }
@@ -37,6 +34,7 @@ pub fn of_host(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> R
     let (snippet, implied) = Reader::new(entry, context, true).read(entry.value)?;
     if snippet != Snippet::new(entry.origin()) {
         draft.reading.host.snippets.push(Arc::new(snippet));
+        Snippet::fit_together(&draft.reading.host.snippets)?;
     }
     Ok(implied)
 }
@@ -74,7 +72,7 @@ impl<'a> Reader<'a> {
             context,
             entry,
             is_of_host,
-            variables: Variables { mark, own: BTreeSet::new(), sizes, total: Cell::new(0) },
+            variables: Variables { mark, sizes, ..Variables::default() },
             snippet: Snippet::new(entry.origin()),
             late: Vec::new(),
             addresses: Addresses::default(),
@@ -87,7 +85,6 @@ impl<'a> Reader<'a> {
         if count(&tree) > MOST_DIRECTIVES {
             return Err(Refused(format!("it has more than {MOST_DIRECTIVES} directives").into()));
         }
-        searches(&tree)?;
         names(&tree, &mut self.variables.own);
         let mut mistakes = Vec::new();
         for directive in &tree {
@@ -104,7 +101,9 @@ impl<'a> Reader<'a> {
             mistakes.push(format!("and {more} more"));
         }
         self.snippet.statements.append(&mut self.late);
-        match self.snippet.weight() > MOST_WEIGHT {
+        self.snippet.burden.longest = self.variables.total.get();
+        self.snippet.burden.weight = self.variables.weight.get();
+        match self.snippet.burden.weight > MOST_WEIGHT {
             _ if !mistakes.is_empty() => Err(Refused(mistakes.join("; ").into())),
             true => Err(Refused(
                 format!("its expressions weigh more than {MOST_WEIGHT} together, which would keep nginx busy").into(),
@@ -135,7 +134,11 @@ impl<'a> Reader<'a> {
             Read::Plain { fits, is_list } => {
                 fits(&directive.arguments)?;
                 let arguments = directive.arguments.iter().map(|argument| self.value(argument));
-                let arguments = arguments.collect::<Result<_, _>>()?;
+                let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+                if let ("sub_filter", [from, to]) = (allowed.name, arguments.as_slice()) {
+                    let from = self.variables.size(from, Captures::Unknown);
+                    self.snippet.burden.searches.push((from, self.variables.replacement_size(to)));
+                }
                 let Some(row) = catalogue::find(allowed.name, Block::Location) else {
                     return Err(Refused::because("nothing is known of it"));
                 };
@@ -185,15 +188,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Gives a variable a value.
-    pub fn set(&mut self, name: &str, value: SnippetText, in_condition: bool) -> Result<SnippetStatement, Refused> {
+    pub fn set(
+        &mut self,
+        name: &str,
+        (value, longest): (SnippetText, u32),
+        in_condition: bool,
+    ) -> Result<SnippetStatement, Refused> {
         let own = OwnVariable::new(&self.variables.mark, name)?;
         // A variable that some requests never meet would be a warning in nginx's log for each of them.
         if in_condition && !self.variables.sizes.contains_key(&own) {
             self.snippet.statements.push(SnippetStatement::Set(own.clone(), SnippetText::default()));
         }
-        let size = self.variables.size(&value);
         let known = self.variables.sizes.entry(own.clone()).or_default();
-        *known = size.max(*known);
+        *known = longest.max(*known);
         Ok(SnippetStatement::Set(own, value))
     }
 
@@ -241,18 +248,6 @@ pub(super) fn mistake(text: &str, directive: &Directive, refused: &Refused) -> S
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     let name = crate::translate::value::excerpt(&directive.name);
     format!("line {}, column {column}: {name}: {refused}", directive.line)
-}
-
-/// nginx looks for each text at each byte of an answer, and everybody's requests wait meanwhile.
-fn searches(tree: &[Directive]) -> Result<(), Refused> {
-    let searched = tree.iter().filter(|directive| directive.name == "sub_filter");
-    let lengths: Vec<_> = searched.filter_map(|directive| directive.arguments.first().map(String::len)).collect();
-    if lengths.len() > MOST_SEARCHES || lengths.iter().sum::<usize>() > MOST_SEARCHED {
-        return Err(Refused(
-            format!("more than {MOST_SEARCHES} texts, or {MOST_SEARCHED} bytes, are searched for by sub_filter").into(),
-        ));
-    }
-    Ok(())
 }
 
 fn count(tree: &[Directive]) -> usize {

@@ -8,7 +8,9 @@ use super::reader::Reader;
 use super::refused;
 use super::text::{Captures, DECODED, FAMILIES, READABLE, TextPlace, is_readable};
 use crate::model::language::syntax::Directive;
-use crate::model::{OwnVariable, Refused, RewriteFlag, RouteVariable, SnippetPart, SnippetStatement, SnippetText};
+use crate::model::{
+    LONGEST_LINE, OwnVariable, Refused, RewriteFlag, RouteVariable, SnippetPart, SnippetStatement, SnippetText,
+};
 use crate::translate::value::excerpt;
 
 /// Whether a snippet may set a variable of this name: nginx has none like it.
@@ -38,7 +40,8 @@ pub(super) fn set(
         ));
     }
     let value = reader.variables.text(value, TextPlace::Value, captures)?;
-    reader.set(&name.to_ascii_lowercase(), value, in_condition)
+    let longest = reader.variables.size(&value, captures);
+    reader.set(&name.to_ascii_lowercase(), (value, longest), in_condition)
 }
 
 /// Statuses that nginx answers with a `Location`.
@@ -95,7 +98,7 @@ pub(super) fn rewrite(reader: &Reader<'_>, words: &[String]) -> Result<SnippetSt
         return Err(Refused::because("a path begins with /"));
     }
     // nginx encodes what is captured of the path where it redirects or makes a query of it, but no variable.
-    let text = |text: &str, place| reader.variables.text(text, place, Captures::Plain);
+    let text = |text: &str, place| reader.variables.text(text, place, Captures::Plain(LONGEST_LINE));
     let target = match target.split_once('?') {
         Some((path, query)) if place == TextPlace::Path => {
             let (path, query) = (text(path, TextPlace::Path)?, text(query, TextPlace::Value)?);
@@ -104,7 +107,9 @@ pub(super) fn rewrite(reader: &Reader<'_>, words: &[String]) -> Result<SnippetSt
         }
         _ => text(target, place)?,
     };
-    Ok(SnippetStatement::Rewrite(pattern(expression)?, target, flag))
+    let pattern = pattern(expression)?;
+    reader.variables.weigh(&pattern, LONGEST_LINE);
+    Ok(SnippetStatement::Rewrite(pattern, target, flag))
 }
 
 /// A block for some requests.
@@ -156,7 +161,8 @@ pub(super) fn conditional_header(
     let value = reader.variables.text(value, TextPlace::Value, captures)?;
     // What users name begins with a letter or _.
     let variable = format!("{}_{number}", reader.snippet.statements.len());
-    let statement = reader.set(&variable, value, true)?;
+    let longest = reader.variables.size(&value, captures);
+    let statement = reader.set(&variable, (value, longest), true)?;
     let SnippetStatement::Set(own, _) = &statement else { return Ok(statement) };
     let value = SnippetText::new(vec![SnippetPart::Own(own.clone())])?;
     answer_header(reader, name, value, always)?;

@@ -1,8 +1,7 @@
 //! Tables in a snippet for all hosts: `map` and `geo`, read into values; whatever else stands there is refused. It must not know who may
 //! write one.
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::condition::pattern;
@@ -39,7 +38,7 @@ pub fn tables(text: &str, origin: &Origin) -> Result<Vec<LookupTable>, Refused> 
     let own = tree.iter().filter_map(|directive| directive.arguments.last()?.strip_prefix('$'));
     let own: BTreeSet<_> = own.filter(|name| may_be_set(name)).map(str::to_ascii_lowercase).collect();
     let mark = OwnVariable::OF_TABLES.to_owned();
-    let mut variables = Variables { mark, own, sizes: BTreeMap::new(), total: Cell::new(0) };
+    let mut variables = Variables { mark, own, ..Variables::default() };
     let (mut tables, mut mistakes) = (Vec::new(), Vec::new());
     for directive in &tree {
         match table(directive, &variables, origin) {
@@ -58,7 +57,7 @@ pub fn tables(text: &str, origin: &Origin) -> Result<Vec<LookupTable>, Refused> 
         mistakes.truncate(MOST_MISTAKES);
         mistakes.push(format!("and {more} more"));
     }
-    match tables.iter().map(weight).sum::<u32>() > MOST_WEIGHT {
+    match tables.iter().map(|table| weight(table, &variables)).sum::<u32>() > MOST_WEIGHT {
         _ if !mistakes.is_empty() => Err(Refused(mistakes.join("; ").into())),
         true => Err(Refused(
             format!("its expressions weigh more than {MOST_WEIGHT} together, which would keep nginx busy").into(),
@@ -67,13 +66,16 @@ pub fn tables(text: &str, origin: &Origin) -> Result<Vec<LookupTable>, Refused> 
     }
 }
 
-fn weight(table: &LookupTable) -> u32 {
-    let LookupRows::Texts(_, rows) = &table.rows else { return 0 };
-    let of = |key: &LookupKey| match key {
+fn weight(table: &LookupTable, variables: &Variables) -> u32 {
+    let LookupRows::Texts(of, rows) = &table.rows else { return 0 };
+    let longest = variables.size(of, Captures::Unknown);
+    let weight = |key: &LookupKey| match key {
         LookupKey::Is(_) => 0,
-        LookupKey::Matches { pattern, .. } => expression::weight(pattern.as_str()).unwrap_or(expression::HEAVIEST),
+        LookupKey::Matches { pattern, .. } => {
+            expression::weight_anywhere(pattern.as_str(), longest).unwrap_or(expression::HEAVIEST)
+        }
     };
-    rows.iter().map(|(key, _)| of(key)).sum()
+    rows.iter().map(|(key, _)| weight(key)).sum()
 }
 
 fn table(directive: &Directive, variables: &Variables, origin: &Origin) -> Result<LookupTable, Refused> {
@@ -97,10 +99,13 @@ fn table(directive: &Directive, variables: &Variables, origin: &Origin) -> Resul
     let of = (words.len() == 2).then(|| words[0].as_str());
     let (rows, default) = read(of, directive, variables)?;
     let sizes = match &rows {
-        LookupRows::Texts(_, rows) => rows.iter().map(|(_, value)| variables.size(value)).max(),
-        LookupRows::Addresses(_, rows) => rows.iter().filter_map(|(_, value)| u64::try_from(value.len()).ok()).max(),
+        LookupRows::Texts(of, rows) => {
+            let captures = Captures::Plain(variables.size(of, Captures::Unknown));
+            rows.iter().map(|(_, value)| variables.size(value, captures)).max()
+        }
+        LookupRows::Addresses(_, rows) => rows.iter().filter_map(|(_, value)| u32::try_from(value.len()).ok()).max(),
     };
-    let longest = sizes.unwrap_or_default().max(variables.size(&default));
+    let longest = sizes.unwrap_or_default().max(variables.size(&default, Captures::Unknown));
     Ok(LookupTable { origin: origin.clone(), variable, default, rows, longest })
 }
 
@@ -121,7 +126,10 @@ fn texts(of: Option<&str>, directive: &Directive, variables: &Variables) -> Resu
     let of = variables.text(of.unwrap_or_default(), TextPlace::Compared, Captures::Unknown)?;
     let is_decoded =
         |part: &SnippetPart| matches!(part, SnippetPart::Variable(name) if DECODED.contains(&name.as_str()));
-    let captures = if of.parts().iter().any(is_decoded) { Captures::Decoded } else { Captures::Plain };
+    let captures = match of.parts().iter().any(is_decoded) {
+        true => Captures::Decoded,
+        false => Captures::Plain(variables.size(&of, Captures::Unknown)),
+    };
     let (mut rows, mut seen, mut default) = (Vec::new(), BTreeSet::new(), None);
     for row in directive.children() {
         let at = |refused| at(row, &refused);

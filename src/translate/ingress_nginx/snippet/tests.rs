@@ -113,8 +113,8 @@ fn what_snippets_become() {
         ("rewrite ^/a/(.*)$ /$1 break;", &["rewrite \"^/a/(.*)$\" \"/$1\" break"]),
         ("rewrite (?i)/x https://example.com/ break;", &["rewrite \"(?i)/x\" \"https://example.com/\" redirect"]),
         (
-            "sub_filter 'a' 'b'; sub_filter_once off; sub_filter_types *;",
-            &["sub_filter a b", "sub_filter_once off", "sub_filter_types *"],
+            "sub_filter 'http' 'https'; sub_filter_once off; sub_filter_types *;",
+            &["sub_filter http https", "sub_filter_once off", "sub_filter_types *"],
         ),
         ("expires 1h;", &["expires 1h"]),
         ("proxy_cookie_path / \"/; HttpOnly; Secure\";", &["proxy_cookie_path / /; HttpOnly; Secure"]),
@@ -285,6 +285,23 @@ const HOSTILE: &[(&str, &str)] = &[
     ("if ($http_x ~ \"(?<ingressd_plain>a)\") { return 200; }", "the expression"),
     ("proxy_read_timeout soon;", "whole seconds"),
     ("set $a $http_x$http_x$http_x$http_x; set $a $a$a; set $a $a$a;", "too long"),
+    // What an expression captures is as long as what it is matched with.
+    (
+        "set $a $http_x$http_x; if ($a ~ \"(.*)\") { set $b \"$1$1$1\"; } if ($b ~ \"(.*)\") { set $c \"$1$1\"; }",
+        "too long",
+    ),
+    ("if ($http_x ~ \"(.*)\") { return 200 \"$1$1$1$1$1$1$1$1$1\"; }", "too long"),
+    // A header of the answer may hold another one, again and again.
+    ("add_header X-A aaaa; add_header X-B \"$sent_http_x_a$sent_http_x_a\";", "may not read"),
+    // What is looked through again and again takes as long as the square of its length.
+    (
+        "set $a $http_x$http_x$http_x; if ($a ~ \"[^/]*/x\") { return 200; } if ($a ~ \"[^/]*/x\") { return 201; }",
+        "weigh more than 250",
+    ),
+    ("if ($http_x ~ \"[^/]*/x\") { return 200; } if ($http_x ~ \"[^/]*/y\") { return 201; }", "weigh more than 250"),
+    ("sub_filter a bb; sub_filter_once off;", "at least 4 bytes"),
+    ("sub_filter_once off; sub_filter aaaa $http_x;", "32 times as long"),
+    ("sub_filter_once off; sub_filter aaaa https://$host;", "32 times as long"),
     ("gzip_comp_level 9;", "from 1 to 6"),
     ("expires 1y2x;", "not a number"),
     ("gzip_proxied \"}{\";", "words of off"),
@@ -326,10 +343,37 @@ fn hostile_snippets_are_refused_for_what_they_are() {
     }
     let many = "add_header X-A b;".repeat(101);
     assert!(tried("configuration-snippet", &many).is_err_and(|told| told.contains("more than 100 directives")));
-    let heavy = "if ($request_uri ~ \"/(.+)/(.+)/x\") { return 403; }".repeat(3);
-    assert!(tried("configuration-snippet", &heavy).is_err_and(|told| told.contains("weigh more than 50")));
+    let heavy = "if ($request_uri ~ \"/.+/x\") { return 403; }".repeat(11);
+    assert!(tried("configuration-snippet", &heavy).is_err_and(|told| told.contains("weigh more than 250")));
     let deep = "if ($host) {".repeat(200);
     assert!(tried("configuration-snippet", &deep).is_err_and(|told| told.contains("too many blocks")));
+}
+
+#[test]
+fn what_several_snippets_say_of_a_route_is_bounded_together() {
+    let read = |text: &str| {
+        let reading = reading("scribe", &options(), &[("server-snippet", text)]);
+        let [snippet] = reading.host.snippets.as_slice() else { panic!("{:?}", reading.findings) };
+        Arc::clone(snippet)
+    };
+    let searches = |mark: &str| (0..5).map(|number| format!("sub_filter {mark}{number} x;")).collect::<String>();
+    let lines = |mark: &str| format!("add_header X-{mark} y;").repeat(100);
+    let long =
+        |mark: &str| (0..40).map(|number| format!("proxy_set_header X-{mark}{number} $http_x;")).collect::<String>();
+    let grown = format!("sub_filter aaaa {};", "b".repeat(200));
+    let rows = [
+        ([searches("a"), searches("b")].to_vec(), "8 texts"),
+        (('a'..='k').map(|mark| lines(&mark.to_string())).collect(), "1000 lines"),
+        ([long("a"), long("b")].to_vec(), "2 MB long"),
+        ([grown.clone(), "sub_filter_once off;".to_owned()].to_vec(), "32 times as long"),
+    ];
+    for (texts, words) in rows {
+        let all: Vec<_> = texts.iter().map(|text| read(text)).collect();
+        assert_eq!(Snippet::fit_together(&all[..1]), Ok(()), "{words}");
+        let told = Snippet::fit_together(&all).expect_err(words);
+        assert!(told.to_string().contains(words), "{told}");
+    }
+    assert_eq!(Snippet::fit_together(&[read(&grown), read("sub_filter_once on;")]), Ok(()));
 }
 
 #[test]

@@ -4,7 +4,10 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::model::{OwnVariable, Refused, RouteVariable, SnippetPart, SnippetText, Variable};
+use crate::model::{
+    LONGEST_FOR_REQUEST, LONGEST_HOST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable, SnippetPart,
+    SnippetText, Variable, expression, longest_variable,
+};
 use crate::translate::value::{excerpt, variable_name};
 
 /// Where a text stands: that decides which variables cannot break it.
@@ -23,10 +26,20 @@ pub enum TextPlace {
 pub enum Captures {
     /// There are none, or somebody else's.
     Unknown,
-    /// They are a part of what the client sent, as it was sent.
-    Plain,
+    /// They are a part of what the client sent, as it was sent, that may be this long.
+    Plain(u32),
     /// They are a part of the decoded path.
     Decoded,
+}
+
+impl Captures {
+    /// How long one may be.
+    fn longest(self) -> u32 {
+        match self {
+            Captures::Unknown | Captures::Decoded => LONGEST_LINE,
+            Captures::Plain(longest) => longest,
+        }
+    }
 }
 
 /// Variables that say nothing but what the client sent, or what becomes of its own request; none holds the end of a line.
@@ -69,7 +82,7 @@ pub const READABLE: &[&str] = &[
 ];
 
 /// Families of such variables, by the beginning of their names.
-pub const FAMILIES: &[&str] = &["arg_", "cookie_", "http_", "sent_http_", "upstream_http_"];
+pub const FAMILIES: &[&str] = &["arg_", "cookie_", "http_", "upstream_http_"];
 
 /// Decoded, so that the client may have put the end of a line there.
 pub const DECODED: &[&str] = &["document_uri", "remote_user", "uri"];
@@ -77,35 +90,58 @@ pub const DECODED: &[&str] = &["document_uri", "remote_user", "uri"];
 /// With passwords or tokens, which are for the backend alone.
 pub const SECRET: &[&str] = &["http_authorization", "http_cookie", "http_proxy_authorization"];
 
-/// How long a variable of nginx's own may be: nginx reads headers of up to 8 KB.
-const LONGEST_VARIABLE: u64 = 8 << 10;
-/// How long a text may become for a request: variables of variables would grow without end.
-const LONGEST_TEXT: u64 = 64 << 10;
-/// How long all texts of a snippet may become together.
-const LONGEST_TEXTS: u64 = 1 << 20;
+/// `https`.
+const LONGEST_SCHEME: u32 = 5;
 
 /// What texts of a snippet may refer to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Variables {
     /// Tells the variables of this snippet from those of others.
     pub mark: String,
     /// Those that the snippet sets.
     pub own: BTreeSet<String>,
     /// How long those may become that are set so far, and those of tables for all hosts.
-    pub sizes: BTreeMap<OwnVariable, u64>,
+    pub sizes: BTreeMap<OwnVariable, u32>,
     /// How long all texts so far may become together.
-    pub total: Cell<u64>,
+    pub total: Cell<u32>,
+    /// What all expressions so far weigh together.
+    pub weight: Cell<u32>,
 }
 
 impl Variables {
     /// How long a text may become for a request.
-    pub fn size(&self, text: &SnippetText) -> u64 {
-        let size = |part: &SnippetPart| match part {
-            SnippetPart::Text(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
+    pub fn size(&self, text: &SnippetText, captures: Captures) -> u32 {
+        text.parts().iter().map(|part| self.longest(part, captures)).fold(0, u32::saturating_add)
+    }
+
+    /// How long a part of a text may be.
+    pub fn longest(&self, part: &SnippetPart, captures: Captures) -> u32 {
+        match part {
+            SnippetPart::Text(text) => u32::try_from(text.len()).unwrap_or(u32::MAX),
             SnippetPart::Own(own) => self.sizes.get(own).copied().unwrap_or_default(),
-            _ => LONGEST_VARIABLE,
+            SnippetPart::Variable(name) => longest_variable(name.as_str()),
+            SnippetPart::Capture(_) => captures.longest(),
+            SnippetPart::Route(_) | SnippetPart::ClientScheme | SnippetPart::ClientHost => LONGEST_LINE,
+        }
+    }
+
+    /// How long what takes the place of a text in an answer may become. Where all that is found is replaced, longer names of hosts are
+    /// refused.
+    pub fn replacement_size(&self, text: &SnippetText) -> u32 {
+        let longest = |part: &SnippetPart| match part {
+            SnippetPart::ClientHost => LONGEST_HOST,
+            SnippetPart::ClientScheme => LONGEST_SCHEME,
+            SnippetPart::Variable(name) if ["host", "http_host"].contains(&name.as_str()) => LONGEST_HOST,
+            SnippetPart::Variable(name) if name.as_str() == "scheme" => LONGEST_SCHEME,
+            part => self.longest(part, Captures::Unknown),
         };
-        text.parts().iter().map(size).fold(0, u64::saturating_add)
+        text.parts().iter().map(longest).fold(0, u32::saturating_add)
+    }
+
+    /// Notes that something this long is matched with an expression.
+    pub fn weigh(&self, pattern: &Pattern, longest: u32) {
+        let weight = expression::weight_anywhere(pattern.as_str(), longest).unwrap_or(expression::HEAVIEST);
+        self.weight.set(self.weight.get().saturating_add(weight));
     }
 
     /// A variable by its name.
@@ -159,7 +195,7 @@ impl Variables {
             rest = match after.as_bytes().first() {
                 Some(digit @ b'1'..=b'9') => {
                     match (captures, place) {
-                        (Captures::Plain, _) | (Captures::Decoded, TextPlace::Path | TextPlace::Compared) => {}
+                        (Captures::Plain(_), _) | (Captures::Decoded, TextPlace::Path | TextPlace::Compared) => {}
                         (Captures::Unknown, _) => {
                             return Err(Refused::because("no expression before it in this block captures anything"));
                         }
@@ -194,11 +230,11 @@ impl Variables {
             ));
         }
         let text = SnippetText::new(parts)?;
-        let (size, total) = (self.size(&text), self.total.get());
-        if size > LONGEST_TEXT || total.saturating_add(size) > LONGEST_TEXTS {
+        let size = self.size(&text, captures);
+        if size > LONGEST_FOR_REQUEST {
             return Err(Refused::because("with its variables it could become too long; refer to fewer of them"));
         }
-        self.total.set(total + size);
+        self.total.set(self.total.get().saturating_add(size));
         Ok(text)
     }
 }
