@@ -16,6 +16,7 @@ pub mod claims;
 mod class;
 mod client_certificates;
 mod endpoint;
+mod error_backend;
 mod host;
 mod ingress_nginx;
 mod key;

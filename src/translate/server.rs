@@ -21,16 +21,15 @@ use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, ErrorPages, Field, Handover, Hsts,
-    Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath,
-    catalogue,
+    Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, Field, Handover, Hsts, Kind, ObjectId,
+    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::Version;
 
 /// The answer where nothing is configured.
 const NOT_FOUND: Action = Action::Respond { status: 404 };
 /// The answer where the backend is away.
-const UNAVAILABLE: Action = Action::Respond { status: 503 };
+pub const UNAVAILABLE: Action = Action::Respond { status: 503 };
 
 /// See [`health`].
 const HEALTH: &str = "/healthz";
@@ -384,81 +383,8 @@ impl<'a> Servers<'a> {
         }
     }
 
-    /// The action of a path with the backend that answers in the place of its own, where the object names one. That takes all
-    /// requests while the path's own backend is away.
-    fn with_errors(
-        &mut self,
-        action: Action,
-        subject: &Subject<'a>,
-        backend: Option<Backend<'a>>,
-    ) -> (Action, Option<Arc<ErrorPages>>) {
-        let asked = &subject.reading.errors;
-        let is_away = action == UNAVAILABLE && asked.default_backend.is_some();
-        let has_answers = !asked.statuses.is_empty() && action.upstream().is_some();
-        let Some(origin) = asked.default_backend.as_ref().map(|(_, origin)| origin).or(asked.statuses_at.as_ref())
-        else {
-            return (action, None);
-        };
-        if !is_away && !has_answers {
-            // Nobody asks for it now; whoever names it should not learn of a mistake when it is needed.
-            self.named_backend(subject);
-            return (action, None);
-        }
-        let Some(other) = self.other_backend(subject, origin) else { return (action, None) };
-        let Action::Proxy { upstream, .. } = &other else { return (action, None) };
-        let port = match backend.and_then(|backend| backend.port) {
-            Some(PortReference::Number(number)) => number.to_string().into(),
-            Some(PortReference::Name(name)) => name.into(),
-            Some(PortReference::First) | None => "".into(),
-        };
-        let pages = ErrorPages {
-            upstream: upstream.clone(),
-            statuses: asked.statuses.clone(),
-            intercepts: !asked.passes_backend_errors,
-            stands_in: is_away,
-            service: backend.and_then(|backend| backend.service).unwrap_or_default().into(),
-            port,
-            origin: origin.clone(),
-        };
-        (if is_away { other } else { action }, Some(Arc::new(pages)))
-    }
-
-    /// The Service that an object names for answers of others, if it is there.
-    fn named_backend(&mut self, subject: &Subject<'a>) -> Option<&'a str> {
-        let (named, origin) = subject.reading.errors.default_backend.as_ref()?;
-        // The reading lives as long as what was read; a name of the snapshot lives as long as everything.
-        let namespace = &subject.stored.id.namespace;
-        let service = self.backends.service(namespace, named).map(|stored| &*stored.id.name);
-        if service.is_none() {
-            let note = format!("there is no Service {named:?} in the namespace {namespace:?}");
-            self.findings.push(Finding::new(Reason::MissingService, origin.clone(), note));
-        }
-        service
-    }
-
-    /// The backend that an object names for answers of others, else that of the settings.
-    fn other_backend(&mut self, subject: &Subject<'a>, origin: &Origin) -> Option<Action> {
-        let (dialect, http) = (subject.rule.dialect, Some(Protocol::Http));
-        let found = match subject.reading.errors.default_backend {
-            Some(_) => {
-                let (namespace, service) = (&subject.stored.id.namespace, self.named_backend(subject)?);
-                self.first_port(namespace, service, subject.mode(self.options), dialect, http, origin)
-            }
-            None => {
-                let Some((namespace, service)) = &self.options.default_backend else {
-                    let note = "there is no default backend that could give these answers: name one in default-backend, or in \
-                                the setting default-backend";
-                    self.findings.push(Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note));
-                    return None;
-                };
-                self.first_port(namespace, service, self.options.endpoints, dialect, http, origin)
-            }
-        };
-        Some(found).filter(|action| action.upstream().is_some())
-    }
-
     /// To the first port of a Service.
-    fn first_port(
+    pub fn first_port(
         &mut self,
         namespace: &'a str,
         service: &'a str,

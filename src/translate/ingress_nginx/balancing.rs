@@ -6,7 +6,7 @@ use crate::finding::Reason;
 use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 use crate::translate::RequestedSession;
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Shape, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, Row, SOMETHING, Scope, Shape, Trust, built_in,
 };
 use crate::translate::value::{HASH_KEY, boolean, hash_key, integer};
 
@@ -369,7 +369,7 @@ pub static FAMILY: Family = Family {
             documentation: "Shares the requests with one key (upstream-hash-by) out among several endpoints by chance: as many as \
                 upstream-hash-by-subset-size says, or fewer, as one may be chosen twice. Without effect without \
                 upstream-hash-by, and beside affinity.",
-            counts_with: &[("upstream-hash-by", "$request_uri")],
+            counts_with: &[("upstream-hash-by", SOMETHING)],
             beside: &[("upstream-hash-by", "$request_uri")],
             tries: &[
                 ("true", Gives::Sets("3 endpoints by ${request_uri}")),
