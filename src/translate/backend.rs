@@ -192,7 +192,10 @@ impl<'a> Backends<'a> {
     }
 
     fn note(&mut self, resolution: &Resolution) {
-        self.used.extend(resolution.target.clone());
+        // Routes of one object mostly go to the same.
+        let is_last = |target: &&Arc<Upstream>| self.used.last().is_some_and(|last| Arc::ptr_eq(last, target));
+        let target = resolution.target.as_ref().filter(|target| !is_last(target));
+        self.used.extend(target.cloned());
         self.names.extend_from_slice(&resolution.names);
     }
 
@@ -406,7 +409,8 @@ impl<'a> Backends<'a> {
 
 /// The number stands for the port however a rule names it, so that two names of one port share an upstream.
 fn id(reference: &BackendReference<'_>, located: &Located<'_>) -> UpstreamId {
-    let (namespace, service) = (reference.namespace.into(), reference.service.into());
+    let ObjectId { namespace, name, .. } = &*located.service.id;
+    let (namespace, service) = (Arc::clone(namespace), Arc::clone(name));
     let protocol = reference.protocol.or_else(|| located.port.and_then(port::protocol)).unwrap_or(Protocol::Http);
     let (port, mode) = (located.number.to_string().into(), located.mode_name());
     let (balance, tls) = (reference.balance.clone(), reference.tls.clone());

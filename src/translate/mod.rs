@@ -277,7 +277,7 @@ impl Translator {
         translation.note_names(&backends.names);
         // Several objects may have asked for the same; one of them counts, whoever was resolved first.
         upstreams.par_sort_by(|one, other| one.id.cmp(&other.id).then_with(|| one.origin.cmp(&other.origin)));
-        upstreams.dedup_by(|one, other| one.id == other.id);
+        upstreams.dedup_by(|one, other| Arc::ptr_eq(one, other) || one.id == other.id);
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
         let of_backends =
             subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
