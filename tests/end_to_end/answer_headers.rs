@@ -106,6 +106,9 @@ fn headers_of_an_object_take_the_place_of_all_others() {
         // A mistake in the list: the last good one counts.
         allows(rig, ALLOWED);
         until("http://own.test/", "what is allowed again", |reply| reply.status == 200).await;
+        // It is good once that is confirmed, which is told after nginx answers.
+        let is_open = |status: &Value| !tells(status, "Ingress own", "InvalidSecurityValue");
+        rig.daemon.status_when("what is allowed to be on record", is_open).await;
         allows(rig, "X Y");
         let told = |status: &Value| tells(status, "ConfigMap controller", "InvalidValue");
         rig.daemon.status_when("the mistake to be told", told).await;
