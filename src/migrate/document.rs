@@ -22,6 +22,44 @@ ingress-nginx takes the default, leaves out everything around it, answers 503 or
 version of the object, without a word. Here it is a [finding](findings.md) at the object, and what\n\
 protects something stays closed. [`ingressd migrate report`](migrate.md) judges your values.\n";
 
+/// What differs whatever any key says.
+const BEHAVIOURS: &[(&str, Compared)] = &[
+    (
+        "A path that two Ingresses of one namespace and one second ask for",
+        Compared::Different(
+            "The one whose name comes first in the alphabet has it; with ingress-nginx the one whose name comes last.",
+            "ask for it in one of them",
+        ),
+    ),
+    (
+        "A path or host that two namespaces ask for",
+        Compared::Stricter(
+            "Who asked first has it, whatever the age of the object, and a path that is protected loses nothing to others.",
+            "see [security.md](security.md)",
+        ),
+    ),
+    (
+        "Ingresses without a host",
+        Compared::Stricter(
+            "They bring no certificate for unknown hosts, and do not replace the default backend.",
+            "set `hosts.catch-all`",
+        ),
+    ),
+    (
+        "An Ingress that nginx refuses",
+        Compared::Different("It alone is left out, or its last good version is served; others go on changing.", ""),
+    ),
+    ("Endpoints that terminate", Compared::Different("They get requests while no other endpoint is ready.", "")),
+    (
+        "`/nginx_status` of the default server",
+        Compared::Different("What nginx counts is asked on the loopback address alone.", "see `listen.status`"),
+    ),
+    (
+        "The Event `Sync`",
+        Compared::Different("`Synced` says that nginx serves a version; other Events tell what is wrong with it.", ""),
+    ),
+];
+
 /// The page.
 pub fn document() -> String {
     let mut text = INTRODUCTION.to_owned();
@@ -36,6 +74,11 @@ pub fn document() -> String {
         write!(text, "\n## Keys of the ConfigMap\n\n[configmap.md](configmap.md) says what each becomes.\n\n{HEAD}");
     for facts in config::config_map_keys() {
         line(&mut text, &format!("`{}`", facts.name), facts.compared);
+    }
+    let _ =
+        write!(text, "\n## Without a key\n\n| behaviour | effect | why | what to do |\n| --- | --- | --- | --- |\n");
+    for (behaviour, compared) in BEHAVIOURS {
+        line(&mut text, behaviour, *compared);
     }
     text += "\n## Flags\n\n`ingressd migrate settings` writes the settings that take their place.\n\n\
              | flag | default | what takes its place |\n| --- | --- | --- |\n";

@@ -181,6 +181,14 @@ const COMPARED: &[(&str, Compared)] = &[
         Compared::Different("It counts for each upstream, not for all backends together.", ""),
     ),
     (
+        "use-proxy-protocol",
+        Compared::Different(
+            "A load balancer that ends TLS itself and connects to the port for http makes plain requests, also where the \
+             protocol names port 443.",
+            "have it pass TLS on to the port for https",
+        ),
+    ),
+    (
         "use-forwarded-headers",
         Compared::Stricter("Only proxies that are trusted are believed, also about host and scheme.", ""),
     ),
