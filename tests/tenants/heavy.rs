@@ -137,7 +137,7 @@ weights! {
     an_upstream_has_so_many_endpoints => Weight {
         name: "endpoints",
         attack: |scene| ports(scene, 3, 15_000),
-        told: &[told("", &[])],
+        told: &[told("", &["TooManyEndpoints"])],
         most: Added { written: 1 << 10, nginx: 48 << 10, daemon: 192 << 10, ..LITTLE },
         ..WEIGHT
     };
