@@ -62,6 +62,7 @@ mod rig_itself;
 mod sessions;
 mod settings;
 mod setup;
+mod smuggling;
 mod snippets;
 mod status;
 mod streams;

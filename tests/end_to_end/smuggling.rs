@@ -1,0 +1,154 @@
+//! Messages of which two programs could read different ends: whatever way a route speaks to its backend, what nginx passes on has one end.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::rig;
+use crate::rig::client::{get, raw};
+use crate::rig::manifests::{ingress, service_at};
+
+const ADDRESS: &str = "10.244.3.9";
+const PORT: u16 = 18082;
+/// What somebody would have the backend take for a request.
+const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nHost: victim.test\r\n\r\n";
+
+/// A request as the backend reads it: its line, the headers that say where it ends, and its body.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    line: String,
+    ends: Vec<String>,
+    body: String,
+}
+
+/// A backend that reads one request after the other from each connection, and tells of each.
+async fn serve(listener: TcpListener, seen: UnboundedSender<Seen>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::spawn(take(stream, seen.clone()));
+    }
+}
+
+async fn take(mut stream: TcpStream, seen: UnboundedSender<Seen>) {
+    let mut bytes = Vec::new();
+    loop {
+        let Some(head) = read_until(&mut stream, &mut bytes, b"\r\n\r\n").await else { return };
+        let mut lines = head.trim_end().split("\r\n");
+        let line = lines.next().unwrap_or_default().to_owned();
+        let ends = lines.filter(|line| {
+            let name = line.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
+            ["content-length", "transfer-encoding"].contains(&name.as_str())
+        });
+        let ends: Vec<_> = ends.map(str::to_owned).collect();
+        let body = match ends.first().and_then(|end| end.split_once(": ")) {
+            Some((_, "chunked")) => read_until(&mut stream, &mut bytes, b"0\r\n\r\n").await,
+            Some((_, length)) => read(&mut stream, &mut bytes, length.parse().unwrap()).await,
+            None => Some(String::new()),
+        };
+        let Some(body) = body else { return };
+        let _ = seen.send(Seen { line, ends, body });
+        if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read_until(stream: &mut TcpStream, bytes: &mut Vec<u8>, end: &[u8]) -> Option<String> {
+    loop {
+        if let Some(place) = bytes.windows(end.len()).position(|window| window == end) {
+            return read(stream, bytes, place + end.len()).await;
+        }
+        if stream.read_buf(bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+}
+
+async fn read(stream: &mut TcpStream, bytes: &mut Vec<u8>, length: usize) -> Option<String> {
+    while bytes.len() < length {
+        if stream.read_buf(bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+    Some(String::from_utf8_lossy(&bytes.drain(..length).collect::<Vec<_>>()).into_owned())
+}
+
+async fn next(seen: &mut UnboundedReceiver<Seen>, what: &str) -> Seen {
+    let next = tokio::time::timeout(rig::wait::LIMIT, seen.recv()).await;
+    next.unwrap_or_else(|_| panic!("no request comes: {what}")).unwrap()
+}
+
+/// A request for a route with these lines, and what follows its head.
+fn message(host: &str, lines: &str, rest: &str) -> String {
+    format!("POST /first HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{lines}\r\n\r\n{rest}")
+}
+
+#[test]
+fn what_is_passed_on_has_one_end() {
+    rig::run(async |rig| {
+        let (sender, mut seen) = unbounded_channel();
+        let backend = tokio::spawn(serve(TcpListener::bind((ADDRESS, PORT)).await.unwrap(), sender));
+        let ways: [(&str, &[(&str, &str)]); 4] = [
+            ("plain", &[]),
+            ("unbuffered", &[("proxy-request-buffering", "off"), ("proxy-buffering", "off")]),
+            ("old", &[("proxy-http-version", "1.0")]),
+            ("old-unbuffered", &[("proxy-http-version", "1.0"), ("proxy-request-buffering", "off")]),
+        ];
+        let mut objects = service_at("raw", &[ADDRESS], PORT).to_vec();
+        for (name, annotations) in ways {
+            let route = ingress(name).class("nginx").host(&format!("{name}.test"), "raw");
+            let route = annotations.iter().fold(route, |route, (key, value)| route.annotation(key, value));
+            objects.push(route.build());
+        }
+        rig.manifests.write("objects.yaml", &objects);
+        rig.start().await;
+
+        let chunked = format!("0\r\n\r\n{SMUGGLED}");
+        let refused = [
+            ("Content-Length: 4\r\nTransfer-Encoding: chunked", &*chunked),
+            ("Transfer-Encoding: chunked\r\nContent-Length: 4", &chunked),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", &chunked),
+            ("Transfer-Encoding: chunked, identity\r\nContent-Length: 4", &chunked),
+            ("Transfer-Encoding: xchunked\r\nContent-Length: 4", &chunked),
+            ("Transfer-Encoding : chunked\r\nContent-Length: 4", &chunked),
+            ("Transfer-Encoding: \u{b}chunked\r\nContent-Length: 4", &chunked),
+            ("Content-Length: 0\r\nContent-Length: 44", SMUGGLED),
+            ("Content-Length: +0", SMUGGLED),
+            ("Content-Length: 0, 44", SMUGGLED),
+            ("Content-Length: 0x0", SMUGGLED),
+            ("Transfer-Encoding: chunked", "fffffffffffffffff\r\n"),
+            ("Transfer-Encoding: chunked", "-1\r\n\r\n"),
+        ];
+        for (name, _) in ways {
+            let host = format!("{name}.test");
+            for (number, (lines, rest)) in refused.iter().enumerate() {
+                let what = format!("{name}: {lines:?} and {rest:?}");
+                let answer = raw(([127, 0, 0, 1], 80).into(), message(&host, lines, rest).as_bytes()).await;
+                let answer = String::from_utf8_lossy(&answer).into_owned();
+                let statuses: Vec<_> = answer.lines().filter(|line| line.starts_with("HTTP/1.")).collect();
+                let is_refused = |line: &str| line.contains(" 400 ") || line.contains(" 501 ");
+                assert!(statuses.len() == 1 && is_refused(statuses[0]), "{what}: {answer}");
+                // Nothing of it came before, and nothing waits on a connection that is kept.
+                assert_eq!(get(&format!("http://{host}/after-{number}")).send().await.status, 200, "{what}");
+                let after = next(&mut seen, &what).await;
+                assert!(after.line.starts_with(&format!("GET /after-{number} ")), "{what}: {after:?}");
+                assert_eq!((after.ends.len(), &*after.body), (0, ""), "{what}");
+            }
+            // What is good comes as one request, with one end.
+            let whole = format!("{:x}\r\n{SMUGGLED}\r\n0\r\n\r\n", SMUGGLED.len());
+            let lines = [
+                ("Transfer-Encoding: chunked".to_owned(), whole),
+                (format!("Content-Length: {}", SMUGGLED.len()), SMUGGLED.to_owned()),
+            ];
+            for (lines, rest) in lines {
+                let what = format!("{name}: {lines:?}");
+                let answer = raw(([127, 0, 0, 1], 80).into(), message(&host, &lines, &rest).as_bytes()).await;
+                assert!(answer.starts_with(b"HTTP/1.1 200 "), "{what}: {}", String::from_utf8_lossy(&answer));
+                let first = next(&mut seen, &what).await;
+                assert!(first.line.starts_with("POST /first ") && first.ends.len() == 1, "{what}: {first:?}");
+                assert!(first.body.contains(SMUGGLED), "{what}: {first:?}");
+                assert!(seen.try_recv().is_err(), "{what}");
+            }
+        }
+        backend.abort();
+    });
+}
