@@ -18,7 +18,7 @@ use rustls::ClientConfig;
 
 pub use connection::{Connection, Failure, Start, Version};
 pub use peer::{Peer, showing};
-pub use raw::raw;
+pub use raw::{raw, raw_http2};
 pub use websocket::WebSocket;
 
 use super::authority::Signed;
