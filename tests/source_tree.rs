@@ -1,6 +1,9 @@
 //! The rules of ARCHITECTURE.md, kept over the source tree: this test must not know what the program does.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "source_tree/words.rs"]
+mod words;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -133,36 +136,6 @@ const KEPT_NAMES: &[(&str, &[&str])] = &[
     ("kube::Client", &["source", "publish"]),
     ("kube::Api", &["source", "publish"]),
 ];
-
-/// Words that names of ours do not have, and what says it; with the rooms that have them for a reason.
-const UNUSUAL_WORDS: &[(&[&str], &str, &[&str])] = &[
-    (&["entrance"], "listener", &[]),
-    (&["desk"], "queue", &[]),
-    (&["wish", "wishes"], "command, request, choice or what is wanted", &["source", "publish", "doctor"]),
-    (&["interregnum"], "handover", &["publish"]),
-    (&["parted"], "not shared", &[]),
-    (&["neighbour", "neighbours"], "other sites, other nodes", &["publish"]),
-    (&["obey", "obeyed"], "execute", &[]),
-];
-
-/// The same for words that are usual in sentences, such as the names of tests: nothing has them as its whole name.
-const UNUSUAL_NAMES: &[(&str, &str, &[&str])] = &[
-    ("carries", "revision", &["publish", "daemon/publication", "daemon/withdrawal", "daemon/metrics", "doctor"]),
-    ("Lacks", "missing", &["publish", "daemon/publication", "daemon/withdrawal", "daemon/metrics", "doctor"]),
-];
-
-/// Names of types that meant several things: the one file or folder that has each.
-const ONE_MEANING: &[(&str, &[&str])] = &[
-    ("Reading", &["translate/reading"]),
-    ("Place", &["render/lower/paths"]),
-    ("Status", &["daemon/status"]),
-    ("Names", &["translate/names"]),
-    ("Listeners", &["daemon/listeners"]),
-    ("Wish", &[]),
-];
-
-/// Rooms whose names are still to be made plain.
-const NOT_YET_PLAIN: &[&str] = &["source"];
 
 /// Most lines of a file that are neither blank, comment nor test.
 const MOST_LINES: usize = 500;
@@ -531,88 +504,4 @@ fn exceptions_are_named() {
         }
     }
     complain(&complaints);
-}
-
-/// The names that a file gives and uses, in macros too, split into words of lower-case letters.
-#[derive(Default)]
-struct Words {
-    names: BTreeSet<String>,
-    words: BTreeSet<String>,
-    types: Vec<String>,
-}
-
-impl Words {
-    fn of(file: &SourceFile) -> Self {
-        let mut words = Words::default();
-        words.visit_file(&file.tree);
-        words
-    }
-
-    fn add(&mut self, name: &str) {
-        self.names.insert(name.to_owned());
-        let mut word = String::new();
-        for letter in name.chars() {
-            if letter == '_' || letter.is_uppercase() {
-                self.words.insert(std::mem::take(&mut word));
-            }
-            word.extend(letter.to_lowercase().filter(|letter| *letter != '_'));
-        }
-        self.words.insert(word);
-    }
-}
-
-impl<'ast> Visit<'ast> for Words {
-    fn visit_ident(&mut self, name: &'ast syn::Ident) {
-        self.add(&name.to_string());
-    }
-
-    fn visit_macro(&mut self, item: &'ast syn::Macro) {
-        // What is between quotes is text.
-        let code = item.tokens.to_string().split('"').step_by(2).collect::<Vec<_>>().join(" ");
-        code.split(|letter: char| !letter.is_alphanumeric() && letter != '_').for_each(|name| self.add(name));
-        syn::visit::visit_macro(self, item);
-    }
-
-    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        self.types.push(item.ident.to_string());
-        syn::visit::visit_item_struct(self, item);
-    }
-
-    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
-        self.types.push(item.ident.to_string());
-        syn::visit::visit_item_enum(self, item);
-    }
-
-    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
-        self.types.push(item.ident.to_string());
-        syn::visit::visit_item_type(self, item);
-    }
-}
-
-#[test]
-fn names_are_usual_words_with_one_meaning() {
-    let (mut complaints, mut found) = (Vec::new(), BTreeSet::new());
-    for file in source_files() {
-        let Words { names, words, types } = Words::of(&file);
-        for (unusual, usual, homes) in UNUSUAL_NAMES.iter().filter(|(unusual, ..)| names.contains(*unusual)) {
-            if !homes.iter().any(|home| file.is_within(home)) {
-                complaints.push(format!("src/{}: {unusual} is usually called {usual}", file.path));
-            }
-        }
-        for (unusual, usual, homes) in UNUSUAL_WORDS {
-            for word in unusual.iter().filter(|word| words.contains(**word)) {
-                if !homes.iter().any(|home| file.is_within(home)) {
-                    complaints.push(format!("src/{}: a name has {word:?}, which is usually called {usual}", file.path));
-                }
-            }
-        }
-        for (name, homes) in ONE_MEANING.iter().filter(|(name, _)| types.iter().any(|own| own == name)) {
-            found.insert(*name);
-            if !homes.iter().chain(NOT_YET_PLAIN).any(|home| file.is_within(home)) {
-                complaints.push(format!("src/{}: {name} means what is in {homes:?}", file.path));
-            }
-        }
-    }
-    complain(&complaints);
-    assert!(found.contains("Status") && found.contains("Names"), "types were not found: {found:?}");
 }

@@ -3,15 +3,16 @@
 //! The numbers were measured with nginx 1.22 (tests/golden/cost.rs measures them again): they are about what a part costs in the
 //! worst case that objects can ask for, and better too high than too low.
 
-use std::collections::{BTreeMap, HashSet};
+mod namespaces;
+
 use std::ops::{AddAssign, Mul};
-use std::sync::Arc;
+
+pub use self::namespaces::by_namespace;
 
 use super::catalogue::Module;
 use super::{
-    AccessList, Action, AuthenticationPolicy, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr,
-    ClientCertificates, ClientLimits, Cors, Directive, FastCgi, Firewall, ListMark, MirrorPolicy, Model, PathMatch,
-    RewritePattern, Route, SessionCookie, Snippet, Split, TargetPart, Template, TlsTermination, UpstreamId, Variables,
+    AccessList, AuthenticationPolicy, Authority, Behaviour, ByteSize, Cidr, ClientCertificates, ClientLimits, Cors,
+    Directive, FastCgi, Firewall, MirrorPolicy, Snippet, TargetPart, Template,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -439,182 +440,6 @@ fn of_networks(networks: &[Cidr]) -> Cost {
     let mut cost = times(NETWORK_OF_4, of_4);
     cost += times(NETWORK_OF_6, networks.len() - of_4);
     cost
-}
-
-/// What each namespace costs, in their order; what belongs to none, such as the settings, stands under an empty name. Of
-/// what several namespaces share, the first to be met bears the cost.
-pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
-    let mut costs = Costs::default();
-    let certificates: BTreeMap<&CertificateId, &Certificate> =
-        model.certificates.iter().map(|certificate| (&certificate.id, &**certificate)).collect();
-    for server in &model.servers {
-        let namespace = &server.origin.object.namespace;
-        costs.add(namespace, Cost::of_host());
-        if let TlsTermination::Own(id) = &server.tls {
-            let length = certificates.get(id).map_or(0, |certificate| certificate.chain.len());
-            costs.add(namespace, TLS_HOST);
-            costs.add(namespace, Cost { memory: CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
-        }
-        if let Some(asked) = server.client_certificates.as_deref() {
-            costs.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
-        }
-        costs.add(namespace, Cost::of_host_directives(&server.directives));
-        let guarded = server.routes.iter().chain([&server.fallback]);
-        let guarded = guarded.filter_map(|route| Some((&route.origin, route.behaviour.firewall.as_deref()?)));
-        if let Some((origin, firewall)) = guarded.max_by_key(|(_, firewall)| firewall.core_rules) {
-            costs.add(&origin.object.namespace, Cost::of_firewall(firewall));
-        }
-        let asked = server.client_certificates.as_deref();
-        let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
-        let strict = server.strict_paths();
-        let (mut questions, mut copies) = (HashSet::new(), HashSet::new());
-        for route in server.routes.iter().chain([&server.fallback]) {
-            costs.add_route(route, has_tls);
-            let named = costs.named.entry(Arc::clone(&route.origin.object.namespace)).or_default();
-            named.of_behaviour(&route.behaviour);
-            route.behaviour.mirror.iter().for_each(|mirror| named.of_copy(&mirror.policy));
-            if let Some(external) = route.behaviour.external_authentication.as_deref() {
-                named.of_question(&external.policy);
-                costs.add(&route.origin.object.namespace, Cost::of_asking(&external.policy));
-                if questions.insert((&external.service, &external.policy)) {
-                    costs.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
-                }
-            }
-            if let Some(mirror) = route.behaviour.mirror.as_deref() {
-                costs.add(&route.origin.object.namespace, Cost::of_copying());
-                let told = route.behaviour.external_authentication.as_deref();
-                let told = told.map_or(&[][..], |external| &external.policy.response_headers[..]);
-                if copies.insert((&mirror.service, &mirror.policy, told)) {
-                    costs.add(&mirror.origin.object.namespace, Cost::of_copy(&mirror.policy, told.len()));
-                }
-            }
-            if route.action.module() == Some(Module::FastCgi) {
-                let told = route.behaviour.fastcgi.as_deref();
-                costs.add(&route.origin.object.namespace, Cost::of_fastcgi(told));
-            }
-            if let Some(asked) = asked {
-                costs.add(&route.origin.object.namespace, Cost::of_guarded_path(asked));
-            }
-            if strict.concern(route) {
-                costs.add(&route.origin.object.namespace, Cost::of_strict_path());
-            }
-        }
-    }
-    for upstream in &model.upstreams {
-        let UpstreamId { namespace, .. } = &upstream.id;
-        costs.add(namespace, Cost::of_upstream(upstream.endpoints.len()));
-        if let Some(balance) = &upstream.id.balance {
-            costs.named.entry(Arc::clone(namespace)).or_default().of_balance(balance);
-            let weights = upstream.endpoints.iter().map(|endpoint| u64::from(endpoint.weight));
-            costs.add(namespace, HASHED * weights.sum::<u64>());
-        }
-    }
-    for stream in &model.streams {
-        costs.add(&stream.origin.object.namespace, STREAM);
-    }
-    for passthrough in &model.passthroughs.hosts {
-        costs.add(&passthrough.origin.object.namespace, PASSTHROUGH);
-    }
-    for upstream in &model.stream_upstreams {
-        costs.add(&upstream.id.namespace, Cost::of_upstream(upstream.endpoints.len()));
-    }
-    for certificate in &model.certificates {
-        let namespace = &certificate.origin.object.namespace;
-        costs.add(namespace, CERTIFICATE);
-    }
-    for authority in &model.authorities {
-        let files = 1 + u64::from(authority.revoked.is_some());
-        costs.add(&authority.origin.object.namespace, Cost { files, ..NOTHING });
-    }
-    for file in &model.password_files {
-        costs.add(&file.origin.object.namespace, Cost { files: 1, ..NOTHING });
-    }
-    for (namespace, named) in std::mem::take(&mut costs.named) {
-        costs.add(&namespace, Cost::of_variables(named.names().count()));
-    }
-    for (namespace, cost) in &mut costs.all {
-        cost.zone_bytes = cost.zones * model.zone_size(namespace).0;
-    }
-    costs.all.into_iter().collect()
-}
-
-/// Costs while they are summed up.
-#[derive(Debug, Default)]
-struct Costs<'m> {
-    all: BTreeMap<Arc<str>, Cost>,
-    /// Limits that were counted and must not be counted again, by their place in memory, as all routes of an object have the same;
-    /// lists and sets of origins, which any object may have.
-    limits: HashSet<usize>,
-    lists: HashSet<ListMark>,
-    origins: HashSet<&'m Cors>,
-    sessions: HashSet<&'m SessionCookie>,
-    splits: HashSet<(&'m Split, &'m UpstreamId)>,
-    /// The variables that texts of a namespace name.
-    named: BTreeMap<Arc<str>, Variables>,
-}
-
-impl<'m> Costs<'m> {
-    fn add(&mut self, namespace: &Arc<str>, cost: Cost) {
-        match self.all.get_mut(namespace) {
-            Some(sum) => *sum += cost,
-            None => {
-                self.all.insert(Arc::clone(namespace), cost);
-            }
-        }
-    }
-
-    fn add_route(&mut self, route: &'m Route, has_tls: bool) {
-        let namespace = &route.origin.object.namespace;
-        let behaviour: &'m Behaviour = &route.behaviour;
-        let (path, mut texts, expression) = match &route.path {
-            PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => (path.as_str().len(), 0, false),
-            PathMatch::Regex(pattern) => (pattern.as_str().len(), 0, true),
-        };
-        if let Action::Redirect { location, .. } = &route.action {
-            texts += location.as_str().len();
-        }
-        if let Some(rewrite) = &behaviour.rewrite {
-            texts += target_length(rewrite.target.parts());
-            texts += match &rewrite.pattern {
-                RewritePattern::Unanchored(pattern) | RewritePattern::Anchored(pattern) => pattern.as_str().len(),
-                RewritePattern::Whole => 0,
-            };
-        }
-        let mut cost = Cost::of_route(path, texts, behaviour, has_tls);
-        if expression {
-            cost += EXPRESSION;
-        }
-        if route.action.upstream().is_some_and(|upstream| upstream.tls.is_some()) {
-            cost += BACKEND_TLS;
-        }
-        if let Some(list) = behaviour.access.as_deref()
-            && let Some(mark) = behaviour.referred_list()
-            && self.lists.insert(mark)
-        {
-            cost += Cost::of_list(list);
-        }
-        if let Some(cors) = behaviour.cors.as_deref()
-            && self.origins.insert(cors)
-        {
-            cost += Cost::of_cors(cors);
-        }
-        if let Some(session) = &behaviour.session
-            && self.sessions.insert(&session.cookie)
-        {
-            cost += SESSION;
-        }
-        if let Some(limits) = &behaviour.limits
-            && self.limits.insert(Arc::as_ptr(limits).addr())
-        {
-            cost += Cost::of_limits(limits);
-        }
-        if let Action::Proxy { upstream, split: Some(split) } = &route.action
-            && self.splits.insert((split, upstream))
-        {
-            self.add(&split.origin.object.namespace, SPLIT);
-        }
-        self.add(namespace, cost);
-    }
 }
 
 /// How long a target is when it is written.
