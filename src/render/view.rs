@@ -1,4 +1,5 @@
-//! What fills the templates: proven words and nothing else, so that no text can reach a file unquoted.
+//! The views that fill the templates. They hold only checked tokens, so that no text can reach a
+//! file unquoted.
 
 mod variables;
 
@@ -8,94 +9,95 @@ pub use variables::*;
 
 use super::token::{Literal, Number, Path, Text, Word, Words};
 
-/// What needs nothing.
+/// The view of a template without values.
 #[derive(Debug, Serialize)]
 pub struct Nothing {}
 
-/// The file that all servers share.
+/// The view of the file that all servers share.
 #[derive(Debug, Serialize)]
 pub struct Shared {
-    /// The table of server names, when it is ours to size.
+    /// The size of the hash table of server names, when we set it.
     pub names_hash: Vec<NamesHash>,
-    /// Whether the table of variables is ours to size.
+    /// Whether we set the size of the hash table of variables.
     pub variables_hash_max_size: bool,
     pub variables_hash_bucket_size: bool,
-    /// Whether servers take back the host's limits of requests.
+    /// Whether servers override the host's limits of request rates.
     pub unlimited_requests: bool,
-    /// Whether servers take back the host's limits of connections.
+    /// Whether servers override the host's limits of connections.
     pub unlimited_connections: bool,
-    /// Whether servers take back a certificate of the host for backends.
+    /// Whether servers override a certificate of the host for backends.
     pub nothing: bool,
-    /// Whether headers of anybody are believed about clients.
+    /// Whether some proxy is trusted to send headers about clients.
     pub trusts_proxies: bool,
     /// Whether backends of some host get the detailed headers.
     pub detailed: bool,
-    /// The port that plain requests come to, or the variable that holds it where it is not one.
+    /// The port of plain requests, or the variable with it when there are several.
     pub plain_port: Word,
     /// The variable with the scheme of the client's request.
     pub scheme: Word,
-    /// The variable with the address that the connection came from.
+    /// The variable with the peer address of the connection.
     pub peer: Word,
-    /// Where nginx connects to itself and tells that address by the PROXY protocol; none or one.
+    /// The socket on which nginx connects to itself and sends that address by the PROXY protocol;
+    /// none or one.
     pub inside: Vec<Inside>,
-    /// Whether anybody is believed about the port that clients connect to.
+    /// Whether some proxy is trusted to name the port that clients connect to.
     pub trusts: bool,
-    /// Who that is.
+    /// The networks of these proxies.
     pub trusted: Vec<Word>,
-    /// The variable with the port that they tell.
+    /// The variable with the port that they send.
     pub told_port: Word,
-    /// The variable by which a believed peer tells the host.
+    /// The variable with the host that a trusted proxy sends.
     pub told_host: Word,
-    /// What identifies a request that brings nothing of the kind.
+    /// The request ID for requests without one.
     pub request_id: Word,
-    /// Whether the client is added to the list it sent.
+    /// Whether the client's address is appended to the list that it sent.
     pub append: bool,
-    /// Whether some host asks clients for certificates.
+    /// Whether some host requests client certificates.
     pub asks_clients: bool,
-    /// Policies of strict transport security.
+    /// The HSTS policies.
     pub hsts: Vec<Hsts>,
-    /// The server for the daemon itself.
+    /// The daemon's own status server.
     pub status: Vec<StatusServer>,
 }
 
-/// Where nginx connects to itself.
+/// The socket on which nginx connects to itself.
 #[derive(Debug, Serialize)]
 pub struct Inside {
-    /// The variable with the address that any other connection came from.
+    /// The variable with the peer address of all other connections.
     pub peer: Word,
     pub addresses: Vec<Word>,
 }
 
-/// Sizes of a table of names.
+/// The size of a hash table of names.
 #[derive(Debug, Serialize)]
 pub struct NamesHash {
-    /// Number of buckets.
+    /// The maximum size of the table, as in `*_hash_max_size`.
     pub max_size: Number,
-    /// Bytes in each.
+    /// The size of a bucket in bytes.
     pub bucket_size: Number,
 }
 
-/// A policy of strict transport security.
+/// An HSTS policy.
 #[derive(Debug, Serialize)]
 pub struct Hsts {
-    /// The variable that holds it on https.
+    /// The variable that has the value on https only.
     pub variable: Word,
     /// The header's value.
     pub value: Text,
 }
 
-/// The server for the daemon itself.
+/// The daemon's own status server.
 #[derive(Debug, Serialize)]
 pub struct StatusServer {
     /// Where it listens.
     pub address: Word,
-    /// What it takes back of the host's `http` level.
+    /// The directives that override the host's `http` level.
     pub resets: Vec<Directive>,
-    /// Whether it tells nginx's counters.
+    /// Whether it serves `stub_status`.
     pub stub_status: bool,
 }
 
-/// The beginning of a server.
+/// The beginning of a server block.
 #[derive(Debug, Serialize)]
 pub struct Listens {
     /// Arguments of each `listen`.
@@ -108,130 +110,130 @@ pub struct Name {
     pub name: Literal,
 }
 
-/// The beginning of a table from hosts to upstreams.
+/// The beginning of a `map` from hosts to upstreams.
 #[derive(Debug, Serialize)]
 pub struct Backends {
-    /// The variable that holds what is found.
+    /// The variable with the result.
     pub variable: Word,
 }
 
-/// A line of such a table.
+/// A row of such a table.
 #[derive(Debug, Serialize)]
 pub struct Backend {
     pub host: Literal,
     pub upstream: Word,
 }
 
-/// What a server says, from its names to its locations.
+/// The part of a server between its names and its locations.
 #[derive(Debug, Serialize)]
 pub struct Server {
-    /// HTTP/2 by directive.
+    /// Whether HTTP/2 is switched on by its directive.
     pub http2: bool,
     /// The certificate, none or one.
     pub certificate: Vec<Path>,
-    /// Versions of TLS, where there is a certificate.
+    /// Versions of TLS, when there is a certificate.
     pub protocols: Vec<Words>,
-    /// How sessions are taken up, where there is one.
+    /// Directives about TLS sessions, when there is a certificate.
     pub sessions: Vec<Directive>,
-    /// The access logs; none where those of the host count.
+    /// The access logs; none where those of the host are inherited.
     pub access_log: Vec<Words>,
     /// Whether nginx knows `keepalive_min_timeout`.
     pub keepalive_min_timeout: bool,
-    /// Whether a route speaks gRPC to its backend.
+    /// Whether a route uses gRPC.
     pub grpc: bool,
-    /// Whether backends get the detailed headers, and answers as they come.
+    /// Whether backends get the detailed headers, and responses are passed on unchanged.
     pub detailed: bool,
-    /// Whether anybody is believed about clients.
+    /// Whether some proxy is trusted to name clients.
     pub trusts_proxies: bool,
-    /// Who is believed about the client's address, and by which word; none or one.
+    /// The trusted sources of the client's address; none or one.
     pub real_ip: Vec<RealIp>,
-    /// The variable with the policy of strict transport security, none or one.
+    /// The variable with the HSTS policy; none or one.
     pub hsts: Vec<Word>,
-    /// What it takes back of the host's `http` level.
+    /// The directives that override the host's `http` level.
     pub resets: Vec<Directive>,
-    /// What all its locations would set alike; these are its last lines.
+    /// Directives that all its locations would set alike; these are its last lines.
     pub common: Vec<Directive>,
 }
 
-/// What every server says because all hosts are to have it.
+/// The directives of every server that come from settings for all hosts.
 #[derive(Debug, Serialize)]
 pub struct Everywhere {
-    /// Variables that tell requests that are turned away.
+    /// Variables that say which requests are refused.
     pub blocked: Vec<Word>,
-    /// Headers.
+    /// Directives that set or remove headers.
     pub directives: Vec<Directive>,
 }
 
-/// The rules of a firewall.
+/// The rules of the web application firewall.
 #[derive(Debug, Serialize)]
 pub struct Firewall {
-    /// One for each file of them, or for files of one pattern.
+    /// One directive for each file of rules, or for each pattern of files.
     pub directives: Vec<Directive>,
 }
 
-/// What a server asks of certificates of clients.
+/// What a server requires of client certificates.
 #[derive(Debug, Serialize)]
 pub struct ClientCertificates {
-    /// The file with the authorities.
+    /// The file with the certificate authorities.
     pub authority: Path,
-    /// The file with what they took back, none or one.
+    /// The file with revocation lists; none or one.
     pub revoked: Vec<Path>,
-    /// What clients have to show.
+    /// The argument of `ssl_verify_client`.
     pub verify: Word,
-    /// How many authorities may stand between.
+    /// The depth of the certificate chain.
     pub depth: Number,
-    /// Where others are sent, none or one URL.
+    /// The URL that refused clients are sent to; none or one.
     pub error_page: Vec<Text>,
-    /// Whether anybody is believed about clients.
+    /// Whether some proxy is trusted to name clients.
     pub trusts_proxies: bool,
 }
 
-/// The variable that tells who is not let in.
+/// The variable that says which clients are refused by a common name condition.
 #[derive(Debug, Serialize)]
 pub struct Stranger {
     pub variable: Word,
-    /// The expression that matches whom is let in.
+    /// The expression that matches accepted subjects.
     pub pattern: Literal,
 }
 
-/// Who is believed about the client's address.
+/// The trusted sources of the client's address.
 #[derive(Debug, Serialize)]
 pub struct RealIp {
-    /// What tells it: a header, or nginx's word for the PROXY protocol.
+    /// The argument of `real_ip_header`: a header, or `proxy_protocol`.
     pub header: Word,
-    /// The networks of those who are believed.
+    /// The trusted networks.
     pub networks: Vec<Word>,
 }
 
-/// A location, from its first line to the headers that its backend gets: those are a template of their own.
+/// A location from its first line to the request headers, which are a template of their own.
 #[derive(Debug, Serialize)]
 pub struct Location {
-    /// `=`, `~`, `~*`, or `^~`; or the name of a location that only nginx itself sends requests to.
+    /// `=`, `~`, `~*` or `^~`; or the name of an internal location.
     pub modifier: Word,
-    /// The path or expression; nothing behind a name.
+    /// The path or expression; empty behind a name.
     pub path: Words,
-    /// Plain settings, one line each, directly below the first line.
+    /// Plain directives, one line each, directly below the first line.
     pub directives: Vec<Directive>,
-    /// Whether paths that a backend may read otherwise are refused here, and not in the whole server.
+    /// Whether ambiguous paths are refused in this location, and not in the whole server.
     pub strict_paths: bool,
-    /// What features say, in order.
+    /// The directives of features, in order.
     pub statements: Vec<Statement>,
-    /// To a backend, none or one.
+    /// The backend, none or one.
     pub pass: Vec<Pass>,
 }
 
-/// A directive of a feature: one of the lists has one element, the others none.
+/// A directive of a feature: one of the lists has one element, the others are empty.
 #[derive(Debug, Default, Serialize)]
 pub struct Statement {
-    /// For some requests only.
+    /// It applies when a variable is set.
     pub conditional: Vec<Conditional>,
-    /// For those whose variable compares like this.
+    /// It applies when a variable compares with a value.
     pub compared: Vec<Compared>,
-    /// For all of them.
+    /// It applies to all requests.
     pub plain: Vec<Directive>,
 }
 
-/// A directive for requests for which a variable is set.
+/// A directive that applies to requests for which a variable is set.
 #[derive(Debug, Serialize)]
 pub struct Conditional {
     /// The variable.
@@ -241,14 +243,14 @@ pub struct Conditional {
     pub arguments: Words,
 }
 
-/// A directive for requests for which a variable is like something else.
+/// A directive that applies to requests for which a variable compares with a value.
 #[derive(Debug, Serialize)]
 pub struct Compared {
     /// The variable.
     pub variable: Word,
-    /// How it is compared.
+    /// The operator of nginx's `if`.
     pub operator: Word,
-    /// What with.
+    /// The value to compare with.
     pub value: Words,
     /// The name of the directive.
     pub name: Word,
@@ -256,24 +258,24 @@ pub struct Compared {
     pub arguments: Words,
 }
 
-/// To a backend.
+/// How requests are passed to a backend.
 #[derive(Debug, Serialize)]
 pub struct Pass {
     /// `proxy_pass`, `grpc_pass` or `fastcgi_pass`.
     pub directive: Word,
-    /// `http://`, `https://`, `$scheme://`, `grpc://` or `grpcs://`; nothing for FastCGI.
+    /// `http://`, `https://`, `$scheme://`, `grpc://` or `grpcs://`; empty for FastCGI.
     pub scheme: Word,
     /// The upstream, or the variable with its name.
     pub upstream: Word,
 }
 
-/// Headers that a location sets for its backend, besides the list that every backend gets.
+/// Request headers that a location sets for its backend, in addition to the usual list.
 #[derive(Debug, Serialize)]
 pub struct RequestHeaders {
     pub headers: Vec<RequestHeader>,
 }
 
-/// A header that a location sets for its backend.
+/// A request header that a location sets for its backend.
 #[derive(Debug, Serialize)]
 pub struct RequestHeader {
     /// `proxy_set_header`, `grpc_set_header` or `fastcgi_param`.
@@ -288,10 +290,10 @@ pub struct Directive {
     pub arguments: Words,
 }
 
-/// A table for all hosts.
+/// A `map` table that snippets use.
 #[derive(Debug, Serialize)]
 pub struct Lookup {
-    /// What is looked up.
+    /// The text that is looked up.
     pub source: Words,
     pub variable: Word,
     pub default: Text,
@@ -304,12 +306,12 @@ pub struct LookupRow {
     pub value: Words,
 }
 
-/// A long list, for all locations that refer to it.
+/// A long address list, for all locations that use it.
 #[derive(Debug, Serialize)]
 pub struct List {
-    /// The variable that tells whether a client is denied.
+    /// The variable that says whether a client is denied.
     pub variable: Word,
-    /// Whether whoever is in none of the networks is.
+    /// Whether clients outside of all networks are denied.
     pub denied: bool,
     pub networks: Vec<ListNetwork>,
 }
@@ -317,129 +319,130 @@ pub struct List {
 #[derive(Debug, Serialize)]
 pub struct ListNetwork {
     pub network: Word,
-    /// What the variable holds for its clients.
+    /// The value of the variable for clients of the network.
     pub denied: Word,
 }
 
-/// A group of endpoints.
+/// An upstream with its endpoints.
 #[derive(Debug, Serialize)]
 pub struct Upstream {
     pub name: Word,
-    /// The variable of the session by which an endpoint is chosen; none or one.
+    /// The variable with the session that selects an endpoint; none or one.
     pub session: Vec<Word>,
-    /// The text by which it is chosen; none or one.
+    /// The hash key that selects an endpoint; none or one.
     pub key: Vec<Text>,
-    /// Whether the one with the fewest connections is chosen.
+    /// Whether the endpoint with the fewest connections is selected.
     pub least_connections: bool,
-    /// Whether it is the one of two by chance that has fewer.
+    /// Whether the less busy of two random endpoints is selected.
     pub two_by_chance: bool,
     pub endpoints: Vec<Endpoint>,
-    /// Idle connections, none or one.
+    /// The number of idle connections; none or one.
     pub keepalive: Vec<Number>,
-    /// How long those are used.
+    /// Directives about the reuse of connections.
     pub reuse: Vec<Directive>,
 }
 
 /// A TCP or UDP service.
 #[derive(Debug, Serialize)]
 pub struct Stream {
-    /// Addresses with what is spoken there.
+    /// The arguments of each `listen`.
     pub listens: Vec<Words>,
-    /// Proxies that are believed about their clients.
+    /// The networks of proxies that are trusted to name their clients.
     pub trusted: Vec<Word>,
-    /// How long a header of the PROXY protocol is waited for; none or one.
+    /// The timeout for the header of the PROXY protocol; none or one.
     pub header_timeout: Vec<Word>,
-    /// How long nothing may be sent.
+    /// The timeout between two reads or writes.
     pub timeout: Word,
-    /// Whether other endpoints are tried.
+    /// Whether other endpoints are tried after a failure.
     pub next_upstream: bool,
-    /// For how long.
+    /// For how long they are tried.
     pub next_upstream_timeout: Word,
-    /// How many.
+    /// How many are tried.
     pub next_upstream_tries: Number,
-    /// How many datagrams are an answer; none or one.
+    /// The number of datagrams of a UDP response; none or one.
     pub responses: Vec<Number>,
     /// Whether endpoints get a header of the PROXY protocol.
     pub sends_proxy_protocol: bool,
-    /// The name of the endpoints.
+    /// The name of the upstream.
     pub upstream: Word,
 }
 
-/// Where TLS goes by the name in its handshake, before anybody opens it.
+/// The selection of an upstream for TLS connections by server name (SNI), before TLS is
+/// terminated.
 #[derive(Debug, Serialize)]
 pub struct Passthrough {
-    /// The sizes of tables, when they are ours to write; none or one.
+    /// The sizes of hash tables, when we set them; none or one.
     pub sizes: Vec<NamesHash>,
-    /// Where proxies go whose headers are believed; none or one.
+    /// The way of connections from proxies whose headers are trusted; none or one.
     pub sorted: Vec<Sorted>,
-    /// Where TLS goes that is opened here, or the variable that says so.
+    /// The address where TLS is terminated, or the variable with it.
     pub inside: Word,
-    /// The hosts within wildcards that are not opened.
+    /// Wildcard hosts with passthrough.
     pub wildcards: Vec<PassedHost>,
-    /// Hosts within those that are opened here all the same.
+    /// Hosts within those wildcards whose TLS is terminated here all the same.
     pub opened: Vec<OpenedHost>,
-    /// Other hosts that are not opened.
+    /// Other hosts with passthrough.
     pub hosts: Vec<PassedHost>,
-    /// The name of endpoints that nobody has.
+    /// The name of an upstream without endpoints.
     pub nobody: Word,
-    /// Addresses with what clients begin with.
+    /// The arguments of each `listen`.
     pub listens: Vec<Words>,
-    /// Proxies that are believed about their clients.
+    /// The networks of proxies that are trusted to name their clients.
     pub trusted: Vec<Word>,
-    /// How long a header of the PROXY protocol is waited for; none or one.
+    /// The timeout for the header of the PROXY protocol; none or one.
     pub header_timeout: Vec<Word>,
-    /// Where what is not opened comes to once more.
+    /// The internal socket to which connections with passthrough come a second time.
     pub within: Words,
-    /// How long nothing may be sent.
+    /// The timeout between two reads or writes.
     pub timeout: Word,
-    /// Whether other endpoints are tried.
+    /// Whether other endpoints are tried after a failure.
     pub next_upstream: bool,
-    /// For how long.
+    /// For how long they are tried.
     pub next_upstream_timeout: Word,
-    /// How many.
+    /// How many are tried.
     pub next_upstream_tries: Number,
 }
 
-/// Where connections go by who begins them.
+/// Where connections go, by their source address.
 #[derive(Debug, Serialize)]
 pub struct Sorted {
     pub clients: Word,
-    /// Those whose headers are believed.
+    /// The networks of proxies whose headers are trusted.
     pub proxies: Vec<SortedNetwork>,
 }
 
-/// A network of proxies, and where their connections go.
+/// A network of proxies, and the socket for its connections.
 #[derive(Debug, Serialize)]
 pub struct SortedNetwork {
     pub network: Word,
-    /// Where they go.
+    /// The socket for them.
     pub inside: Word,
 }
 
-/// A host whose TLS is not opened.
+/// A host with TLS passthrough.
 #[derive(Debug, Serialize)]
 pub struct PassedHost {
-    /// The host, or what follows the first label of each.
+    /// The host, or for a wildcard the part behind its first label.
     pub name: Literal,
-    /// Where such connections come to once more.
+    /// The internal socket to which these connections come a second time.
     pub passed: Word,
-    /// Its endpoints.
+    /// Its upstream.
     pub upstream: Word,
 }
 
-/// A host whose TLS is opened.
+/// A host whose TLS is terminated.
 #[derive(Debug, Serialize)]
 pub struct OpenedHost {
     pub name: Literal,
     pub passed: Word,
 }
 
-/// Endpoints of TCP or UDP services.
+/// The upstream of a TCP or UDP service.
 #[derive(Debug, Serialize)]
 pub struct StreamUpstream {
     pub name: Word,
     pub endpoints: Vec<Endpoint>,
-    /// Whether there are none: nginx takes no upstream without a server.
+    /// Whether there are no endpoints: nginx refuses an upstream without a server.
     pub empty: bool,
 }
 
@@ -447,6 +450,6 @@ pub struct StreamUpstream {
 pub struct Endpoint {
     /// Address and port.
     pub address: Word,
-    /// Its share, when it is not 1: none or one.
+    /// Its weight, when it is not 1: none or one.
     pub weight: Vec<Number>,
 }

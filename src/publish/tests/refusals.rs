@@ -98,7 +98,7 @@ async fn without_a_lease_nobody_leads_and_nothing_is_lost() {
         world.seconds(60 * MINUTES).await;
         assert!(world.leaders().is_empty(), "{refusal:?}");
         assert_eq!(world.addresses()[0], "192.0.2.1", "{refusal:?}");
-        // Two Leases, each tried again every two seconds.
+        // Two Leases (the member's and the leader's), each tried every two seconds.
         let refused = world.api.refused("/leases").len() as u64;
         assert!((30 * MINUTES..=61 * MINUTES).contains(&refused), "{refusal:?}: {refused} calls");
         world.api.relent();

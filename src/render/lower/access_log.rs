@@ -1,4 +1,4 @@
-//! How requests are logged: the line and its variables, and what servers and locations say of it.
+//! Access logs: the log format with its variables, and the directives of servers and locations.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ use crate::render::view;
 use super::location::Scene;
 use super::slots::{Slot, Slots, text};
 
-/// The variable that tells whether a request is logged.
+/// The variable that says whether a request is logged.
 const LOGGED: &str = "logged";
-/// Variables that follow from the name of the upstream that was asked.
+/// Variables that are derived from the name of the request's upstream.
 const OF_BACKENDS: [LogVariable; 5] = [Namespace, ServiceName, ServicePort, Upstream, Alternative];
 const FORMAT: &str = "ingressd_line";
 
-/// The file that servers require which log in a way of their own.
+/// The file that servers require which use a log format or conditions of ours.
 pub fn access_log(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let log = &plan.decisions.access_log;
     if !is_needed(log) {
@@ -33,7 +33,7 @@ pub fn access_log(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     BTreeMap::from([(names::access_log_file(), File::plain(text, Owners::default(), []))])
 }
 
-/// Whether servers name anything of that file.
+/// Whether servers use anything of that file.
 pub fn is_needed(log: &AccessLog) -> bool {
     matches!(log.logs, Logs::To(_)) && (log.line.is_some() || !log.unlogged.is_empty())
 }
@@ -79,7 +79,7 @@ fn unlogged(request: &Unlogged) -> Result<Literal, Refused> {
     }
 }
 
-/// What a server says: the arguments of each `access_log`.
+/// The arguments of each `access_log` directive of a server.
 pub fn of_server(log: &AccessLog, is_of_dialect: bool) -> Result<Vec<Words>, Refused> {
     let has_line = log.line(is_of_dialect).is_some();
     match &log.logs {
@@ -101,7 +101,7 @@ fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refus
         flush.map(|flush| Word::setting("flush", &Word::time(flush))),
         gzip.map(|level| Word::setting("gzip", &Word::number(u64::from(level)))),
     ];
-    // nginx takes one condition; that of the settings is the nearer one.
+    // nginx takes one condition for each log; ours replaces the host's.
     let kept = target.parameters.iter().filter(|word| !(skips && word.starts_with("if=")));
     let kept = kept.map(|word| Literal::new(word).map(Words::from)).collect::<Result<Vec<_>, _>>()?;
     let condition = skips.then(|| Word::variable(LOGGED)).transpose()?.map(|word| Word::setting("if", &word));
@@ -114,7 +114,7 @@ fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refus
     Ok(Words::join([place].into_iter().chain(format.into_iter().chain(parameters))))
 }
 
-/// What a location says for the variables of the line.
+/// Writes the variables that the log line needs into a location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(line) = scene.surroundings.log_line else { return Ok(()) };
     let mut set = |variable: &str, value: Words| {
@@ -129,7 +129,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if split.is_some() && [LogVariable::Upstream, LogVariable::Alternative].iter().any(|one| line.tells(*one)) {
         set("log_main", name(upstream)?.into())?;
     }
-    // nginx has no variable with the name that `grpc_pass` and `fastcgi_pass` have.
+    // nginx has no variable for the argument of `grpc_pass` or `fastcgi_pass`.
     if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
         let handed = match split {
             Some(split) => Word::variable(&names::split(split, upstream))?,

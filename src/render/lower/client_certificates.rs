@@ -1,4 +1,5 @@
-//! What a server says about certificates of clients, and the variables that tell whom it does not let in.
+//! The directives of a server about client certificates, and the variables that say which clients
+//! are refused.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +17,11 @@ use super::location::Scene;
 use super::server::Facts;
 use super::slots::{Header, Slot, Slots};
 
-/// What certificate authorities ask for by plain HTTP: a route of its own for such a path is let be.
+/// The path of ACME HTTP-01 challenges, which are requested by plain HTTP: a route with such a
+/// path is not protected.
 const CHALLENGES: &str = "/.well-known/acme-challenge/";
 
-/// Whether a server says this itself.
+/// Whether the directives include this one.
 pub fn says(certificates: &ClientCertificates, name: &str) -> bool {
     match name {
         "ssl_verify_client" => true,
@@ -29,7 +31,7 @@ pub fn says(certificates: &ClientCertificates, name: &str) -> bool {
     }
 }
 
-/// One file for each thing that a common name may have to be.
+/// One file for each common name condition.
 pub fn strangers(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = BTreeMap::new();
     for certificates in plan.model.servers.iter().filter_map(|server| server.client_certificates.as_deref()) {
@@ -45,17 +47,18 @@ pub fn strangers(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     files
 }
 
-/// Without TLS nothing is verified, and the subject of a certificate that was not verified is whatever its owner likes.
+/// Without TLS no certificate is verified, and the subject of an unverified certificate can be
+/// anything.
 fn map(certificates: &ClientCertificates, name: &str) -> Result<view::Stranger, Refused> {
     let pattern = match &certificates.common_name {
-        // A part of a subject begins behind a comma or plus sign that is not escaped, RFC 2253.
+        // An attribute of a subject begins after an unescaped comma or plus sign (RFC 2253).
         Some(name) => format!("~{LIMITS}^SUCCESS:(?:|.*(?<!\\\\)[,+])CN=(?:{name})"),
         None => "~^SUCCESS:".to_owned(),
     };
     Ok(view::Stranger { variable: Word::variable(name)?, pattern: Literal::new(&pattern)? })
 }
 
-/// The files that a server needs for it.
+/// The files that the directives name.
 pub fn requires(certificates: &ClientCertificates) -> impl Iterator<Item = FilePath> {
     let id = &certificates.authority.id;
     let revoked = certificates.authority.revoked.as_ref().map(|_| names::revoked_file(id));
@@ -63,7 +66,7 @@ pub fn requires(certificates: &ClientCertificates) -> impl Iterator<Item = FileP
     [names::authority_file(id)].into_iter().chain(revoked).chain(stranger)
 }
 
-/// What the server says.
+/// The directives of the server.
 pub fn view(certificates: &ClientCertificates, facts: &Facts<'_>) -> Result<view::ClientCertificates, Refused> {
     let file = |path: FilePath| Path::new(&facts.decisions.current.join(&*path));
     let authority = &certificates.authority;
@@ -83,7 +86,7 @@ pub fn view(certificates: &ClientCertificates, facts: &Facts<'_>) -> Result<view
     })
 }
 
-/// What a location says: whom it does not let in, where the host chooses.
+/// Writes into a location which clients are refused, where the host has a common name condition.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(certificates) = scene.surroundings.client_certificates else { return Ok(()) };
     let misdirected = Word::fixed("$ingressd\u{2}_misdirected");
@@ -99,7 +102,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What backends of the host are told about them.
+/// Request headers that tell backends about the certificate.
 pub fn request_headers(certificates: &ClientCertificates) -> Vec<Header> {
     let certificate = Header::fixed("ssl-client-cert", Word::fixed("$ssl_client_escaped_cert"));
     [

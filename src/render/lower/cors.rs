@@ -1,4 +1,5 @@
-//! Cross-origin requests: the variables of a set of origins, and what a location says about them.
+//! Cross-origin requests (CORS): the variables of a set of origins, and the directives of a
+//! location.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ use super::location::Scene;
 use super::shared::behaviours;
 use super::slots::{Header, Slot, Slots};
 
-/// The headers of answers that tell browsers whom to let in, with what the names of their variables end in. They are nginx's
-/// alone: what a backend says of them does not reach clients.
+/// The response headers of CORS, with the suffixes of their variables. Only nginx sends them:
+/// those of a backend are removed.
 const HEADERS: [(&str, &str); 6] = [
     ("Access-Control-Allow-Origin", ""),
     ("Access-Control-Allow-Credentials", "_credentials"),
@@ -26,7 +27,7 @@ const HEADERS: [(&str, &str); 6] = [
     ("Access-Control-Max-Age", "_max_age"),
 ];
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(cors) = scene.route.behaviour.cors.as_deref() else { return Ok(()) };
     let name = names::cors(cors);
@@ -42,14 +43,14 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// One file for each set of origins that some route allows.
+/// One file for each set of allowed origins.
 pub fn cors(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = BTreeMap::new();
     for (behaviour, origin) in behaviours(plan) {
         let Some(cors) = behaviour.cors.as_deref() else { continue };
         let name = names::cors(cors);
         files.entry(names::cors_file(&name)).or_insert_with(|| {
-            // Without a view no origin is allowed.
+            // If this cannot be written, no origin is allowed.
             let view = cors_view(cors, &name).or_else(|_| cors_view(&Cors { origins: Vec::new(), ..bare() }, &name));
             let text = view.ok().and_then(|view| engine.fill("cors", &view).ok()).map(Part::Filled);
             File::plain(text, Owners(vec![(1, origin.clone())]), [])
@@ -92,7 +93,8 @@ fn cors_view(cors: &Cors, name: &str) -> Result<view::Cors, Refused> {
     })
 }
 
-/// An expression for a key of `map`: as plain keys, long origins would overflow nginx's table.
+/// A regular expression as a key of `map`: as plain keys, long origins would not fit into nginx's
+/// table.
 fn origin(origin: &OriginPattern) -> Option<String> {
     match origin {
         OriginPattern::Any => None,

@@ -1,4 +1,4 @@
-//! What every server says because the administrator wants it of all hosts.
+//! The directives of every server that come from the administrator's settings for all hosts.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::render::view;
 
 use super::slots::{Family, Header, Inherited};
 
-/// Variables that tell who is turned away.
+/// The variables that say which clients are refused.
 const NETWORK: &str = "blocked_network";
 const AGENT: &str = "blocked_agent";
 const REFERER: &str = "blocked_referer";
 
-/// The file that servers require where somebody is turned away.
+/// The file that servers require where some clients are refused.
 pub fn blocked(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let everywhere = &plan.decisions.everywhere;
     if !everywhere.blocks() {
@@ -46,7 +46,8 @@ fn blocked_view(everywhere: &Everywhere) -> Result<view::Blocked, Refused> {
     })
 }
 
-/// Each network once; all addresses as two halves, because nginx holds them for the default said twice.
+/// The networks without duplicates. A network of all addresses is written as two halves, because
+/// nginx takes it for a second `default`.
 fn distinct(networks: &[Cidr]) -> Vec<Cidr> {
     let halves = |network: &Cidr| {
         let is_all = network.prefix_len() == 0;
@@ -70,7 +71,7 @@ fn test(test: &Test) -> Result<Literal, Refused> {
     }
 }
 
-/// What a server says; `None` where that is nothing.
+/// The directives of a server; `None` when there are none.
 pub fn of_server(everywhere: &Everywhere) -> Result<Option<view::Everywhere>, Refused> {
     let asked = [
         (NETWORK, everywhere.blocked_networks.is_empty()),
@@ -94,7 +95,7 @@ pub fn of_server(everywhere: &Everywhere) -> Result<Option<view::Everywhere>, Re
     Ok(Some(view).filter(|view| !view.blocked.is_empty() || !view.directives.is_empty()))
 }
 
-/// What locations repeat that say anything of the kind.
+/// The headers that locations have to repeat when they set any themselves.
 pub fn inherited(everywhere: &Everywhere) -> Result<Inherited, Refused> {
     let name = |name: &HeaderName| Word::new(name.as_str());
     let header =
@@ -103,7 +104,7 @@ pub fn inherited(everywhere: &Everywhere) -> Result<Inherited, Refused> {
         let uri = LogLine::new("$request_uri")?;
         Ok(Header::fixed("X-Original-Uri", Text::log_line(&uri)?))
     });
-    // Several cookies are several headers: those of backends stay.
+    // Cookies are added to those of backends, because a response may have several.
     let replaced = everywhere.answer_headers.iter().map(|header| &header.name);
     let replaced = replaced.filter(|name| !name.as_str().eq_ignore_ascii_case("Set-Cookie"));
     let mut hidden: Vec<_> = everywhere.hidden_headers.iter().chain(replaced).collect();

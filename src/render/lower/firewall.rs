@@ -1,4 +1,5 @@
-//! A firewall, in a location, and the rules that its server reads for all of them; it must not know what the rules say.
+//! The web application firewall (ModSecurity) in a location, and the rules that its server loads.
+//! It must not know what the rules say.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +17,11 @@ use super::location::Scene;
 use super::shared::behaviours;
 use super::slots::{Slot, Slots, text};
 
-/// The numbers that the rules of OWASP have, and nobody else's may.
+/// The range of rule IDs that is reserved for the OWASP rules.
 const CORE_RULES: &str = "SecRuleRemoveById 900000-999999";
 
-/// What a location says. Its rules are those of the server, which are read once: another set would be read for each location.
+/// Writes the directives. A location uses the rules of its server, which are loaded once; rules of
+/// its own would be loaded for each location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(firewall) = scene.route.behaviour.firewall.as_deref() else { return Ok(()) };
     slots.say(Slot::Firewall, "modsecurity", Word::fixed("on"));
@@ -44,14 +46,14 @@ pub fn is_asked(server: &Server) -> bool {
     guarded(server).next().is_some()
 }
 
-/// Whether the rules that a server's locations inherit have those of OWASP among them.
+/// Whether the OWASP rules are among those that a server's locations inherit.
 pub fn has_core_rules(server: &Server, decisions: &Decisions) -> bool {
     let asks = |route: &Route| route.behaviour.firewall.as_deref().is_some_and(|firewall| firewall.core_rules);
     is_asked(server)
         && (decisions.firewall.shared || decisions.firewall.core_rules.is_empty() || guarded(server).any(asks))
 }
 
-/// The rules that a server reads, and the field that asked first for it.
+/// The rules that a server loads, and the first field that asked for the firewall.
 pub fn of_server<'s>(
     server: &'s Server,
     decisions: &Decisions,
@@ -62,7 +64,7 @@ pub fn of_server<'s>(
     Ok(Some((view, origin)).filter(|(view, _)| !view.directives.is_empty()))
 }
 
-/// The file that servers require whose rules are those of all sites.
+/// The file that servers require when the rules are loaded once for all sites.
 pub fn firewall(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let is_needed =
         plan.decisions.firewall.shared && behaviours(plan).any(|(behaviour, _)| behaviour.firewall.is_some());

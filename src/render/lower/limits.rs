@@ -1,4 +1,5 @@
-//! Limits for each client: the zones of an object, and what a location says about them.
+//! Rate and connection limits per client: the zones of an object, and the directives of a
+//! location.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use super::location::Scene;
 use super::shared::behaviours;
 use super::slots::{Slot, Slots};
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(limits) = scene.route.behaviour.limits.as_deref() else { return Ok(()) };
     let everywhere = &scene.facts.decisions.everywhere;
@@ -36,7 +37,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// One file for each object that limits its clients.
+/// One file for each object with limits.
 pub fn limits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = BTreeMap::new();
     for (behaviour, _) in behaviours(plan) {

@@ -1,4 +1,4 @@
-//! Tables for all hosts, by which snippets look something up; it must not know who reads them.
+//! `map` tables at `http` level that snippets use. It must not know who uses them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::render::view;
 use super::server::fill;
 use super::writer::Writer;
 
-/// What a row of nginx's `map` may not be where it stands for itself.
+/// Texts that are keywords as keys of nginx's `map`.
 const SPECIAL: [&str; 4] = ["default", "hostnames", "include", "volatile"];
 
-/// The file that servers require whose snippets read a table.
+/// The file that servers require whose snippets use a table.
 pub fn lookups(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let tables = &plan.model.lookup_tables;
     if tables.is_empty() {
@@ -29,7 +29,7 @@ pub fn lookups(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     for table in tables.iter() {
         match view(table, trusts).and_then(|view| fill(engine, template(table), &view)) {
             Ok(text) => writer.add(text, &table.origin),
-            // Whoever reads it is refused by nginx, and told.
+            // nginx refuses the snippets that use the missing table, which is reported.
             Err(_) => writer.leave_out(&table.origin),
         }
     }

@@ -1,4 +1,5 @@
-//! From hosts whose TLS is not opened to the file that tells them apart.
+//! The file that selects the upstream of TLS connections by server name, for hosts with TLS
+//! passthrough.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -12,15 +13,16 @@ use crate::render::names;
 use crate::render::token::{Literal, Number, Word, Words};
 use crate::render::view;
 
-/// Longest host that nginx's table for `map` takes by default: 64 bytes hold two pointers, the length and the name.
+/// The longest host that fits into nginx's `map` table by default: 64 bytes hold two pointers, the
+/// length and the name.
 const LONGEST_HOST: usize = 46;
-/// Bytes that hold the longest host there is.
+/// A bucket size that holds the longest possible host.
 const BUCKET: u64 = 512;
 
-/// The file, where some host needs it.
+/// The file, when some host has TLS passthrough.
 pub fn passthrough(plan: &Plan, engine: &Engine) -> Option<(FilePath, File)> {
     let preread = plan.decisions.preread.as_ref()?;
-    // Names and addresses are words by construction.
+    // Names and addresses are valid words by construction.
     let view = view(plan, preread).ok();
     let text = view.and_then(|view| engine.fill("passthrough", &view).ok()).map(Part::Filled);
     let upstreams = plan.model.passthroughs.hosts.iter().filter_map(|host| host.upstream.as_ref());
@@ -68,7 +70,8 @@ fn view(plan: &Plan, preread: &Preread) -> Result<view::Passthrough, Refused> {
     let sizes = view::NamesHash { max_size: Number(max_size), bucket_size: Number(BUCKET) };
     let listen = |address: &SocketAddr| {
         let parameters = preread.proxy_protocol.then(|| Word::fixed("proxy_protocol"));
-        // A client that is gone without a word would be waited for as long as any may be silent.
+        // Keepalive detects clients that vanished, for which nginx would otherwise wait as long as
+        // for silent ones.
         Words::join([Word::address(*address)].into_iter().chain(parameters).chain([Word::fixed("so_keepalive=on")]))
     };
     Ok(view::Passthrough {
@@ -90,7 +93,7 @@ fn view(plan: &Plan, preread: &Preread) -> Result<view::Passthrough, Refused> {
     })
 }
 
-/// The hosts within a wildcard that is not opened which are: an exact name goes before a wildcard.
+/// Hosts with terminated TLS within a wildcard with passthrough: exact names go before wildcards.
 fn opened(plan: &Plan) -> impl Iterator<Item = &HostName> {
     let hosts = &plan.model.passthroughs.hosts;
     let passed: BTreeSet<_> = hosts.iter().map(|host| &host.name).collect();
@@ -102,13 +105,14 @@ fn opened(plan: &Plan) -> impl Iterator<Item = &HostName> {
     })
 }
 
-/// A host as a key of `map`, which ignores case, and a last dot by `hostnames`. What its table does not hold is an expression.
+/// A host as a key of `map`, which ignores case and, with `hostnames`, a trailing dot. A host that
+/// does not fit into the table is written as a regular expression.
 fn key(name: &HostName, preread: &Preread) -> Result<Literal, Refused> {
     let name = name.as_str();
     if name.len() > LONGEST_HOST && !preread.sizes_tables {
         return Literal::new(&format!("~*^{}\\.?$", expression::literal(name)));
     }
-    // Names without a dot may be words of `map`, such as `default`.
+    // Names without a dot may be keywords of `map`, such as `default`.
     let mark = if name.contains('.') { "" } else { "\\" };
     Literal::new(&format!("{mark}{name}"))
 }

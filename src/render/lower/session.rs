@@ -1,4 +1,5 @@
-//! Variables that tell the session of a client, and the cookie that makes one.
+//! Session affinity: the variables with the session of a client, and the cookie that starts a
+//! session.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +17,13 @@ use super::location::Scene;
 use super::shared::routes;
 use super::slots::{Header, Slot, Slots, text};
 
-/// The session that clients are given by a route. Where nobody has a backend there is none, and nothing may name the variables of
-/// it: nginx knows them only where a location sets them.
+/// The session that a route gives to clients. A route without a backend has none, and must not use
+/// its variables: nginx knows them only where a location sets them.
 pub fn given(route: &Route) -> Option<&Session> {
     route.behaviour.session.as_ref().filter(|_| route.action.upstream().is_some())
 }
 
-/// What a location says: clients without a session are given one by whoever has a backend.
+/// Writes the directives: a location with a backend gives clients without a session a new one.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if let Some(session) = given(scene.route) {
         let path = [Words::from(Word::variable(names::COOKIE_PATH)?), text(session.path.as_str())?];
@@ -33,14 +34,14 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The files that a location needs whose clients are given the cookie.
+/// The files that a location with the cookie requires.
 pub fn requires(cookie: &SessionCookie) -> impl Iterator<Item = FilePath> + use<> {
     let own = [names::session(&cookie.name), names::session_cookie(cookie)];
     let conditional = is_conditional(cookie).then(names::same_site_file);
     own.map(|name| names::session_file(&name)).into_iter().chain(conditional)
 }
 
-/// One file for each name of a cookie, and one for each cookie.
+/// One file for each cookie name, and one for each cookie.
 pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = same_site(plan, engine);
     let mut add = |name: String, origin: &Origin, requires: Vec<FilePath>, part: &dyn Fn(&str) -> Option<Part>| {
@@ -52,7 +53,7 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         Some(_) | None => None,
     });
     let cookies = routes(plan).filter_map(|route| Some((&*given(route)?.cookie, &route.origin)));
-    // A cookie has a session also where no request goes to an endpoint by it.
+    // A cookie has a session even where no upstream uses it.
     for (name, origin) in upstreams.chain(cookies.clone().map(|(cookie, origin)| (&cookie.name, origin))) {
         let part = |variable: &str| Some(Part::Filled(engine.fill("session", &session(name, variable).ok()?).ok()?));
         add(names::session(name), origin, Vec::new(), &part);
@@ -74,7 +75,7 @@ fn is_conditional(cookie: &SessionCookie) -> bool {
     cookie.same_site == Some(SameSite::NoneWhereKnown)
 }
 
-/// The file with what cookies say of `SameSite` to programs that know `None`, where one says it to those alone.
+/// The file with the `SameSite` attribute for clients that know `None`, where a cookie needs it.
 fn same_site(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     if !routes(plan).filter_map(given).any(|session| is_conditional(&session.cookie)) {
         return BTreeMap::new();
@@ -86,7 +87,7 @@ fn same_site(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
 
 fn session(cookie: &HeaderName, name: &str) -> Result<view::Session, Refused> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    // nginx has variables for cookies of plain names; all others are looked for in the header.
+    // nginx has variables for cookies with plain names; all others are extracted from the header.
     let (given, expressions) = match cookie.as_str().bytes().all(is_plain) {
         true => (Word::cookie(cookie)?, Vec::new()),
         false => {
@@ -115,7 +116,7 @@ fn session_cookie(cookie: &SessionCookie, name: &str, scheme: &Word) -> Result<v
     };
     if cookie.changes_on_failure {
         view.cookie = Word::variable(&format!("{name}_1"))?;
-        // Another session than that of a client that has none yet.
+        // Must differ from the session of a client that has none yet.
         let other = Word::fixed("$request_id-1");
         let (secure, plain) = (text(&other, true)?, text(&other, always)?);
         let (scheme, unchanged) = (scheme.clone(), view.cookie.clone());

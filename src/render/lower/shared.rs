@@ -1,4 +1,4 @@
-//! From a plan to what servers share: variables, zones and the server for the daemon itself.
+//! The file that servers share: variables, zones and the daemon's own status server.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,8 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
     });
     let status = decisions.status.map(|(address, stub_status)| view::StatusServer {
         address: Word::address(address),
-        // It asks no backend, and sizes for backends must fit others that it does not set.
+        // It has no backend; and the size directives for backends must be consistent with others
+        // that it does not set.
         resets: resets(decisions, |row| row.module != Some(Module::Proxy) && !is_of_client_certificates(row)),
         stub_status,
     });
@@ -77,7 +78,7 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
     })
 }
 
-/// The port of plain requests: a number costs them less than a variable.
+/// The port of plain requests: a constant is cheaper for them than a variable.
 fn plain_port(decisions: &Decisions) -> Word {
     let mut ports = decisions.listens.iter().filter(|listen| !listen.ssl).map(|listen| listen.address.port());
     match ports.next() {
@@ -86,7 +87,7 @@ fn plain_port(decisions: &Decisions) -> Word {
     }
 }
 
-/// What all routes do, each with the origin of its route.
+/// The behaviour of all routes, each with the origin of its route.
 pub(super) fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crate::model::Origin)> + Clone {
     routes(plan).map(|route| (&*route.behaviour, &route.origin))
 }

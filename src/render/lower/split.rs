@@ -1,4 +1,4 @@
-//! Variables that hold the upstream of a request where a route is split.
+//! Traffic splits (canaries): the variables with the upstream of a request.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use crate::render::names;
 use crate::render::token::{Literal, Word};
 use crate::render::view;
 
-/// Differs for each request, on whatever connection it comes.
+/// A text that differs for each request, on any connection.
 pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 
-/// One file for each way of splitting, however many routes have it.
+/// One file for each distinct split, however many routes use it.
 pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = BTreeMap::new();
     let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams));
@@ -26,7 +26,7 @@ pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
         let name = names::split(split, upstream);
         files.entry(names::split_file(&name)).or_insert_with(|| {
-            // What cannot be written sends nothing elsewhere.
+            // A split that cannot be written sends all requests to the main upstream.
             let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
             let view = view(split, upstream, &name).or_else(|_| self::view(&none, upstream, &name));
             let text = view.ok().and_then(|view| engine.fill("split", &view).ok()).map(Part::Filled);
@@ -38,7 +38,7 @@ pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     files
 }
 
-/// The last variable, which the route names, is that of the tests that are tried first.
+/// The last variable, which the route uses, is that of the tests that are tried first.
 fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split, Refused> {
     let written = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
     let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).collect();
@@ -66,7 +66,7 @@ fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split,
             Some(Tested::Header(name)) => Word::request_header(name)?,
             Some(Tested::Query) => Word::fixed("$args"),
             Some(Tested::Method) => Word::fixed("$request_method"),
-            // One header holds all cookies.
+            // One header contains all cookies.
             Some(Tested::Cookies) | None => Word::fixed("$http_cookie"),
         };
         let branch = |branch: &Branch| {
@@ -80,14 +80,15 @@ fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split,
         tests.push(view::Tests { subject, variable: own.clone(), branches, rest: std::mem::replace(&mut rest, own) });
     }
     if shares.is_empty() && tests.is_empty() {
-        // The route names a variable all the same.
+        // The route uses the variable even when it has no test.
         let (subject, branches) = (Word::fixed("$http_cookie"), Vec::new());
         tests.push(view::Tests { subject, variable: variable(0)?, branches, rest });
     }
     Ok(view::Split { shares, tests })
 }
 
-/// The key of `map` for a test. Plain keys would match without regard to case, and long ones overflow nginx's table.
+/// The key of `map` for a test, as a regular expression. Plain keys would ignore case, and long
+/// ones would not fit into nginx's table.
 fn pattern(test: &Test) -> String {
     match test {
         Test::Header(_, value) => format!("~^{}$", literal(value.as_str())),

@@ -1,4 +1,4 @@
-//! From a group of endpoints to its file.
+//! Makes the file of an upstream.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,14 @@ use super::split::EACH_REQUEST;
 
 /// The file of an upstream.
 pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> File {
-    // Names and addresses are words by construction; an empty file makes nginx name its users instead.
+    // Names and addresses are valid words by construction; with an empty file, nginx's test names
+    // the users of the upstream.
     let text = written(upstream, decisions, engine).ok().map(Part::Filled);
     File::plain(text, Owners(vec![(1, upstream.origin.clone())]), variable_of(&upstream.id))
 }
 
-/// The file with the variable by which an endpoint of the upstream is chosen, where it is one of ours.
+/// The file with the variable that selects an endpoint of the upstream, where that variable is one
+/// of ours.
 pub fn variable_of(upstream: &UpstreamId) -> Option<FilePath> {
     match upstream.balance.as_deref() {
         Some(Balance::Session(cookie)) => Some(names::session_file(&names::session(cookie))),
@@ -30,7 +32,8 @@ pub fn variable_of(upstream: &UpstreamId) -> Option<FilePath> {
     }
 }
 
-/// The variables that are one of so many numbers by chance, each in a file of its own: requests with one key go to as many endpoints.
+/// Variables with a random number below the number of endpoints that share a hash key, one file
+/// for each such number.
 pub fn turns(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = BTreeMap::new();
     for upstream in &plan.model.upstreams {
@@ -57,8 +60,9 @@ fn turn(endpoints: u8) -> Result<view::Split, Refused> {
     Ok(view::Split { shares: vec![shares], tests: Vec::new() })
 }
 
-/// Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the others after one slow answer, and
-/// nothing to anybody when all of them were slow once.
+/// The endpoints without passive health checks: Kubernetes decides which are ready. nginx's
+/// `max_fails` would move all requests to the other endpoints after one slow response, and refuse
+/// everything after all of them were slow once.
 pub fn endpoints(endpoints: &[Endpoint]) -> Vec<view::Endpoint> {
     let endpoint = |endpoint: &Endpoint| view::Endpoint {
         address: Word::address(endpoint.address),
@@ -67,17 +71,17 @@ pub fn endpoints(endpoints: &[Endpoint]) -> Vec<view::Endpoint> {
     endpoints.iter().map(endpoint).collect()
 }
 
-/// How many idle connections are kept, where nginx can. None where some have TLS and others do not: nginx tells them apart by their
-/// addresses alone.
+/// How many idle connections are kept, where nginx can. None are kept where some endpoints use TLS
+/// and others do not, because nginx distinguishes connections by address only.
 fn keepalive(id: &UpstreamId, decisions: &Decisions) -> Option<Number> {
     let everywhere = decisions.upstream_keepalive?;
     let connections = id.reuse.as_deref().map_or(everywhere, |own| own.connections);
     let connections = if id.protocol == Protocol::AutoHttp { 0 } else { connections };
-    // Versions that keep none by themselves know no 0.
+    // nginx versions that keep no connections by default do not accept 0.
     (connections > 0 || decisions.keeps_connections).then(|| Number(u64::from(connections)))
 }
 
-/// How long idle connections are used. What nginx does by itself is not said.
+/// The directives about the reuse of connections, without nginx's defaults.
 fn reuse(id: &UpstreamId, decisions: &Decisions) -> Vec<view::Directive> {
     if keepalive(id, decisions).is_none_or(|Number(connections)| connections == 0) {
         return Vec::new();
@@ -97,7 +101,7 @@ fn reuse(id: &UpstreamId, decisions: &Decisions) -> Vec<view::Directive> {
     lines.into_iter().filter_map(line).collect()
 }
 
-/// How an endpoint is chosen, where this nginx can.
+/// The load balancing directive, where this nginx has it.
 fn balance<'a>(upstream: &'a Upstream, decisions: &Decisions) -> Option<&'a Balance> {
     upstream.id.balance.as_deref().filter(|balance| match balance {
         Balance::Session(_) | Balance::Key(_) => decisions.upstream_hash,

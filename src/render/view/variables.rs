@@ -1,25 +1,25 @@
-//! What fills the templates of variables and zones that servers share.
+//! The views of templates with variables and zones that servers share.
 
 use serde::Serialize;
 
 use crate::render::token::{Literal, Number, Path, Text, Word};
 
-/// The variables of a set of origins.
+/// The variables for a set of allowed origins.
 #[derive(Debug, Serialize)]
 pub struct Cors {
-    /// Every origin is allowed.
+    /// Whether every origin is allowed.
     pub any: bool,
-    /// The variable with the allowed origin or nothing.
+    /// The variable with the allowed origin, or nothing.
     pub origin: Word,
     /// Expressions that match allowed origins.
     pub origins: Vec<Literal>,
-    /// Headers that accompany an allowed origin.
+    /// Response headers for requests of an allowed origin.
     pub headers: Vec<CorsHeader>,
-    /// The variable that tells a preflight.
+    /// The variable that says whether a request is a preflight.
     pub preflight: Word,
 }
 
-/// A header that accompanies an allowed origin.
+/// A response header for requests of an allowed origin.
 #[derive(Debug, Serialize)]
 pub struct CorsHeader {
     /// The variable with the allowed origin or nothing.
@@ -28,7 +28,7 @@ pub struct CorsHeader {
     pub value: Text,
 }
 
-/// How requests are split.
+/// The variables of a traffic split.
 #[derive(Debug, Serialize)]
 pub struct Split {
     /// Shares of the requests that pass no test.
@@ -40,20 +40,20 @@ pub struct Split {
 /// The variable with a client's session.
 #[derive(Debug, Serialize)]
 pub struct Session {
-    /// How the cookie is found where nginx has no variable for it; none or one.
+    /// Expressions that extract the cookie where nginx has no variable for it; none or one.
     pub expressions: Vec<SessionExpression>,
-    /// The variable with the value of the cookie, if the client has sent one.
+    /// The variable with the value of the cookie that the client sent.
     pub given: Word,
     /// The variable with the session.
     pub session: Word,
 }
 
-/// How a cookie is found in the header with all of them.
+/// An expression that extracts a cookie from the `Cookie` header.
 #[derive(Debug, Serialize)]
 pub struct SessionExpression {
     /// The variable with its value.
     pub given: Word,
-    /// The expression that catches it.
+    /// The expression with a capture for the value.
     pub pattern: Literal,
 }
 
@@ -62,165 +62,165 @@ pub struct SessionExpression {
 pub struct SessionCookie {
     /// The variable with the scheme of the request.
     pub scheme: Word,
-    /// The variable with the value of the cookie, if the client has sent one.
+    /// The variable with the value of the cookie that the client sent.
     pub given: Word,
     /// The variable.
     pub cookie: Word,
-    /// The value of `Set-Cookie` on answers by https.
+    /// The value of `Set-Cookie` in responses by https.
     pub secure: Text,
-    /// The same on others.
+    /// The value of `Set-Cookie` in other responses.
     pub plain: Text,
-    /// What takes its place where an endpoint failed; none or one.
+    /// The new cookie when an endpoint failed; none or one.
     pub changes: Vec<SessionChange>,
 }
 
-/// The variable with the cookie for clients who get another session where an endpoint failed.
+/// The variable with the cookie for clients that get another session because an endpoint failed.
 #[derive(Debug, Serialize)]
 pub struct SessionChange {
     /// The variable with the scheme of the request.
     pub scheme: Word,
-    /// The variable with the cookie where none failed.
+    /// The variable with the cookie when no endpoint failed.
     pub unchanged: Word,
     /// The variable.
     pub cookie: Word,
-    /// The value of `Set-Cookie` on answers by https.
+    /// The value of `Set-Cookie` in responses by https.
     pub secure: Text,
-    /// The same on others.
+    /// The value of `Set-Cookie` in other responses.
     pub plain: Text,
 }
 
-/// What cookies say of `SameSite` to programs that know `None`.
+/// The variable with the `SameSite` attribute for clients that know `None`.
 #[derive(Debug, Serialize)]
 pub struct SameSite {
     /// The variable.
     pub variable: Word,
 }
 
-/// Shares of requests.
+/// Shares of requests (`split_clients`).
 #[derive(Debug, Serialize)]
 pub struct Shares {
-    /// The variable by which they are shared out.
+    /// The key by which requests are distributed.
     pub key: Word,
     /// The variable with the upstream.
     pub variable: Word,
     pub parts: Vec<SplitPart>,
-    /// The upstream of the rest.
+    /// The upstream of the remaining requests.
     pub rest: Word,
 }
 
 /// A share and its upstream.
 #[derive(Debug, Serialize)]
 pub struct SplitPart {
-    /// How many of a hundred requests.
+    /// The percentage.
     pub percent: Word,
-    /// Where they go.
+    /// The upstream.
     pub upstream: Word,
 }
 
-/// Who is turned away everywhere.
+/// Clients and requests that are refused on all hosts.
 #[derive(Debug, Serialize)]
 pub struct Blocked {
-    /// By address, none or one.
+    /// Refused by address; none or one.
     pub networks: Vec<BlockedNetworks>,
-    /// By a header each.
+    /// Refused by a header, one element for each header.
     pub headers: Vec<BlockedHeader>,
 }
 
-/// Clients that are turned away.
+/// Clients that are refused.
 #[derive(Debug, Serialize)]
 pub struct BlockedNetworks {
-    /// The variable that tells them.
+    /// The variable that says so.
     pub variable: Word,
     pub networks: Vec<Word>,
 }
 
-/// Values of a header whose requests are turned away.
+/// Values of a header whose requests are refused.
 #[derive(Debug, Serialize)]
 pub struct BlockedHeader {
     /// The variable with the header.
     pub header: Word,
-    /// The variable that tells them.
+    /// The variable that says so.
     pub variable: Word,
     /// Expressions that match them.
     pub values: Vec<Literal>,
 }
 
-/// How requests are logged.
+/// The variables and formats of access logs.
 #[derive(Debug, Serialize)]
 pub struct AccessLog {
-    /// Whether the line tells anything of backends.
+    /// Whether the line contains a variable about backends.
     pub backends: bool,
-    /// Whether it tells the namespace of the Service.
+    /// Whether it contains the namespace of the Service.
     pub namespace: bool,
-    /// Whether it tells the Service.
+    /// Whether it contains the name of the Service.
     pub service: bool,
-    /// Whether it tells its port.
+    /// Whether it contains the port of the Service.
     pub port: bool,
-    /// Whether it tells all three as one name.
+    /// Whether it contains all three as one name.
     pub upstream: bool,
-    /// Whether it tells that of a canary.
+    /// Whether it contains the Service of a canary.
     pub alternative: bool,
-    /// Whether it tells the Ingress.
+    /// Whether it contains the name of the Ingress.
     pub ingress: bool,
-    /// Whether it tells requests apart.
+    /// Whether it contains the request ID.
     pub request_id: bool,
     /// Requests that are not logged, none or one.
     pub skip: Vec<LogSkip>,
-    /// The line, none or one.
+    /// The format, none or one.
     pub formats: Vec<LogFormat>,
 }
 
 /// Requests that are not logged.
 #[derive(Debug, Serialize)]
 pub struct LogSkip {
-    /// The variable that tells whether a request is logged.
+    /// The variable that says whether a request is logged.
     pub variable: Word,
     /// The requests: a path with its query, or an expression.
     pub requests: Vec<Literal>,
 }
 
-/// A line of the access log.
+/// A format of the access log (`log_format`).
 #[derive(Debug, Serialize)]
 pub struct LogFormat {
     pub name: Word,
-    /// How values are escaped.
+    /// The escaping of values.
     pub escape: Word,
-    /// What it says.
+    /// The line.
     pub line: Text,
 }
 
 /// Tests of one header or cookie.
 #[derive(Debug, Serialize)]
 pub struct Tests {
-    /// The variable with its value.
+    /// The variable with the tested value.
     pub subject: Word,
     /// The variable with the upstream.
     pub variable: Word,
-    /// The tests in order.
+    /// The tests, in order.
     pub branches: Vec<SplitBranch>,
-    /// The upstream, or the variable with it, where none is passed.
+    /// The upstream, or the variable with it, when no test passes.
     pub rest: Word,
 }
 
 /// A test and its upstream.
 #[derive(Debug, Serialize)]
 pub struct SplitBranch {
-    /// The expression that matches what passes.
+    /// The expression for values that pass.
     pub pattern: Literal,
-    /// Where such requests go.
+    /// The upstream of these requests.
     pub upstream: Word,
 }
 
-/// The zones of an object that limits its clients.
+/// The zones of an object with limits per client.
 #[derive(Debug, Serialize)]
 pub struct Limits {
-    /// The variable that tells exempt clients.
+    /// The variable that says which clients are exempt.
     pub exempt: Word,
     /// The exempt networks.
     pub networks: Vec<Word>,
     /// The variable with the client that is counted.
     pub client: Word,
-    /// Zones of rates.
+    /// Zones of request rates.
     pub rates: Vec<RateZone>,
     /// Zones of connections, none or one.
     pub connections: Vec<ConnectionZone>,
@@ -230,9 +230,9 @@ pub struct Limits {
 pub struct ConnectionZone {
     /// The variable with the client that is counted.
     pub client: Word,
-    /// Its name.
+    /// The name of the zone.
     pub zone: Word,
-    /// Its bytes.
+    /// The size of the zone.
     pub size: Word,
 }
 
@@ -240,42 +240,42 @@ pub struct ConnectionZone {
 pub struct RateZone {
     /// The variable with the client that is counted.
     pub client: Word,
-    /// Its name.
+    /// The name of the zone.
     pub zone: Word,
-    /// Its bytes.
+    /// The size of the zone.
     pub size: Word,
-    /// Requests.
+    /// The number of requests.
     pub number: Number,
     /// `r/s` or `r/m`.
     pub unit: Word,
 }
 
-/// The variable that holds the target of a request encoded.
+/// The variable with the encoded request URI.
 #[derive(Debug, Serialize)]
 pub struct EscapedUri {
-    /// The variable in which nothing is encoded yet.
+    /// The variable with the URI before the first step.
     pub first: Word,
     /// The steps, each of which encodes one character.
     pub stages: Vec<EscapedStage>,
-    /// The variable of the last of them.
+    /// The variable of the last step.
     pub last: Word,
-    /// The variable that is referred to.
+    /// The variable that other directives use.
     pub escaped: Word,
 }
 
-/// A step.
+/// A step, which encodes one character.
 #[derive(Debug, Serialize)]
 pub struct EscapedStage {
-    /// The variable before it.
+    /// The input variable.
     pub from: Word,
-    /// The variable behind it.
+    /// The output variable.
     pub to: Word,
 }
 
-/// Where answers about clients are remembered.
+/// The cache of authentication answers.
 #[derive(Debug, Serialize)]
 pub struct AnswerMemory {
     pub folder: Path,
-    /// Its name.
+    /// The name of the zone.
     pub zone: Word,
 }
