@@ -60,7 +60,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// What tables of `[[hosts.allowed]]` hold.
+/// The columns of `[[hosts.allowed]]`.
 const ALLOWED: &[Column] = &[
     Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
     Column {

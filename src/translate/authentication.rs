@@ -95,8 +95,8 @@ fn protect(
     }
 }
 
-/// Where the questions go that are for a path of the same host, for each requested by its place in
-/// memory.
+/// The upstreams of authentication requests to a path of the same host, by the address of the
+/// request in memory.
 fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> HashMap<usize, Target> {
     let all = subjects.values().filter_map(|subject| subject.reading.authentication.as_ref());
     let all = all.filter(|requested| requested.service.whereabouts == Whereabouts::SameHost);

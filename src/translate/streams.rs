@@ -40,8 +40,8 @@ pub struct Claim<'a> {
     pub sends_proxy_protocol: bool,
 }
 
-/// The claims that have their port, sorted by it: of several the first in the order of objects,
-/// and none has one of ours.
+/// The claims that get their port, sorted by port: the first in the order of objects wins, and
+/// ports of our own listeners are refused.
 pub fn settle<'a>(mut claims: Vec<Claim<'a>>, options: &StreamOptions, findings: &mut Vec<Finding>) -> Vec<Claim<'a>> {
     claims.sort_by(|one, other| (one.wanted, &one.origin).cmp(&(other.wanted, &other.origin)));
     let mut settled = Vec::<Claim<'_>>::with_capacity(claims.len());

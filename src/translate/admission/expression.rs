@@ -68,7 +68,7 @@ pub fn form(form: &Form, it: &str, abilities: Abilities) -> Option<String> {
     })
 }
 
-/// The booleans of Go.
+/// The spellings of booleans in Go.
 pub const BOOLEANS: [&str; 12] = ["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"];
 
 fn within(number: &str, least: u64, most: u64) -> String {

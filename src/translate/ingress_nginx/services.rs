@@ -36,7 +36,7 @@ pub fn claims<'a>(snapshot: &'a Snapshot, options: &StreamOptions, findings: &mu
     claims
 }
 
-/// Reads one entry, or says what is wrong with it and how it is written.
+/// Parses one entry; the error contains the right form.
 fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -> Result<Claim<'a>, String> {
     // Two spellings of one number would be two entries for one port.
     let number = number(key).filter(|number| number.to_string() == key);
