@@ -133,6 +133,11 @@ impl Word {
         }
     }
 
+    /// Bare words directly behind each other.
+    pub fn concat<const N: usize>(words: [Word; N]) -> Self {
+        Word(Cow::Owned(words.iter().map(Word::as_str).collect()))
+    }
+
     /// A share as a percentage.
     pub fn percent(share: Share) -> Self {
         let share = share.ten_thousandths();
@@ -207,6 +212,11 @@ impl Words {
         Words(String::new())
     }
 
+    /// A directive with its arguments.
+    pub fn line(name: &'static str, arguments: impl Into<Words>) -> Self {
+        Words::join([Words::from(name), arguments.into()])
+    }
+
     /// The words with a blank between each two.
     pub fn join<W: Into<Words>>(words: impl IntoIterator<Item = W>) -> Self {
         let mut joined = String::new();
@@ -215,6 +225,13 @@ impl Words {
             joined.push_str(&word.into().0);
         }
         Words(joined)
+    }
+}
+
+/// Words of the program itself; names of ours get the mark of the instance.
+impl From<&'static str> for Words {
+    fn from(words: &'static str) -> Self {
+        Words(words.replace("ingressd_", &format!("{OURS}{INSTANCE}_")))
     }
 }
 
@@ -263,6 +280,11 @@ impl Text {
     /// Quotes the text.
     pub fn new(text: &str) -> Result<Self, Refused> {
         quote(text, true).map(Text)
+    }
+
+    /// Words of ours directly behind each other, in quotes.
+    pub fn of_words<const N: usize>(words: [Word; N]) -> Self {
+        Text(format!("\"{}\"", Word::concat(words).as_str()))
     }
 
     /// A text that was proven, which cannot be too long.
@@ -411,10 +433,6 @@ impl Path {
         }
     }
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Number(pub u64);
 
 fn quote(text: &str, expands: bool) -> Result<String, Refused> {
     let mut quoted = String::with_capacity(text.len() + 2);

@@ -161,17 +161,14 @@ fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Re
 }
 
 /// Headers of requests to a backend, as they are written.
-pub fn request_headers(family: Family, headers: &[Header]) -> view::RequestHeaders {
-    let written = |Header { name, value, .. }: &Header| view::RequestHeader {
-        directive: Word::fixed(family.set_header()),
-        name: header_name(family, name),
-        value: match family {
-            Family::Proxy | Family::Grpc => value.clone(),
-            // Without a value the application gets none, and nothing of what the client sends.
-            Family::FastCgi => Words::join([value.clone(), Word::fixed("if_not_empty").into()]),
-        },
+pub fn request_headers(family: Family, headers: &[Header]) -> Vec<view::Statement> {
+    let written = |Header { name, value, .. }: &Header| {
+        let header = [header_name(family, name).into(), value.clone()];
+        // Without a value an application gets none, and nothing of what the client sends.
+        let condition = (family == Family::FastCgi).then(|| "if_not_empty".into());
+        view::Statement::plain(family.set_header(), Words::join(header.into_iter().chain(condition)))
     };
-    view::RequestHeaders { headers: headers.iter().map(written).collect() }
+    headers.iter().map(written).collect()
 }
 
 /// What a header is called where it is set.
@@ -183,13 +180,11 @@ pub fn header_name(family: Family, name: &Word) -> Word {
 }
 
 /// Parameters of FastCGI, as they are written.
-pub fn parameters(parameters: &[Header]) -> view::RequestHeaders {
-    let written = |Header { name, value, .. }: &Header| view::RequestHeader {
-        directive: Word::fixed(Family::FastCgi.set_header()),
-        name: name.clone(),
-        value: value.clone(),
+pub fn parameters(parameters: &[Header]) -> Vec<view::Statement> {
+    let written = |Header { name, value, .. }: &Header| {
+        view::Statement::plain(Family::FastCgi.set_header(), Words::join([name.clone().into(), value.clone()]))
     };
-    view::RequestHeaders { headers: parameters.iter().map(written).collect() }
+    parameters.iter().map(written).collect()
 }
 
 /// A location that answers 503 to all.

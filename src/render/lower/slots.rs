@@ -92,14 +92,12 @@ pub struct Slots {
 impl Slots {
     /// Says a directive.
     pub fn say(&mut self, slot: Slot, name: &'static str, arguments: impl Into<Words>) {
-        let plain = view::Directive { name: Word::fixed(name), arguments: arguments.into() };
-        self.push(slot, view::Statement { plain: vec![plain], ..Default::default() });
+        self.push(slot, view::Statement::plain(name, arguments));
     }
 
     /// Says a directive for requests for which a variable is neither empty nor 0.
     pub fn say_if(&mut self, slot: Slot, condition: Word, name: &'static str, arguments: impl Into<Words>) {
-        let conditional = view::Conditional { condition, name: Word::fixed(name), arguments: arguments.into() };
-        self.push(slot, view::Statement { conditional: vec![conditional], ..Default::default() });
+        self.push(slot, view::Statement::conditional(condition, name, arguments));
     }
 
     /// Says a directive for requests for which a variable is like something else.

@@ -1,6 +1,6 @@
 //! A file that grows part by part, with the owner of each line.
 
-use crate::model::{Directive, Origin, Server};
+use crate::model::{Directive, Origin};
 use crate::render::content::Part;
 use crate::render::file_set::{Digest, File, FilePath, Owners};
 use crate::render::shape::Filled;
@@ -60,14 +60,6 @@ impl Writer {
     /// Whether everything could be written.
     pub fn is_complete(&self) -> bool {
         self.unwritten.is_empty()
-    }
-
-    /// What all locations share stands in the last lines, one line each.
-    pub fn add_head(&mut self, text: Filled, server: &Server, common: &[&Directive]) {
-        self.add(text, &server.origin);
-        for (directive, before) in common.iter().zip((1..=common.len()).rev()) {
-            self.own(self.lines + 1 - u32::try_from(before).unwrap_or_default(), &directive.origin);
-        }
     }
 
     /// A location of these parts and its last line. The settings stand directly below the first line, one line each.
