@@ -22,6 +22,8 @@ use crate::model::{Field, Kind, ObjectId, Origin};
 pub struct Directory {
     roots: Vec<PathBuf>,
     purpose: Purpose,
+    /// Whether it matters when files were written.
+    is_dated: bool,
     files: BTreeMap<PathBuf, Known>,
     /// Folders and roots that could not be listed, and why.
     unlisted: BTreeMap<PathBuf, String>,
@@ -59,6 +61,15 @@ struct Known {
     error: Option<String>,
 }
 
+/// How files are read.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    /// Also where the metadata is the same.
+    reread: bool,
+    is_dated: bool,
+    purpose: Purpose,
+}
+
 /// Differs when a file was written or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([i64; 5], [u64; 2]);
@@ -80,6 +91,11 @@ impl Directory {
     /// The same, to be judged rather than served.
     pub fn to_judge(roots: Vec<PathBuf>) -> Self {
         Directory { purpose: Purpose::Judge, ..Directory::new(roots) }
+    }
+
+    /// The same, with the times at which files were written.
+    pub fn dated(self) -> Self {
+        Directory { is_dated: true, ..self }
     }
 
     /// What was read last.
@@ -115,12 +131,11 @@ impl Directory {
             }
             Changes::All | Changes::Content => self.list(unfinished, entering),
         };
-        let (reread, purpose) = (!matches!(changes, Changes::All), self.purpose);
+        let how = How { reread: !matches!(changes, Changes::All), is_dated: self.is_dated, purpose: self.purpose };
         let work: Vec<_> =
             candidates.into_iter().map(|path| (self.files.remove(&path).unwrap_or_default(), path)).collect();
         // Each file is read and decoded on its own; the order of the results does not depend on who is done first.
-        let done: Vec<_> =
-            work.into_par_iter().map(|(known, path)| (known.refreshed(&path, reread, purpose), path)).collect();
+        let done: Vec<_> = work.into_par_iter().map(|(known, path)| (known.refreshed(&path, how), path)).collect();
         for (known, path) in done {
             if let Some(known) = known {
                 self.files.insert(path, known);
@@ -171,8 +186,8 @@ impl Directory {
 
 impl Known {
     /// The file as it is now, `None` when it is gone.
-    fn refreshed(mut self, path: &Path, reread: bool, purpose: Purpose) -> Option<Known> {
-        match self.read_again(path, reread, purpose) {
+    fn refreshed(mut self, path: &Path, how: How) -> Option<Known> {
+        match self.read_again(path, how) {
             Ok(()) => self.error = None,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => (self.stamp, self.error) = (None, Some(error.to_string())),
@@ -180,7 +195,7 @@ impl Known {
         Some(self)
     }
 
-    fn read_again(&mut self, path: &Path, reread: bool, purpose: Purpose) -> io::Result<()> {
+    fn read_again(&mut self, path: &Path, how: How) -> io::Result<()> {
         // Asked by name first: opening a pipe would wait for its writer.
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
@@ -188,7 +203,7 @@ impl Known {
         let file = fs::File::open(path)?;
         let metadata = file.metadata()?;
         let stamp = Some(Stamp::of(&metadata));
-        if !reread && stamp == self.stamp {
+        if !how.reread && stamp == self.stamp {
             return Ok(());
         }
         let mut bytes = Vec::new();
@@ -196,7 +211,10 @@ impl Known {
         if bytes.len() as u64 > LARGEST_FILE {
             return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST_FILE >> 20)));
         }
-        if let Some(read) = file::read(&path.to_string_lossy(), &bytes, purpose, &self.read) {
+        if let Some(mut read) = file::read(&path.to_string_lossy(), &bytes, how.purpose, &self.read) {
+            if how.is_dated {
+                read.date(metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()));
+            }
             self.read = Arc::new(read);
         }
         self.stamp = stamp;
