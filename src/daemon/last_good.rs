@@ -163,7 +163,8 @@ impl LastGood {
             }
         };
         let same = read.kind == id.kind.name() && *read.namespace == *id.namespace && *read.name == *id.name;
-        let place = read.file.zip(read.line).map(|(file, line)| SourceLocation { file: file.into(), line });
+        let place =
+            read.file.zip(read.line).map(|(file, line)| SourceLocation { file: file.into(), line, written: None });
         same.then(|| Stored {
             id: Arc::new(id.clone()),
             version: Version(read.version.into()),
@@ -293,7 +294,7 @@ mod tests {
                 ..ConfigMap::default()
             }),
             published: None,
-            place: Some(SourceLocation { file: "shop.yaml".into(), line: 3 }),
+            place: Some(SourceLocation { file: "shop.yaml".into(), line: 3, written: None }),
         });
         Snapshot { config_maps: config_maps.collect(), ..Snapshot::default() }
     }

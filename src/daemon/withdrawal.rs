@@ -83,20 +83,7 @@ mod tests {
     const MANAGER: &str = "ingressd/ingressd/ingressd";
 
     fn member(identity: &str, address: &str, drained: bool) -> Arc<Member> {
-        Arc::new(Member {
-            identity: identity.into(),
-            addresses: vec![address.parse().unwrap()],
-            serving: true,
-            drained,
-            generation: Some(1),
-            observed: None,
-            pinned: None,
-            unserved: Default::default(),
-            claim_order: Default::default(),
-            version: "1".into(),
-            phase: "serving".into(),
-            writes: None,
-        })
+        Arc::new(Member { drained, ..Member::serving_at(identity, &[address]) })
     }
 
     /// Ingresses with these addresses in their status.

@@ -184,6 +184,8 @@ pub struct Objects {
     pub hosts: usize,
     /// The number of upstreams.
     pub upstreams: usize,
+    /// The number of paths that are expressions.
+    pub expressions: usize,
     /// The number of findings that are errors.
     pub errors: usize,
     /// The number of findings that are warnings.

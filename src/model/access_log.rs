@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::catalogue::{Module, Version};
+use super::log_format::{FormatPart, log_format};
 use super::value::{LONGEST, Pattern, Refused, UrlPath};
 
 /// The default format of ingress-nginx, on which log parsers rely.
@@ -175,36 +176,21 @@ const ROOM: usize = 100;
 pub struct LogLine(Vec<LogPart>);
 
 impl LogLine {
-    /// Parses the argument of a `log_format` as nginx would: text, and variables behind `$`. A
-    /// line break becomes a blank.
+    /// The argument of a `log_format`, of variables that there are.
     pub fn new(text: &str) -> Result<Self, Refused> {
-        let (mut parts, mut literal, mut length) = (Vec::new(), String::new(), 0);
-        let mut rest = text.trim().chars();
-        while let Some(character) = rest.next() {
-            match character {
-                // These escapes are one character to nginx.
-                '\\' if rest.as_str().starts_with(['"', '\'', '\\']) => literal.extend(rest.next()),
-                '\n' => literal.push(' '),
-                '$' => {
-                    let (name, behind) = name(rest.as_str())?;
-                    rest = behind.chars();
-                    if !literal.is_empty() {
-                        parts.push(LogPart::Text(std::mem::take(&mut literal).into()));
-                    }
+        let (mut parts, mut length) = (Vec::new(), 0);
+        for part in log_format(text)? {
+            parts.push(match part {
+                FormatPart::Text(text) => {
+                    length += 2 * text.chars().count();
+                    printable(&text)?;
+                    LogPart::Text(text.into())
+                }
+                FormatPart::Variable(name) => {
                     length += name.len() + ROOM;
-                    parts.push(variable(&name)?);
+                    variable(&name)?
                 }
-                control if control.is_control() || matches!(control, '\u{2028}' | '\u{2029}') => {
-                    return Err(Refused(format!("it holds the control character {}", control.escape_unicode()).into()));
-                }
-                plain => {
-                    length += 2;
-                    literal.push(plain);
-                }
-            }
-        }
-        if !literal.is_empty() {
-            parts.push(LogPart::Text(literal.into()));
+            });
         }
         match length {
             0 => Err(Refused::because("it is empty")),
@@ -245,23 +231,12 @@ impl LogLine {
     }
 }
 
-/// The name behind a `$`, and the text after it.
-fn name(text: &str) -> Result<(String, &str), Refused> {
-    let end = |text: &str| {
-        text.find(|character: char| !character.is_ascii_alphanumeric() && character != '_').unwrap_or(text.len())
-    };
-    let (name, behind) = match text.strip_prefix('{') {
-        Some(inner) => {
-            let (name, behind) = inner.split_at(end(inner));
-            (name, behind.strip_prefix('}').ok_or(Refused::because("it holds a ${ without its }"))?)
-        }
-        None => text.split_at(end(text)),
-    };
-    match name.is_empty() {
-        true => Err(Refused::because("it holds a $ that names no variable")),
-        // Names of variables are case-insensitive in nginx.
-        false => Ok((name.to_ascii_lowercase(), behind)),
-    }
+/// Refuses what could end a line, or hide in one.
+fn printable(text: &str) -> Result<(), Refused> {
+    let is_control = |character: &char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
+    text.chars().find(is_control).map_or(Ok(()), |control| {
+        Err(Refused(format!("it holds the control character {}", control.escape_unicode()).into()))
+    })
 }
 
 fn variable(name: &str) -> Result<LogPart, Refused> {

@@ -67,6 +67,8 @@ pub struct OtherSites {
     pub worker_processes: Option<u32>,
     /// Value of `worker_connections`, when it is set.
     pub worker_connections: Option<u32>,
+    /// Whether expressions are compiled to machine code (`pcre_jit`).
+    pub compiles_expressions: bool,
 }
 
 /// A `server_name` of another site.
@@ -136,6 +138,7 @@ pub fn survey(
             ("load_module", Some(file)) => found.load_modules.push(file.clone()),
             ("pid", Some(file)) => found.pid = Some(file.clone()),
             ("user", Some(user)) => found.user = Some((user.clone(), directive.arguments.get(1).cloned())),
+            ("pcre_jit", Some(switch)) => found.other_sites.compiles_expressions = switch == "on",
             ("worker_processes", Some(number)) => found.other_sites.worker_processes = number.parse().ok(),
             ("events", _) => walk.inside(path, directive, &mut |_, _, directive| {
                 if let ("worker_connections", Some(number)) = (directive.name.as_str(), directive.arguments.first()) {
@@ -365,7 +368,7 @@ mod tests {
 
     #[test]
     fn reads_sites_through_includes() {
-        let main = "user www-data www; worker_processes 4; events { worker_connections 768; } pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
+        let main = "user www-data www; pcre_jit on; worker_processes 4; events { worker_connections 768; } pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
             http { gzip on; include sites; include ours; server { server_name A.example ~^B\\D$; listen 8080; } }";
         let site = "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2 proxy_protocol; }";
         let found = survey(&file("main", main), &Instance::default(), &mut |pattern| match pattern {
@@ -399,6 +402,7 @@ mod tests {
         assert_eq!(other_sites.server_names, ["a.example", "~^B\\D$"].map(named));
         assert!(found.includes_ours);
         assert_eq!((other_sites.worker_processes, other_sites.worker_connections), (Some(4), Some(768)));
+        assert!(other_sites.compiles_expressions && !OtherSites::default().compiles_expressions);
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));
         assert_eq!(found.user, Some(("www-data".to_owned(), Some("www".to_owned()))));

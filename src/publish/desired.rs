@@ -142,20 +142,7 @@ mod tests {
     const B: &str = "192.0.2.2";
 
     fn member(node: &str, address: &str, observed: Option<u128>) -> Member {
-        Member {
-            identity: node.into(),
-            addresses: vec![address.parse().unwrap()],
-            serving: true,
-            drained: false,
-            generation: Some(1),
-            observed: observed.map(Revision),
-            pinned: None,
-            unserved: Unserved::Nothing,
-            claim_order: Default::default(),
-            version: "1".into(),
-            phase: "serving".into(),
-            writes: None,
-        }
+        Member { observed: observed.map(Revision), ..Member::serving_at(node, &[address]) }
     }
 
     fn cart() -> ObjectId {

@@ -155,24 +155,36 @@ pub fn lease_name(group: &str, identity: &str) -> String {
 }
 
 #[cfg(test)]
+impl Member {
+    /// A node of a test that serves its first generation at these addresses, and takes no orders.
+    pub fn serving_at(identity: &str, addresses: &[&str]) -> Self {
+        Member {
+            identity: identity.into(),
+            addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
+            serving: true,
+            drained: false,
+            generation: Some(1),
+            observed: None,
+            pinned: None,
+            unserved: Unserved::Nothing,
+            claim_order: Arc::default(),
+            version: "1".into(),
+            phase: "serving".into(),
+            writes: None,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::{Kind, ObjectId};
 
     fn member() -> Member {
         Member {
-            identity: "Edge_1.example_0123".into(),
-            addresses: vec!["192.0.2.1".parse().unwrap(), "edge.example".parse().unwrap()],
-            serving: true,
-            drained: false,
-            generation: Some(7),
             observed: Some(Revision(4711)),
-            pinned: None,
-            unserved: Unserved::Nothing,
-            claim_order: Arc::default(),
-            version: "0.1.0".into(),
-            phase: "serving".into(),
             writes: Some(Writes::Held),
+            ..Member::serving_at("Edge_1.example_0123", &["192.0.2.1", "edge.example"])
         }
     }
 

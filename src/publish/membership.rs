@@ -204,20 +204,7 @@ mod tests {
     fn what_must_be_known_at_once_is_written_at_once() {
         let timing = Timing::of(Duration::from_secs(15));
         let began = Instant::now();
-        let member = Member {
-            identity: "a".into(),
-            addresses: Vec::new(),
-            serving: true,
-            drained: false,
-            generation: Some(1),
-            observed: Some(Revision(5)),
-            pinned: None,
-            unserved: Unserved::Nothing,
-            claim_order: Arc::default(),
-            version: "1".into(),
-            phase: "serving".into(),
-            writes: None,
-        };
+        let member = Member { observed: Some(Revision(5)), ..Member::serving_at("a", &[]) };
         let now = began + Duration::from_millis(300);
         let written = (member.clone(), began);
         let when = |other: Member, failed: Option<Instant>| {

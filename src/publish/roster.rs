@@ -175,20 +175,7 @@ mod tests {
     const DURATION: Duration = Duration::from_secs(15);
 
     fn lease(node: &str, renewed: i64, duration: Duration) -> Lease {
-        let member = Member {
-            identity: node.into(),
-            addresses: vec!["192.0.2.1".parse().unwrap()],
-            serving: true,
-            drained: false,
-            generation: Some(1),
-            observed: None,
-            pinned: None,
-            unserved: Default::default(),
-            claim_order: Default::default(),
-            version: "1".into(),
-            phase: "serving".into(),
-            writes: None,
-        };
+        let member = Member::serving_at(node, &["192.0.2.1"]);
         let now = Timestamp::from_second(renewed).unwrap();
         member.lease("ingressd", duration, now, now)
     }

@@ -8,7 +8,7 @@ use handlebars::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::lint::{self, Lines};
+use super::lint;
 use super::shape::{Filled, Form, Shapes};
 use crate::model::Instance;
 use crate::nginx::syntax;
@@ -22,10 +22,8 @@ pub struct Source {
     /// A view in which every list has an element; `None` for a partial, which must contain no
     /// expression.
     pub example: Option<Value>,
-    /// Whether other templates refer to names that it defines.
-    pub defines: bool,
-    /// The list whose elements have owners, and are counted line by line.
-    pub lines: Option<Lines>,
+    /// The list whose elements are counted line by line, from the second line.
+    pub second_lines: Option<&'static str>,
 }
 
 /// A template that cannot be used.
@@ -135,11 +133,11 @@ impl Source {
             None => embedded,
             Some(text) => {
                 let (template, of_other) = lint::compile(text, self.example.as_ref(), partials)?;
-                uses.allow(&of_other, self.defines).map_err(|words| (None, words))?;
+                uses.allow(&of_other).map_err(|words| (None, words))?;
                 template
             }
         };
-        self.lines.map_or(Ok(()), |lines| lines.check(&template)).map_err(|words| (None, words))?;
+        self.second_lines.map_or(Ok(()), |list| lint::second_lines(list, &template)).map_err(|words| (None, words))?;
         Ok(template)
     }
 }
@@ -213,8 +211,7 @@ mod tests {
             text: text.into(),
             instead: None,
             example,
-            defines: false,
-            lines: None,
+            second_lines: None,
         };
         let sources = vec![source("known", "known;\n", None), source("main", text, Some(example))];
         Engine::load(sources, &Instance::default()).expect("it keeps the rules")

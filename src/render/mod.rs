@@ -149,23 +149,7 @@ impl Renderer {
             |one| lower::stream_upstream(one, engine),
             &mut all,
         );
-        let shared = [
-            lower::access_log,
-            lower::authentication,
-            lower::blocked,
-            lower::cors,
-            lower::firewall,
-            lower::limits,
-            lower::lookups,
-            lower::sessions,
-            lower::turns,
-            lower::splits,
-            lower::strangers,
-        ];
-        let shared = shared.into_iter().flat_map(|files| files(plan, engine));
-        all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
-        all.extend(lower::passthrough(plan, engine).map(|(path, file)| (path, Arc::new(file))));
-        all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));
+        all.extend(lower::files(plan, engine).into_iter().map(|(path, file)| (path, Arc::new(file))));
         FileSet { files: all.into_iter().collect() }
     }
 

@@ -134,6 +134,11 @@ impl Word {
         }
     }
 
+    /// Bare words directly behind each other.
+    pub fn concat<const N: usize>(words: [Word; N]) -> Self {
+        Word(Cow::Owned(words.iter().map(Word::as_str).collect()))
+    }
+
     /// A share as a percentage.
     pub fn percent(share: Share) -> Self {
         let share = share.ten_thousandths();
@@ -208,7 +213,12 @@ impl Words {
         Words(String::new())
     }
 
-    /// The words, joined by blanks.
+    /// A directive with its arguments.
+    pub fn line(name: &'static str, arguments: impl Into<Words>) -> Self {
+        Words::join([Words::from(name), arguments.into()])
+    }
+
+    /// The words with a blank between each two.
     pub fn join<W: Into<Words>>(words: impl IntoIterator<Item = W>) -> Self {
         let mut joined = String::new();
         for word in words {
@@ -216,6 +226,13 @@ impl Words {
             joined.push_str(&word.into().0);
         }
         Words(joined)
+    }
+}
+
+/// Words of the program itself; names of ours get the mark of the instance.
+impl From<&'static str> for Words {
+    fn from(words: &'static str) -> Self {
+        Words(words.replace("ingressd_", &format!("{OURS}{INSTANCE}_")))
     }
 }
 
@@ -267,7 +284,12 @@ impl Text {
         quote(text, true).map(Text)
     }
 
-    /// A text that was checked before, and cannot be too long.
+    /// Words of ours directly behind each other, in quotes.
+    pub fn of_words<const N: usize>(words: [Word; N]) -> Self {
+        Text(format!("\"{}\"", Word::concat(words).as_str()))
+    }
+
+    /// A text that was proven, which cannot be too long.
     pub fn of(text: &crate::model::Text) -> Self {
         Self::new(text.as_str()).unwrap_or_else(|_| Text("\"\"".to_owned()))
     }
@@ -417,10 +439,6 @@ impl Path {
         }
     }
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Number(pub u64);
 
 fn quote(text: &str, expands: bool) -> Result<String, Refused> {
     let mut quoted = String::with_capacity(text.len() + 2);

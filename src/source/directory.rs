@@ -23,6 +23,8 @@ use crate::model::{Field, Kind, ObjectId, Origin};
 pub struct Directory {
     roots: Vec<PathBuf>,
     purpose: Purpose,
+    /// Whether it matters when files were written.
+    is_dated: bool,
     files: BTreeMap<PathBuf, Known>,
     /// Folders and roots that could not be listed, and why.
     unlisted: BTreeMap<PathBuf, String>,
@@ -60,7 +62,16 @@ struct Known {
     error: Option<String>,
 }
 
-/// Changes when a file is written or replaced.
+/// How files are read.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    /// Also where the metadata is the same.
+    reread: bool,
+    is_dated: bool,
+    purpose: Purpose,
+}
+
+/// Differs when a file was written or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([i64; 5], [u64; 2]);
 
@@ -83,7 +94,12 @@ impl Directory {
         Directory { purpose: Purpose::Judge, ..Directory::new(roots) }
     }
 
-    /// The snapshot that was read last.
+    /// The same, with the times at which files were written.
+    pub fn dated(self) -> Self {
+        Directory { is_dated: true, ..self }
+    }
+
+    /// What was read last.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot)
     }
@@ -117,13 +133,12 @@ impl Directory {
             }
             Changes::All | Changes::Content => self.list(unfinished, entering),
         };
-        let (reread, purpose) = (!matches!(changes, Changes::All), self.purpose);
+        let how = How { reread: !matches!(changes, Changes::All), is_dated: self.is_dated, purpose: self.purpose };
         let work: Vec<_> =
             candidates.into_iter().map(|path| (self.files.remove(&path).unwrap_or_default(), path)).collect();
-        // Each file is read and decoded by itself; the order of the results does not depend on
-        // which is done first.
-        let done: Vec<_> =
-            work.into_par_iter().map(|(known, path)| (known.refreshed(&path, reread, purpose), path)).collect();
+        // Each file is read and decoded on its own; the order of the results does not depend on
+        // who is done first.
+        let done: Vec<_> = work.into_par_iter().map(|(known, path)| (known.refreshed(&path, how), path)).collect();
         for (known, path) in done {
             if let Some(known) = known {
                 self.files.insert(path, known);
@@ -175,8 +190,8 @@ impl Directory {
 
 impl Known {
     /// The file as it is now, `None` when it is gone.
-    fn refreshed(mut self, path: &Path, reread: bool, purpose: Purpose) -> Option<Known> {
-        match self.read_again(path, reread, purpose) {
+    fn refreshed(mut self, path: &Path, how: How) -> Option<Known> {
+        match self.read_again(path, how) {
             Ok(()) => self.error = None,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => (self.stamp, self.error) = (None, Some(error.to_string())),
@@ -184,15 +199,15 @@ impl Known {
         Some(self)
     }
 
-    fn read_again(&mut self, path: &Path, reread: bool, purpose: Purpose) -> io::Result<()> {
-        // The type is checked first: opening a pipe would wait for its writer.
+    fn read_again(&mut self, path: &Path, how: How) -> io::Result<()> {
+        // Asked by name first: opening a pipe would wait for its writer.
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
         let file = fs::File::open(path)?;
         let metadata = file.metadata()?;
         let stamp = Some(Stamp::of(&metadata));
-        if !reread && stamp == self.stamp {
+        if !how.reread && stamp == self.stamp {
             return Ok(());
         }
         let mut bytes = Vec::new();
@@ -200,7 +215,10 @@ impl Known {
         if bytes.len() as u64 > LARGEST_FILE {
             return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST_FILE >> 20)));
         }
-        if let Some(read) = file::read(&path.to_string_lossy(), &bytes, purpose, &self.read) {
+        if let Some(mut read) = file::read(&path.to_string_lossy(), &bytes, how.purpose, &self.read) {
+            if how.is_dated {
+                read.date(metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()));
+            }
             self.read = Arc::new(read);
         }
         self.stamp = stamp;

@@ -52,7 +52,7 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
         Ok(text) => text,
         Err(error) => {
             let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
-            let place = SourceLocation { file: name, line: u32::try_from(line).unwrap_or(u32::MAX) };
+            let place = SourceLocation { file: name, line: u32::try_from(line).unwrap_or(u32::MAX), written: None };
             file.findings.push(finding(&place, None, Problem::undecodable("it is not UTF-8 text")));
             file.held.clone_from(&before.held);
             return Some(file);
@@ -70,7 +70,11 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
     for (document, (_, decoded)) in documents.iter().zip(&decoded) {
         file.skipped += decoded.skipped;
         for entry in &decoded.entries {
-            let place = SourceLocation { file: Arc::clone(&name), line: document.line.saturating_add(entry.line) };
+            let place = SourceLocation {
+                file: Arc::clone(&name),
+                line: document.line.saturating_add(entry.line),
+                written: None,
+            };
             anything_may_be_broken |= entry.id.is_none();
             file.add(entry, place);
         }
@@ -83,6 +87,11 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
 }
 
 impl ReadFile {
+    /// Notes when the file was written.
+    pub fn date(&mut self, written: i64) {
+        self.held.iter_mut().for_each(|held| held.place.written = Some(written));
+    }
+
     fn add(&mut self, entry: &Entry, place: SourceLocation) {
         let found = entry.problems.iter().map(|problem| finding(&place, entry.id.as_ref(), problem.clone()));
         self.findings.extend(found);

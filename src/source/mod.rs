@@ -21,7 +21,7 @@ mod snapshot;
 mod unread;
 mod validation;
 mod watch;
-mod yaml;
+pub mod yaml;
 
 pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};

@@ -70,7 +70,7 @@ impl DirectorySource {
         let watcher =
             notify::recommended_watcher(handler).map_err(|source| WatchError { folder: folder.clone(), source })?;
         let watches = Watches { watcher, watched: BTreeMap::new(), failed: None };
-        let directory = Directory::new(vec![folder.clone()]);
+        let directory = Directory::new(vec![folder.clone()]).dated();
         Ok((DirectorySource { folder, directory, watches, pending, complete: false }, wake))
     }
 

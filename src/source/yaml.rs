@@ -1,8 +1,10 @@
-//! Parses YAML or JSON text to untyped values, with limits of size and depth.
+//! From YAML or JSON text to values, within bounds of size and depth, and back.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_saphyr::Spanned;
+
+use super::document::split;
 
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: u64 = 64 << 20;
@@ -87,4 +89,19 @@ pub fn parse<'text, T: Deserialize<'text>>(text: &'text str) -> Result<T, Broken
         let note = first.split_once(", set ").map_or(first, |(what, _)| what).to_owned();
         Broken { line: line.saturating_sub(1), note }
     })
+}
+
+/// The values of the documents of a text; what cannot be read is left out.
+pub fn values(text: &str) -> impl Iterator<Item = Value> {
+    split(text).into_iter().filter_map(|document| parse(document.text).ok())
+}
+
+/// An object of strings, numbers and lists as text.
+pub fn text(object: &impl Serialize) -> String {
+    serde_saphyr::to_string(object).unwrap_or_else(|error| unreachable!("objects of strings can be written: {error}"))
+}
+
+/// The same as one document of several.
+pub fn document(object: &impl Serialize) -> String {
+    format!("---\n{}", text(object))
 }

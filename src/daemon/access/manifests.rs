@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Namespace, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::Serialize;
 
 use super::{Grant, LEASES, Permission, STANDARD, everywhere, is_without_namespace, of_named};
+use crate::source::yaml::document;
 
 type Rule = (PolicyRule, &'static str);
 
@@ -126,12 +126,7 @@ fn rule(permission: &Permission) -> Rule {
     (rule, permission.purpose)
 }
 
-fn document(object: &impl Serialize) -> String {
-    let text = serde_saphyr::to_string(object);
-    format!("---\n{}", text.unwrap_or_else(|error| unreachable!("objects of strings can be written: {error}")))
-}
-
-/// The document of a role, with the purpose of each of its rules in a comment above.
+/// The document of a role with what each of its rules is for, as a comment in front of it.
 fn explained(document: &str, purposes: Vec<&str>) -> String {
     let mut purposes = purposes.into_iter();
     let explain = |line: &str| match line.trim_start().starts_with("- apiGroups:").then(|| purposes.next()).flatten() {

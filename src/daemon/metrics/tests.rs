@@ -92,20 +92,7 @@ fn names_and_units_are_those_that_are_documented() {
 fn everything() -> String {
     let mut text = example();
     let mut others = Registry::with_prefix("ingressd");
-    let member = Member {
-        identity: "a".into(),
-        addresses: Vec::new(),
-        serving: true,
-        drained: false,
-        generation: None,
-        observed: None,
-        pinned: None,
-        unserved: Default::default(),
-        claim_order: Default::default(),
-        version: "1".into(),
-        phase: "serving".into(),
-        writes: None,
-    };
+    let member = Member { generation: None, ..Member::serving_at("a", &[]) };
     let members = vec![Peer { member: Arc::new(member), life: Life::Alive, age: Duration::ZERO }];
     let (mode, addresses) = (Mode::Nodes, None);
     let writes = Writes::Now;

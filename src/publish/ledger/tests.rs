@@ -60,20 +60,7 @@ fn served(ingresses: Vec<Stored<Ingress>>, observed: u128) -> Served {
 
 /// A node without addresses that serves.
 fn member() -> Member {
-    Member {
-        identity: "a".into(),
-        addresses: Vec::new(),
-        serving: true,
-        drained: false,
-        generation: Some(1),
-        observed: None,
-        pinned: None,
-        unserved: Default::default(),
-        claim_order: Default::default(),
-        version: "1".into(),
-        phase: "serving".into(),
-        writes: None,
-    }
+    Member::serving_at("a", &[])
 }
 
 fn nodes(published: bool) -> Nodes {

@@ -30,9 +30,7 @@ pub struct Uses {
     /// The context of each value that must not be used elsewhere: quoted texts, and names of
     /// directives.
     bound: BTreeSet<(String, ValueContext)>,
-    /// The names of ours that it contains.
-    names: BTreeSet<String>,
-    /// The blocks that it leaves open at its end.
+    /// The blocks that it leaves open.
     open: Vec<String>,
 }
 
@@ -52,24 +50,19 @@ pub fn compile(text: &str, example: Option<&Value>, partials: &[&str]) -> Result
         let words = format!("it does not use {unread}: what that stands for would be lost without a word");
         return Err((None, words));
     }
-    walk.uses.names = names(text);
     walk.uses.open = position.open().to_vec();
     Ok((template, walk.uses))
 }
 
 impl Uses {
-    /// Checks that another template may replace this one. `defines` says that others need the
-    /// names it contains.
-    pub fn allow(&self, other: &Uses, defines: bool) -> Result<(), String> {
+    /// Proves that another template can take the place of this one.
+    pub fn allow(&self, other: &Uses) -> Result<(), String> {
         if let Some((path, place)) = other.bound.difference(&self.bound).next() {
             let place = match place {
                 ValueContext::First { .. } => "as a first word there".to_owned(),
                 ValueContext::Argument { name, .. } => format!("there as an argument of {name}"),
             };
             return Err(format!("{path} cannot stand {place}: the embedded template has it elsewhere"));
-        }
-        if let Some(name) = self.names.difference(&other.names).next().filter(|_| defines) {
-            return Err(format!("it does not have {name}, which other files refer to"));
         }
         match other.open == self.open {
             true => Ok(()),
@@ -79,48 +72,26 @@ impl Uses {
     }
 }
 
-/// A list whose directives have owners of their own: their lines are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lines {
-    /// The list begins on the template's second line.
-    Second(&'static str),
-    /// The list ends with the template's last line.
-    Last(&'static str),
-}
-
-impl Lines {
-    /// Checks that a template has the list in its place, with one line for each element.
-    pub fn check(self, template: &Template) -> Result<(), String> {
-        let (Lines::Second(list) | Lines::Last(list)) = self;
-        let elements = &template.elements;
-        let each = elements.iter().enumerate().find_map(|(index, element)| match element {
-            TemplateElement::HelperBlock(block) => match (block.template.as_ref(), block.params.as_slice()) {
-                (Some(body), [parameter]) if written(parameter) == list => Some((index, body)),
-                _ => None,
-            },
+/// Proves that a template has a list directly below its first line, one line for each element: its
+/// directives have owners of their own, for which lines are counted.
+pub fn second_lines(list: &str, template: &Template) -> Result<(), String> {
+    let elements = &template.elements;
+    let each = elements.iter().enumerate().find_map(|(index, element)| match element {
+        TemplateElement::HelperBlock(block) => match (block.template.as_ref(), block.params.as_slice()) {
+            (Some(body), [parameter]) if written(parameter) == list => Some((index, body)),
             _ => None,
-        });
-        let in_place = each.is_some_and(|(index, body)| {
-            let one_line =
-                text(&body.elements).is_some_and(|text| text.find('\n').is_some_and(|end| end + 1 == text.len()));
-            one_line
-                && match self {
-                    Lines::Second(_) => text(&elements[..index])
-                        .is_some_and(|text| text.find('\n').is_some_and(|end| end + 1 == text.len())),
-                    Lines::Last(_) => text(&elements[index + 1..]).is_some_and(|text| text.is_empty()),
-                }
-        });
-        let place = match self {
-            Lines::Second(_) => "directly below the first line",
-            Lines::Last(_) => "in the last lines",
-        };
-        match in_place {
-            true => Ok(()),
-            false => Err(format!(
-                "{{{{#each {list}}}}} has to stand {place}, with one line for each: a line that nginx complains about \
-                 must have the right owner"
-            )),
-        }
+        },
+        _ => None,
+    });
+    let is_one_line = |elements: &[TemplateElement]| {
+        text(elements).is_some_and(|text| text.find('\n').is_some_and(|end| end + 1 == text.len()))
+    };
+    match each.is_some_and(|(index, body)| is_one_line(&body.elements) && is_one_line(&elements[..index])) {
+        true => Ok(()),
+        false => Err(format!(
+            "{{{{#each {list}}}}} has to stand directly below the first line, with one line for each: a line that nginx \
+             complains about must have the right owner"
+        )),
     }
 }
 
@@ -135,13 +106,7 @@ fn text(elements: &[TemplateElement]) -> Option<String> {
     elements.iter().map(text).collect()
 }
 
-/// The names of ours in a text.
-fn names(text: &str) -> BTreeSet<String> {
-    let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-    words.filter(|word| word.starts_with("ingressd_")).map(str::to_owned).collect()
-}
-
-/// A value of the example that the template does not read.
+/// A value of the example that is not among those that are read.
 fn unread(example: &Value, path: &str, read: &BTreeSet<String>) -> Option<String> {
     match example {
         Value::Object(members) => members.iter().find_map(|(name, value)| unread(value, &joined(path, name), read)),

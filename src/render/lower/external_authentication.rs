@@ -11,17 +11,17 @@ use crate::model::{
     ExternalAuthentication, Protocol, Refused, Route, Server, Template, TemplatePart, UpstreamId, Variable,
 };
 use crate::nginx::Plan;
-use crate::render::content::Part;
 use crate::render::crowds::Crowds;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::file_set::FilePath;
 use crate::render::names;
 use crate::render::token::{Literal, Path, Text, Word, Words};
-use crate::render::view;
+use crate::render::view::{self, Block, Tables};
 
 use super::location::{Location, Scene};
 use super::server::Facts;
+use super::shared::routes;
 use super::slots::{Family, Header, Inherited, Slot, Slots};
+use super::tables::Files;
 
 /// Headers by which clients could pretend to request something else, for services that trust them.
 const CLEARED: [&str; 6] =
@@ -207,37 +207,45 @@ fn headers(external: &ExternalAuthentication, trusts: bool, slots: &mut Slots) -
 /// the start page of the host.
 const STAGES: usize = 32;
 
-/// One file with the variable of the encoded request URI, where it is used, and one with the cache
-/// of answers.
-pub fn files(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let servers = plan.model.servers.iter();
-    let routes = servers.flat_map(|server| server.routes.iter().chain([&server.fallback]));
-    let all: Vec<_> = routes.filter_map(asked).collect();
-    let mut files = BTreeMap::new();
-    let mut add = |path: FilePath, text: Option<Part>| {
-        files.insert(path, File::plain(text, Owners::default(), []));
-    };
+/// One file with the variable that holds the target of a request encoded, where something refers
+/// to it, and one with the place of answers that are remembered.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    let all: Vec<_> = routes(plan).filter_map(asked).collect();
     if all.iter().any(|external| escapes(external)) {
-        let text = escaped_uri().ok().and_then(|view| engine.fill("escaped_uri", &view).ok());
-        add(names::escaped_uri_file(), text.map(Part::Filled));
+        files.add(names::escaped_uri_file(), None, [], escape);
     }
     if all.iter().any(|external| external.policy.memory.is_some()) {
-        let folder = plan.decisions.answer_memory.as_deref().and_then(|folder| Path::new(folder).ok());
-        let view =
-            folder.and_then(|folder| Some(view::AnswerMemory { folder, zone: Word::own(names::ANSWER_MEMORY).ok()? }));
-        let text = view.and_then(|view| engine.fill("answer_memory", &view).ok());
-        add(names::answer_memory_file(), text.map(Part::Filled));
+        files.add(names::answer_memory_file(), None, [], |tables| {
+            let folder = plan.decisions.answer_memory.as_deref().ok_or(Refused::because("nginx remembers none"))?;
+            let zone = Word::concat([Word::setting("keys_zone", &Word::own(names::ANSWER_MEMORY)?), Word::fixed(":10m")]);
+            let place = Words::line("proxy_cache_path", Path::new(folder)?);
+            let rest = "max_size=64m inactive=1h use_temp_path=off";
+            tables.line(Words::join([place, "levels=1:2".into(), zone.into(), rest.into()]));
+            Ok(())
+        });
     }
-    files
 }
 
-fn escaped_uri() -> Result<view::EscapedUri, Refused> {
+/// Characters that are encoded, as they are and as expressions have them.
+const ESCAPED: [(&str, &str); 6] = [
+    (r#""~^(\S*) ([^%&+#; ]*)%(.*)$""#, r#""$1$2%25 $3""#),
+    (r#""~^(\S*) ([^%&+#; ]*)&(.*)$""#, r#""$1$2%26 $3""#),
+    (r#""~^(\S*) ([^%&+#; ]*)\+(.*)$""#, r#""$1$2%2B $3""#),
+    (r#""~^(\S*) ([^%&+#; ]*)#(.*)$""#, r#""$1$2%23 $3""#),
+    (r#""~^(\S*) ([^%&+#; ]*);(.*)$""#, r#""$1$2%3B $3""#),
+    (r#""~^(\S*) ([^%&+#; ]*) (.*)$""#, r#""$1$2%20 $3""#),
+];
+
+/// Each step encodes one character. What is encoded stands before the blank, the rest behind it.
+fn escape(tables: &mut Tables) -> Result<(), Refused> {
     let variable = |stage: usize| Word::variable(&format!("{}_{stage}", names::ESCAPED_URI));
-    let stage = |stage| Ok(view::EscapedStage { from: variable(stage)?, to: variable(stage + 1)? });
-    Ok(view::EscapedUri {
-        first: variable(0)?,
-        stages: (0..STAGES).map(stage).collect::<Result<_, Refused>>()?,
-        last: variable(STAGES)?,
-        escaped: Word::variable(names::ESCAPED_URI)?,
-    })
+    tables.block(Block::map("$request_uri", variable(0)?).row("default", r#"" $request_uri""#));
+    for stage in 0..STAGES {
+        let from = variable(stage)?;
+        let map = Block::map(from.clone(), variable(stage + 1)?).row("default", from);
+        tables.block(ESCAPED.into_iter().fold(map, |map, (pattern, value)| map.row(pattern, value)));
+    }
+    let escaped = Block::map(variable(STAGES)?, Word::variable(names::ESCAPED_URI)?);
+    tables.block(escaped.row("default", "%2F").row(r#""~^(\S*) ([^%&+#; ]*)$""#, r#""$1$2""#));
+    Ok(())
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use crate::model::{AccessList, Cidr, ListMark, Refused};
 use crate::nginx::Plan;
-use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, Owners};
 use crate::render::names;
-use crate::render::token::Word;
-use crate::render::view;
+use crate::render::token::{Word, Words};
+use crate::render::view::{Block, Tables};
 
 use super::shared::behaviours;
+use super::tables::text;
 
 /// The long lists of a plan without duplicates, sorted by name. Of equal lists, the one whose
 /// object comes first is taken.
@@ -33,23 +33,23 @@ pub fn long_lists(plan: &Plan) -> Vec<Arc<AccessList>> {
 
 /// The file of a long list.
 pub fn list(list: &AccessList, engine: &Engine) -> File {
-    // Networks are valid words by construction; without the file nginx's test names the users of
-    // its variable.
-    let text = view(list).ok().and_then(|view| engine.fill("list", &view).ok()).map(Part::Filled);
+    // Networks are words by construction; without the file nginx names the users of its variable
+    // instead.
+    let text = text(engine, |tables| say(list, tables));
     File::plain(text, Owners(vec![(1, list.origin().clone())]), [])
 }
 
-fn view(list: &AccessList) -> Result<view::List, Refused> {
+/// The variable tells whether a client is denied.
+fn say(list: &AccessList, tables: &mut Tables) -> Result<(), Refused> {
     let mark = list.mark().ok_or(Refused::because("it is short"))?;
-    let word = |denied: bool| Word::fixed(if denied { "1" } else { "0" });
-    let networks = table(list).into_iter().flat_map(|(network, denied)| {
-        halves(network).map(move |half| view::ListNetwork { network: Word::network(&half), denied: word(denied) })
-    });
-    Ok(view::List {
-        variable: Word::variable(&names::list(mark))?,
-        denied: !list.allow().is_empty(),
-        networks: networks.collect(),
-    })
+    let word = |denied: bool| if denied { "1" } else { "0" };
+    let geo = Block::new(Words::line("geo", Word::variable(&names::list(mark))?));
+    let mut geo = geo.row("default", word(!list.allow().is_empty()));
+    for (network, denied) in table(list) {
+        geo = geo.rows(halves(network).map(|half| Word::network(&half)), word(denied));
+    }
+    tables.block(geo);
+    Ok(())
 }
 
 /// The networks whose access differs from that of the surrounding one. nginx looks for the

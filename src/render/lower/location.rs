@@ -165,19 +165,15 @@ fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Re
     Ok(Some(view::Pass { directive: Word::fixed(family.pass()), scheme: Word::fixed(scheme), upstream }))
 }
 
-/// The directives that set request headers for a backend.
-pub fn request_headers(family: Family, headers: &[Header]) -> view::RequestHeaders {
-    let written = |Header { name, value, .. }: &Header| view::RequestHeader {
-        directive: Word::fixed(family.set_header()),
-        name: header_name(family, name),
-        value: match family {
-            Family::Proxy | Family::Grpc => value.clone(),
-            // Without a value the parameter is omitted, and nothing that the client sends takes
-            // its place.
-            Family::FastCgi => Words::join([value.clone(), Word::fixed("if_not_empty").into()]),
-        },
+/// Headers of requests to a backend, as they are written.
+pub fn request_headers(family: Family, headers: &[Header]) -> Vec<view::Statement> {
+    let written = |Header { name, value, .. }: &Header| {
+        let header = [header_name(family, name).into(), value.clone()];
+        // Without a value an application gets none, and nothing of what the client sends.
+        let condition = (family == Family::FastCgi).then(|| "if_not_empty".into());
+        view::Statement::plain(family.set_header(), Words::join(header.into_iter().chain(condition)))
     };
-    view::RequestHeaders { headers: headers.iter().map(written).collect() }
+    headers.iter().map(written).collect()
 }
 
 /// The name of a header in the directive that sets it.
@@ -188,14 +184,12 @@ pub fn header_name(family: Family, name: &Word) -> Word {
     }
 }
 
-/// The directives that set FastCGI parameters.
-pub fn parameters(parameters: &[Header]) -> view::RequestHeaders {
-    let written = |Header { name, value, .. }: &Header| view::RequestHeader {
-        directive: Word::fixed(Family::FastCgi.set_header()),
-        name: name.clone(),
-        value: value.clone(),
+/// Parameters of FastCGI, as they are written.
+pub fn parameters(parameters: &[Header]) -> Vec<view::Statement> {
+    let written = |Header { name, value, .. }: &Header| {
+        view::Statement::plain(Family::FastCgi.set_header(), Words::join([name.clone().into(), value.clone()]))
     };
-    view::RequestHeaders { headers: parameters.iter().map(written).collect() }
+    parameters.iter().map(written).collect()
 }
 
 /// A location that answers 503 to all requests.

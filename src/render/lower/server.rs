@@ -3,22 +3,23 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::model::catalogue::{self, DirectiveRow, Said};
+use crate::model::catalogue;
 use crate::model::expression::LIMITS;
 use crate::model::{
-    Action, ByteSize, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
-    Server, ServerName, StrictPaths, TlsTermination, expression,
+    Action, CertificateId, ClientCertificates, Directive, Forwarded, HostName, Origin, Refused, Server, ServerName,
+    StrictPaths, TlsTermination, expression,
 };
-use crate::nginx::{ConnectedBy, Decisions, Http2, Listen, Reset};
+use crate::nginx::{ConnectedBy, Decisions, Http2, Listen};
 use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath};
 use crate::render::names;
 use crate::render::shape::Filled;
-use crate::render::token::{Literal, Path, Word, Words};
+use crate::render::token::{Literal, Word, Words};
 use crate::render::view;
 
 use super::backend::Backends;
+use super::head::{Head, statements};
 use super::location::{self, Location, Surroundings, closed, location};
 use super::paths::places;
 use super::slots::{Family, Header, Inherited};
@@ -29,8 +30,8 @@ use super::{
     session,
 };
 
-/// The header of HTTP Strict Transport Security (RFC 6797).
-const HSTS: &str = "Strict-Transport-Security";
+/// The header of RFC 6797.
+pub const HSTS: &str = "Strict-Transport-Security";
 
 /// What a server's file depends on besides the server; it changes rarely.
 #[derive(Debug, Clone)]
@@ -109,9 +110,9 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
 }
 
 /// The certificate that the server's own file names.
-fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
-    // In a server without `ssl_certificate`, nginx does not request client certificates and uses
-    // the ciphers of the default server.
+pub fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
+    // Where a server names no certificate, nginx asks clients for none, and ciphers are those of
+    // the default server.
     let is_default = server.name == ServerName::CatchAll
         || facts.decisions.explicit_certificates
         || facts.catch_all_is_own
@@ -168,7 +169,6 @@ fn write_one(
     writer: &mut Writer,
 ) -> Result<(), Refused> {
     let decisions = facts.decisions;
-    let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
     let of_host = &server.directives;
     let is_said = |directive: &&Directive| of_host.iter().any(|own| own.row == directive.row);
     // Only the catch-all server may refuse requests without a known host.
@@ -183,23 +183,23 @@ fn write_one(
         let name = Literal::new(&server_name(name, decisions.longest_name))?;
         writer.add(fill(engine, "server_name", &view::Name { name })?, origin);
     }
-    let head = view::Server { real_ip: real_ip(sockets, facts), ..head(server, hsts.as_ref(), &common, facts)? };
-    writer.add_head(fill(engine, "server", &head)?, server, &common);
+    let head = Head { server, sockets, common: &common, facts };
+    let (said, rest) = head.slots()?.split();
+    let list =
+        RequestHeaderList { detailed: head.is_detailed(), trusts: facts.forwarded.trusts_proxies() };
+    writer.add(fill(engine, "server", &said)?, &server.origin);
+    writer.add(without(list.template(Family::Proxy), &[], engine)?, &server.origin);
+    for run in common.chunk_by(|one, other| one.origin == other.origin) {
+        let said: Vec<_> = run.iter().map(|one| location::written(one.row.name, one).into()).collect();
+        writer.add(statements(engine, &said)?, &run[0].origin);
+    }
     if facts.forwarded.trusts_proxies() {
         writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
     }
-    if let Some(view) = everywhere::of_server(&decisions.everywhere)? {
-        writer.add(fill(engine, "everywhere", &view)?, &server.origin);
+    for run in rest.chunk_by(|(_, one), (_, other)| one == other) {
+        writer.add(statements(engine, run.iter().map(|(statement, _)| statement))?, &run[0].1);
     }
-    if let Some((view, origin)) = firewall::of_server(server, decisions)? {
-        writer.add(fill(engine, "firewall", &view)?, origin);
-    }
-    let inherited = inherited(server, hsts.as_ref(), facts)?;
-    if let Some(asked) = &server.client_certificates {
-        writer.add(fill(engine, "client_certificates", &client_certificates::view(asked, facts)?)?, &asked.origin);
-        let headers = location::request_headers(Family::Proxy, &client_certificates::request_headers(asked));
-        writer.add(fill(engine, "request_headers", &headers)?, &asked.origin);
-    }
+    let inherited = inherited(server, facts)?;
     let strict = server.strict_paths();
     if strict == StrictPaths::Everywhere {
         writer.add(fill(engine, "strict_paths", &view::Nothing {})?, &server.origin);
@@ -214,11 +214,9 @@ fn write_one(
         common: &common,
         strict: &strict,
         core_rules: firewall::has_core_rules(server, decisions),
-        log_line: decisions.access_log.line(server.handover == Handover::Detailed),
+        log_line: decisions.access_log.line(head.is_detailed()),
         backends,
     };
-    let list =
-        RequestHeaderList { detailed: server.handover == Handover::Detailed, trusts: facts.forwarded.trusts_proxies() };
     for place in places(server) {
         let written = location(&place, &surroundings, facts)
             .and_then(|location| Ok((filled(&location, list, engine)?, location)));
@@ -265,33 +263,19 @@ fn write_one(
     Ok(())
 }
 
-/// The headers that all locations of a server have, unless they set any themselves.
-fn inherited(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<Inherited, Refused> {
+/// What all locations of a server have, but for those that say anything of the kind.
+fn inherited(server: &Server, facts: &Facts<'_>) -> Result<Inherited, Refused> {
     let mut inherited = everywhere::inherited(&facts.decisions.everywhere)?;
-    inherited.answer_headers.extend(hsts.iter().map(|policy| Header::fixed(HSTS, (*policy).clone())));
-    inherited.hidden_headers.extend(hsts.iter().map(|_| Word::fixed(HSTS)));
+    if let Some(hsts) = &server.hsts {
+        inherited.answer_headers.push(Header::fixed(HSTS, Word::variable(&names::hsts(hsts))?));
+        inherited.hidden_headers.push(Word::fixed(HSTS));
+    }
     let asked = server.client_certificates.iter();
     inherited.request_headers.extend(asked.flat_map(|asked| client_certificates::request_headers(asked)));
     Ok(inherited)
 }
 
-/// The directives about TLS sessions.
-fn sessions(decisions: &Decisions) -> Result<Vec<view::Directive>, Refused> {
-    let everywhere = &decisions.everywhere;
-    let cache = match everywhere.session_cache {
-        ByteSize(0) => Word::fixed("off"),
-        size => Word::own(&format!("shared:ingressd:{size}"))?,
-    };
-    let tickets = Word::fixed(if everywhere.session_tickets { "on" } else { "off" });
-    let line = |name, word: Word| view::Directive { name: Word::fixed(name), arguments: word.into() };
-    Ok(vec![
-        line("ssl_session_cache", cache),
-        line("ssl_session_timeout", Word::long_time(everywhere.session_timeout)),
-        line("ssl_session_tickets", tickets),
-    ])
-}
-
-/// Which list of headers the backends of a host get.
+/// Which list of headers every backend of a host gets.
 #[derive(Debug, Clone, Copy)]
 struct RequestHeaderList {
     /// Whether it has the headers of the ingress-nginx dialect.
@@ -326,14 +310,14 @@ fn filled(location: &Location, list: RequestHeaderList, engine: &Engine) -> Resu
         let own: Vec<_> = headers.iter().map(|header| location::header_name(family, &header.name)).collect();
         texts.push(without(list.template(family), &own, engine)?);
         if !headers.is_empty() {
-            texts.push(fill(engine, "request_headers", &location::request_headers(family, headers))?);
+            texts.push(statements(engine, &location::request_headers(family, headers))?);
         }
     }
     if location.family == Some(Family::FastCgi) {
         let own: Vec<_> = location.parameters.iter().map(|parameter| parameter.name.clone()).collect();
         texts.push(without("fastcgi_params", &own, engine)?);
         if !own.is_empty() {
-            texts.push(fill(engine, "request_headers", &location::parameters(&location.parameters))?);
+            texts.push(statements(engine, &location::parameters(&location.parameters))?);
         }
     }
     Ok(texts)
@@ -348,96 +332,6 @@ fn without(template: &'static str, own: &[Word], engine: &Engine) -> Result<Fill
 /// Fills a template. This fails only by a fault of the program.
 pub fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serialize) -> Result<Filled, Refused> {
     engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
-}
-
-fn head(
-    server: &Server,
-    hsts: Option<&Word>,
-    common: &[&Directive],
-    facts: &Facts<'_>,
-) -> Result<view::Server, Refused> {
-    let decisions = facts.decisions;
-    let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
-    let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
-    let grpc = server.routes.iter().chain([&server.fallback]).any(|route| route.action.is_grpc());
-    let detailed = server.handover == Handover::Detailed;
-    let certificate = certificate(server, facts).map(|id| file(names::certificate_file(id))).transpose()?;
-    let protocols = || Words::join(decisions.tls_protocols.names().iter().map(|name| Word::fixed(name)));
-    Ok(view::Server {
-        http2: has_tls && decisions.http2 == Http2::Directive,
-        protocols: certificate.iter().map(|_| protocols()).collect(),
-        sessions: certificate.iter().map(|_| sessions(decisions)).collect::<Result<Vec<_>, _>>()?.concat(),
-        certificate: certificate.into_iter().collect(),
-        access_log: access_log::of_server(&decisions.access_log, detailed)?,
-        keepalive_min_timeout: decisions.keepalive_min_timeout,
-        grpc,
-        detailed,
-        trusts_proxies: facts.forwarded.trusts_proxies(),
-        real_ip: Vec::new(),
-        hsts: hsts.cloned().into_iter().collect(),
-        resets: resets(decisions, |row| {
-            let is_said = match server.client_certificates.as_deref() {
-                Some(asked) => client_certificates::says(asked, row.name),
-                None => is_of_client_certificates(row),
-            };
-            let is_default = match row.said {
-                Said::Never => false,
-                Said::Always => true,
-                Said::Grpc => grpc,
-                Said::Detailed => detailed,
-            };
-            !is_said && !is_default && common.iter().all(|directive| directive.row != row)
-        })
-        .into_iter()
-        .chain(without_server_header(decisions, detailed, common))
-        .collect(),
-        common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),
-    })
-}
-
-/// Removes the header that names nginx, unless the backend's own header is passed on.
-fn without_server_header(decisions: &Decisions, detailed: bool, common: &[&Directive]) -> Option<view::Directive> {
-    let is_passed_on = common.iter().any(|directive| *directive.row == catalogue::PROXY_PASS_HEADER);
-    (detailed && decisions.clears_server_header && !is_passed_on).then(|| view::Directive {
-        name: Word::fixed(catalogue::MORE_CLEAR_HEADERS.name),
-        arguments: Word::fixed("Server").into(),
-    })
-}
-
-/// Which peers are trusted on these sockets to name the client's address: nginx itself where it
-/// connects to them, and the proxies that the administrator names.
-fn real_ip(sockets: &[&Listen], facts: &Facts<'_>) -> Vec<view::RealIp> {
-    let decisions = facts.decisions;
-    let has = |connected_by| sockets.iter().any(|listen| listen.connected_by == connected_by);
-    let (header, believed) = match has(ConnectedBy::Inside) || !decisions.proxies.is_empty() {
-        true => (Word::fixed("proxy_protocol"), &decisions.proxies),
-        false => {
-            let told = decisions.everywhere.client_header.as_ref();
-            let told = told.and_then(|name| Word::new(name.as_str()).ok());
-            (told.unwrap_or(Word::fixed("X-Forwarded-For")), &facts.forwarded.trusted)
-        }
-    };
-    let inside = sockets.iter().any(|listen| listen.connected_by.is_inside()).then(|| Word::fixed(ITSELF));
-    let networks: Vec<_> = inside.into_iter().chain(believed.iter().map(Word::network)).collect();
-    let real_ip = (decisions.real_ip && !networks.is_empty()).then_some(view::RealIp { header, networks });
-    real_ip.into_iter().collect()
-}
-
-/// The source address of nginx's connections to itself.
-const ITSELF: &str = "127.0.0.1";
-
-/// The directives by which a server overrides the host's `http` level.
-pub fn resets(decisions: &Decisions, concerns: impl Fn(&'static DirectiveRow) -> bool) -> Vec<view::Directive> {
-    let line = |reset: &Reset| view::Directive {
-        name: Word::fixed(reset.row.name),
-        arguments: Words::join([Word::fixed(reset.arguments)]),
-    };
-    decisions.resets.iter().filter(|reset| concerns(reset.row)).map(line).collect()
-}
-
-/// Whether servers override it only where they request client certificates.
-pub fn is_of_client_certificates(row: &DirectiveRow) -> bool {
-    matches!(row.inherited, catalogue::Inherited::TakenBack(reset) if reset.of_client_certificates)
 }
 
 fn listen(listen: &Listen, name: &ServerName, http2: Http2) -> Words {

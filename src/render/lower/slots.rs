@@ -94,14 +94,12 @@ pub struct Slots {
 impl Slots {
     /// Adds a directive.
     pub fn say(&mut self, slot: Slot, name: &'static str, arguments: impl Into<Words>) {
-        let plain = view::Directive { name: Word::fixed(name), arguments: arguments.into() };
-        self.push(slot, view::Statement { plain: vec![plain], ..Default::default() });
+        self.push(slot, view::Statement::plain(name, arguments));
     }
 
     /// Adds a directive that applies to requests for which a variable is neither empty nor 0.
     pub fn say_if(&mut self, slot: Slot, condition: Word, name: &'static str, arguments: impl Into<Words>) {
-        let conditional = view::Conditional { condition, name: Word::fixed(name), arguments: arguments.into() };
-        self.push(slot, view::Statement { conditional: vec![conditional], ..Default::default() });
+        self.push(slot, view::Statement::conditional(condition, name, arguments));
     }
 
     /// Adds a directive that applies to requests for which a variable compares with a value.

@@ -1,6 +1,6 @@
 //! Assembles a file from parts, with the owner of each line.
 
-use crate::model::{Directive, Origin, Server};
+use crate::model::{Directive, Origin};
 use crate::render::content::Part;
 use crate::render::file_set::{Digest, File, FilePath, Owners};
 use crate::render::shape::Filled;
@@ -62,15 +62,7 @@ impl Writer {
         self.unwritten.is_empty()
     }
 
-    /// Adds the head of a server. The common directives are in its last lines, one line each.
-    pub fn add_head(&mut self, text: Filled, server: &Server, common: &[&Directive]) {
-        self.add(text, &server.origin);
-        for (directive, before) in common.iter().zip((1..=common.len()).rev()) {
-            self.own(self.lines + 1 - u32::try_from(before).unwrap_or_default(), &directive.origin);
-        }
-    }
-
-    /// Adds a location: its texts and its last line. The directives stand directly below the first
+    /// A location of these parts and its last line. The settings stand directly below the first
     /// line, one line each.
     pub fn add_location(&mut self, texts: Vec<Filled>, location: &Location, place: &Place<'_>, common: &[&Directive]) {
         let first = self.lines + 1;

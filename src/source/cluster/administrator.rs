@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::words::words;
+use crate::source::yaml;
 
 /// The field manager for server-side apply.
 const MANAGER: &str = "ingressd-kubeconfig";
@@ -218,7 +219,7 @@ impl Administrator {
             "contexts": [{ "name": account, "context": context }],
             "current-context": account,
         });
-        serde_saphyr::to_string(&kubeconfig).or_else(|error| wrong(error.to_string()))
+        Ok(yaml::text(&kubeconfig))
     }
 }
 

@@ -1,8 +1,9 @@
-//! A double of the API server for the tests of this room and of `publish`. It implements lists,
-//! watches and writes, and fails as tests ask it to.
+//! A double of the API server for the tests of this room and of `publish`: it speaks lists,
+//! watches and writes, in memory or over a socket, and fails as it is told.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -14,6 +15,9 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::Frame;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -93,6 +97,8 @@ struct State {
     refusals: Vec<(String, Refusal)>,
     /// Every refusal: when, by the clock of the test, and its path.
     refused: Vec<(Instant, String)>,
+    /// Whoever has another token is not let in; `None` lets everybody in.
+    token: Option<String>,
 }
 
 #[derive(Clone)]
@@ -143,6 +149,29 @@ impl Double {
             }
         });
         Client::new(service, "default")
+    }
+
+    /// Where it is asked over a socket.
+    pub async fn listen(&self) -> std::net::SocketAddr {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (double, address) = (self.clone(), listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let double = double.clone();
+                let service = service_fn(move |request| {
+                    let double = double.clone();
+                    async move { Ok::<_, Infallible>(double.answer("", request, watch::channel(Mood::Well).1).await) }
+                });
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        address
+    }
+
+    /// Lets in whoever has this token, and nobody else.
+    pub fn admit(&self, token: &str) {
+        self.state().token = Some(token.to_owned());
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -256,8 +285,14 @@ impl Double {
         self.state().requests.clone()
     }
 
-    async fn answer(&self, node: &str, request: Request<Body>, mood: watch::Receiver<Mood>) -> Answer {
+    async fn answer<B>(&self, node: &str, request: Request<B>, mood: watch::Receiver<Mood>) -> Answer
+    where
+        B: hyper::body::Body<Error: Debug>,
+    {
         let (head, body) = request.into_parts();
+        if !self.state().knows(&head) {
+            return status(401);
+        }
         let asked = Asked::of(&head.method, &head.uri);
         let body = body.collect().await.unwrap().to_bytes();
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -307,6 +342,11 @@ impl Double {
 }
 
 impl State {
+    fn knows(&self, head: &http::request::Parts) -> bool {
+        let given = head.headers.get("authorization").and_then(|value| value.to_str().ok());
+        self.token.as_ref().is_none_or(|token| given == Some(&format!("Bearer {token}")))
+    }
+
     fn refuse(&mut self, head: &http::request::Parts) -> Option<Refusal> {
         let path = head.uri.path();
         let (_, refusal) = self.refusals.iter().find(|(what, _)| head.method != Method::GET && path.contains(what))?;

@@ -15,7 +15,9 @@ use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-/// The time limit of a plugin.
+use crate::source::yaml;
+
+/// How long a plugin may take.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// The most bytes that are kept of a plugin's standard output, and of its standard error.
@@ -114,8 +116,7 @@ pub async fn replace(user: &mut AuthInfo) -> Result<Option<Timestamp>, PluginErr
     if text.trim().is_empty() {
         return Err(useless("nothing"));
     }
-    let credential: Credential =
-        serde_saphyr::from_str(text).map_err(|_| useless("something that is no ExecCredential"))?;
+    let credential: Credential = yaml::parse(text).map_err(|_| useless("something that is no ExecCredential"))?;
     if plugin.api_version.is_some() && credential.api_version != plugin.api_version {
         return Err(useless("an ExecCredential of another version than the kubeconfig asks for"));
     }

@@ -5,34 +5,17 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
-
-use http_body_util::Full;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 
 use super::super::clients::Line;
 use super::*;
 
-/// A server that responds 200 to one token and 401 to any other.
-async fn server(token: Arc<Mutex<String>>) -> std::net::SocketAddr {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            let token = Arc::clone(&token);
-            let service = service_fn(move |request: http::Request<hyper::body::Incoming>| {
-                let expected = format!("Bearer {}", token.lock().unwrap());
-                let given = request.headers().get("authorization").and_then(|value| value.to_str().ok());
-                let code = if given == Some(expected.as_str()) { 200 } else { 401 };
-                let answer = http::Response::builder().status(code).body(Full::<bytes::Bytes>::default());
-                std::future::ready(answer)
-            });
-            tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-        }
-    });
-    address
+/// An API server that lets in whoever has this token.
+async fn server(token: &str) -> (Double, std::net::SocketAddr) {
+    let double = Double::default();
+    double.put("namespaces", json!({ "metadata": { "name": "edge" } }));
+    double.admit(token);
+    let address = double.listen().await;
+    (double, address)
 }
 
 fn write(path: &Path, text: &str) {
@@ -48,7 +31,7 @@ fn kubeconfig(server: std::net::SocketAddr, user: &str) -> String {
 }
 
 async fn code(clients: &Clients) -> u16 {
-    let request = http::Request::get("/version").body(kube::client::Body::empty()).unwrap();
+    let request = http::Request::get("/api/v1/namespaces/edge").body(kube::client::Body::empty()).unwrap();
     match clients.write.send(request).await {
         Ok(answer) => answer.status().as_u16(),
         Err(error) => panic!("{error:?}"),
@@ -71,25 +54,24 @@ async fn until_let_in(clients: &Clients) {
 async fn tokens_are_renewed_from_whatever_holds_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let token = Arc::new(Mutex::new("one".to_owned()));
-    let address = server(Arc::clone(&token)).await;
+    let (double, address) = server("one").await;
     fs::write(folder.path().join("token"), "one").unwrap();
     write(&path, &kubeconfig(address, "tokenFile: token"));
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
     assert_eq!(code(clients).await, 200);
-    // The token file is replaced as a whole.
-    *token.lock().unwrap() = "two".to_owned();
+    // In the token file, which is replaced as a whole.
+    double.admit("two");
     assert_eq!(code(clients).await, 401);
     fs::write(folder.path().join("token.new"), "two").unwrap();
     fs::rename(folder.path().join("token.new"), folder.path().join("token")).unwrap();
     until_let_in(clients).await;
-    // The kubeconfig is changed.
-    *token.lock().unwrap() = "three".to_owned();
+    // In the kubeconfig.
+    double.admit("three");
     write(&path, &kubeconfig(address, "token: three"));
     until_let_in(clients).await;
-    // The token comes from a plugin.
-    *token.lock().unwrap() = "four".to_owned();
+    // By a plugin.
+    double.admit("four");
     let credential =
         r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"four"}}"#;
     let plugin = format!(
@@ -104,7 +86,7 @@ async fn tokens_are_renewed_from_whatever_holds_them() {
 async fn credentials_that_are_of_no_use_leave_the_old_ones_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let address = server(Arc::new(Mutex::new("one".to_owned()))).await;
+    let (_, address) = server("one").await;
     write(&path, &kubeconfig(address, "token: one"));
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
@@ -295,8 +277,7 @@ fn exec(plugin: &Path) -> String {
 async fn a_plugin_is_run_again_before_what_it_gave_ends_and_the_old_stays_when_it_fails() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let token = Arc::new(Mutex::new("run-2".to_owned()));
-    let address = server(Arc::clone(&token)).await;
+    let (double, address) = server("run-2").await;
     fs::write(folder.path().join("most"), "2").unwrap();
     write(&path, &kubeconfig(address, &exec(&counting(folder.path(), 4))));
     let connected = connect(&path).await.unwrap();
@@ -309,7 +290,7 @@ async fn a_plugin_is_run_again_before_what_it_gave_ends_and_the_old_stays_when_i
     assert_eq!(code(clients).await, 200);
     let runs = fs::read_to_string(folder.path().join("runs")).unwrap().len();
     assert_eq!(runs, 2, "one run is for all connections");
-    *token.lock().unwrap() = "run-3".to_owned();
+    double.admit("run-3");
     fs::write(folder.path().join("most"), "9").unwrap();
     until_let_in(clients).await;
     assert_eq!(clients.line().borrow().failure, None);
@@ -319,8 +300,7 @@ async fn a_plugin_is_run_again_before_what_it_gave_ends_and_the_old_stays_when_i
 async fn a_plugin_is_run_again_when_the_server_does_not_know_us_but_not_all_the_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let token = Arc::new(Mutex::new("run-1".to_owned()));
-    let address = server(Arc::clone(&token)).await;
+    let (double, address) = server("run-1").await;
     fs::write(folder.path().join("most"), "9").unwrap();
     write(&path, &kubeconfig(address, &exec(&counting(folder.path(), 3600))));
     let connected = connect(&path).await.unwrap();
@@ -328,14 +308,14 @@ async fn a_plugin_is_run_again_when_the_server_does_not_know_us_but_not_all_the_
     let (began, mut line) = (std::time::Instant::now(), clients.line());
     assert_eq!(code(clients).await, 200);
     let runs = || fs::read_to_string(folder.path().join("runs")).unwrap().len();
-    *token.lock().unwrap() = "none".to_owned();
+    double.admit("none");
     for _ in 0..20 {
         assert_eq!(code(clients).await, 401);
         let _ = tokio::time::timeout(Duration::from_millis(20), line.changed()).await;
     }
     let most = 1 + began.elapsed().as_secs() as usize / 10;
     assert!(runs() <= most, "{} runs in {:?}", runs(), began.elapsed());
-    *token.lock().unwrap() = format!("run-{}", runs() + 1);
+    double.admit(&format!("run-{}", runs() + 1));
     while code(clients).await != 200 {
         assert!(began.elapsed() < PATIENCE);
         // Several 401 are needed: the plugin was run just now.
@@ -347,7 +327,7 @@ async fn a_plugin_is_run_again_when_the_server_does_not_know_us_but_not_all_the_
 async fn whoever_begins_does_not_wait_for_a_plugin_that_hangs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let address = server(Arc::new(Mutex::new("late".to_owned()))).await;
+    let (_, address) = server("late").await;
     let lines = format!(
         "while test ! -e {}/go; do sleep 0.01; done; echo '{{\"apiVersion\":\"{VERSION}\",\"status\":{{\"token\":\"late\"}}}}'",
         folder.path().display()
