@@ -1,4 +1,4 @@
-//! The socket that `ingressd status`, `drain` and `rollback` ask: root only, one line in, one
+//! The socket that `ingressd status`, `explain`, `drain` and `rollback` ask: root only, one line in, one
 //! answer out.
 
 use std::io;
@@ -106,7 +106,7 @@ async fn exchange(
     let request = timeout(TIMEOUT, read(&mut stream)).await??;
     let mut words = request.split(' ');
     let content = match (words.next(), words.next(), words.next()) {
-        (Some("status" | "ingress" | "host"), ..) => match Inquiry::read(&request) {
+        (Some("status" | "ingress" | "host" | "explain"), ..) => match Inquiry::read(&request) {
             Some(inquiry) => {
                 let status = Arc::clone(&status.borrow());
                 // Of a large cluster it is a long answer, and nothing else waits for it.
@@ -131,7 +131,8 @@ async fn exchange(
 }
 
 fn unknown() -> String {
-    let requests = "status, ingress NAMESPACE/NAME, host HOST, drain, undrain, rollback, resume and reload";
+    let requests =
+        "status, ingress NAMESPACE/NAME, host HOST, explain URL, drain, undrain, rollback, resume and reload";
     serde_json::json!({ "error": format!("the requests are {requests}") }).to_string()
 }
 

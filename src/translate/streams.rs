@@ -12,7 +12,7 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Listener, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
 
 /// What the administrator decides about TCP and UDP services.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamOptions {
     /// Namespace and name of the ConfigMap with TCP services in the form of ingress-nginx.
     pub tcp_services: Option<(Arc<str>, Arc<str>)>,
@@ -22,6 +22,14 @@ pub struct StreamOptions {
     pub policy: StreamPolicy,
     /// TCP ports that are taken already, each with the setting that says so.
     pub reserved: Vec<(u16, &'static str)>,
+}
+
+impl StreamOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        let policy = StreamPolicy::empty();
+        StreamOptions { tcp_services: None, udp_services: None, policy, reserved: Vec::new() }
+    }
 }
 
 /// Somebody wants connections to a port of the host to go to a Service.

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use super::row::{Row, Trust};
+use super::row::{Row, Scope, Trust};
 use super::table::Table;
 use crate::model::{Cidr, HeaderName, LookupTable};
-use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, Places, SnippetKind};
+use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, SnippetKind};
 
 /// Each line is one decision of the administrator that rows and families may ask for, with where it is in the settings.
 macro_rules! decisions {
@@ -58,8 +58,6 @@ decisions! {
     shares_firewall_rules: bool = |options| options.shares_firewall_rules;
     /// How much whoever may write an Ingress is trusted.
     max_trust: Trust = |options| options.max_trust;
-    /// Where settings were written, for findings.
-    places: &Places = |options| &options.places;
     /// Which snippets count in which namespaces.
     snippets: &[AllowedSnippets] = |options| &options.snippets;
     /// Whether annotations may be snippets at all.
@@ -103,6 +101,13 @@ impl<'a> NotedOptions<'a> {
         !self.snippets().is_empty()
             && self.annotation_snippets()
             && self.options.allows_snippet(kind, namespace, labels)
+    }
+
+    /// What a key is about that is not read on objects, because the ConfigMap of the controller alone has it. It is the same whatever
+    /// the settings say.
+    pub(super) fn key_of_config_map(&self, name: &str) -> Option<Scope> {
+        let keys = self.options.keys_of_config_map;
+        keys.iter().find(|(key, _)| *key == name).map(|(_, scope)| *scope)
     }
 
     /// What objects ask for that do not say otherwise. Nothing has to be noted: which rows an object has itself is known.
