@@ -18,6 +18,7 @@ mod settings;
 mod snippets;
 mod table;
 mod templates;
+mod usual;
 mod value;
 mod written;
 

@@ -49,10 +49,11 @@ pub struct AccessLogOptions {
     pub syslog_port: u16,
 }
 
-impl Default for AccessLogOptions {
-    fn default() -> Self {
+impl AccessLogOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         AccessLogOptions {
-            enabled: true,
+            enabled: false,
             format: LogFormat::Dialect,
             line: None,
             json: false,
@@ -62,7 +63,7 @@ impl Default for AccessLogOptions {
             questions: false,
             syslog: false,
             syslog_address: None,
-            syslog_port: 514,
+            syslog_port: 0,
         }
     }
 }

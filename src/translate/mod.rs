@@ -30,7 +30,6 @@ mod options;
 mod order;
 mod passthrough;
 mod path;
-mod places;
 mod port;
 mod reading;
 mod rule;
@@ -56,7 +55,6 @@ pub use claims::Claims;
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
-pub use places::Places;
 pub use reading::{
     AppRoot, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Reading, RequestedAuthentication,
     RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
@@ -64,8 +62,8 @@ pub use reading::{
 pub use snippets::{AllowedSnippets, SnippetKind};
 pub use streams::StreamOptions;
 pub use tables::{
-    ANNOTATIONS, PREFIX, everywhere, judge_default, lookup_tables, snippet_alternatives, snippet_directives,
-    snippet_variables,
+    ANNOTATIONS, PREFIX, Scope, Table, effective_annotations, everywhere, judge_default, lookup_tables,
+    snippet_alternatives, snippet_directives, snippet_variables,
 };
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

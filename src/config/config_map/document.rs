@@ -26,13 +26,13 @@ such as `X_Forwarded_For` and `ssl_client_verify`, which some backends take for 
 that nginx vouches for.\n\n\
 Until nginx knows the host of a request, directives of every server, such as `keep-alive`, count\n\
 as the default server of the port has them.\n\n\
-| key | what it does |\n| --- | --- |\n";
+| key | about | what it does |\n| --- | --- | --- |\n";
 
 /// The page.
 pub fn document() -> String {
     let mut text = INTRODUCTION.to_owned();
     for key in KEYS {
-        let _ = writeln!(text, "| `{}` | {} |", key.name, words(key));
+        let _ = writeln!(text, "| `{}` | {} | {} |", key.name, key.scope().about(), words(key));
     }
     text
 }
@@ -80,7 +80,7 @@ fn words(key: &Key) -> String {
         Effect::Headers(Headers::Requests) => "headers of all requests to backends, one for each key of the ConfigMap of \
                                                the same namespace that it names, besides the setting `headers.requests`"
             .to_owned(),
-        Effect::Directives(words, _) | Effect::Finally(words, _) => words.to_owned(),
+        Effect::Directives(words, _) | Effect::Finally(_, words, _) => words.to_owned(),
         Effect::Brotli(_) => "says with the others how answers are compressed by Brotli in every server, when `enable-brotli` is \
                               true and nginx has the module (libnginx-mod-http-brotli-filter)"
             .to_owned(),

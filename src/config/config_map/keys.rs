@@ -1,17 +1,20 @@
 //! Every key of ingress-nginx's ConfigMap, one row each, with its effect here.
 
+use std::sync::LazyLock;
+
 use super::compression::media_types;
 use super::forms::{
     backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, on_or_off, only_ipv4,
     only_off, requests, retry_all, same,
 };
 use crate::config::settings::Settings;
+use crate::config::table::rows;
 use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Origin, Refused};
 use crate::translate::annotation::Compared;
 use crate::translate::value::arguments::{switch, time};
 use crate::translate::value::{address_list, boolean, byte_size, integer};
-use crate::translate::{ANNOTATIONS, DefaultValue, SnippetKind};
+use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind};
 
 /// Converts a value to one for the setting, which its form parses; an empty one leaves the setting
 /// unchanged.
@@ -54,7 +57,26 @@ impl Key {
         }
     }
 
-    /// Whether an invalid value could let clients get further than before.
+    /// What it is about.
+    pub(super) fn scope(&self) -> Scope {
+        match self.effect {
+            Effect::Annotation(name) | Effect::Snippet(name, _) => {
+                ANNOTATIONS.find(name).map_or(Scope::Route, |row| row.scope)
+            }
+            Effect::Setting(setting, _) => rows().find(|row| row.key == setting).map_or(Scope::Node, |row| row.scope),
+            Effect::Finally(scope, ..) => scope,
+            Effect::Server(..)
+            | Effect::Headers(_)
+            | Effect::Directives(..)
+            | Effect::Gzip(_)
+            | Effect::Brotli(_)
+            | Effect::Forwarded(_)
+            | Effect::Tables => Scope::Server,
+            Effect::Host(_) | Effect::Unserved { .. } => Scope::Node,
+        }
+    }
+
+    /// Whether somebody could get further than before while its value cannot be used.
     pub(super) fn protects(&self) -> bool {
         match self.effect {
             Effect::Forwarded(_) => true,
@@ -215,9 +237,8 @@ pub(super) enum Effect {
     Brotli(fn(&str) -> Result<(), Refused>),
     /// With other keys it decides which proxies are trusted; this checks its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
-    /// When it is true, it changes the result of all other keys and settings, as described in
-    /// words.
-    Finally(&'static str, Change),
+    /// When it is true, what is said in words happens to what all other keys and the settings say. It is about this.
+    Finally(Scope, &'static str, Change),
     /// It belongs to nginx.conf, as this directive.
     Host(&'static str),
     /// It is a snippet like that of this annotation, where the administrator allows it for the
@@ -306,6 +327,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "disable-ipv6",
         effect: Effect::Finally(
+            Scope::Listener,
             "leaves IPv6 addresses out of the setting `listen.addresses` when it is true",
             only_ipv4,
         ),
@@ -478,6 +500,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "retry-non-idempotent",
         effect: Effect::Finally(
+            Scope::Route,
             "adds non_idempotent to the default of the annotation `proxy-next-upstream` when it is true",
             retry_all,
         ),
@@ -544,6 +567,16 @@ pub(super) const KEYS: &[Key] = &[
     host("worker-processes", "worker_processes"),
     host("worker-shutdown-timeout", "worker_shutdown_timeout"),
 ];
+
+/// Keys with an effect that are no annotations, and what each is about.
+pub fn keys_without_annotation() -> &'static [(&'static str, Scope)] {
+    static FOUND: LazyLock<Vec<(&str, Scope)>> = LazyLock::new(|| {
+        let is_alone =
+            |key: &&Key| !matches!(key.effect, Effect::Unserved { .. }) && ANNOTATIONS.find(key.name).is_none();
+        KEYS.iter().filter(is_alone).map(|key| (key.name, key.scope())).collect()
+    });
+    &FOUND
+}
 
 /// The row of a key.
 pub(super) fn find(name: &str) -> Option<&'static Key> {

@@ -351,10 +351,48 @@ fn what_it_says_of_settings_keeps_its_origin() {
     assert_eq!(lines("upstreams.keepalive"), ["32 built in", of_map]);
     // An invalid value has no effect.
     assert_eq!(lines("listen.http2"), ["true built in"]);
-    let places = layered.settings.translate_options().places;
-    let named = "access.max-trust (ConfigMap edge/controller: data[annotations-risk-level])";
-    assert_eq!(places.named("access.max-trust"), named);
+    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+    let mut findings = [Finding::new(Reason::InvalidValue, Origin::object(&id), "access.max-trust is low")];
+    layered.settings.tell_places(&mut findings);
+    let told = "access.max-trust from ConfigMap edge/controller: data[annotations-risk-level] is low";
+    assert_eq!(&*findings[0].note, told);
 }
+
+#[test]
+fn what_several_keys_say_together_has_the_origin_of_the_one_that_decides() {
+    for (data, setting, expected) in [
+        (&[("disable-ipv6", "true")][..], "listen.addresses", "0.0.0.0 ConfigMap edge/controller: data[disable-ipv6]"),
+        (&[("use-forwarded-headers", "false")], TRUSTED, " ConfigMap edge/controller: data[use-forwarded-headers]"),
+        (
+            &[("enable-real-ip", "true"), ("proxy-real-ip-cidr", "192.0.2.0/24")],
+            TRUSTED,
+            "192.0.2.0/24 ConfigMap edge/controller: data[proxy-real-ip-cidr]",
+        ),
+        (
+            &[("use-proxy-protocol", "true")],
+            TRUSTED,
+            "0.0.0.0/0, ::/0 ConfigMap edge/controller: data[use-proxy-protocol]",
+        ),
+        (
+            &[("ssl-session-cache", "false"), ("ssl-session-cache-size", "5m")],
+            "tls.session-cache",
+            "0 ConfigMap edge/controller: data[ssl-session-cache]",
+        ),
+        (
+            &[("enable-modsecurity", "true")],
+            "firewall.shared",
+            "true ConfigMap edge/controller: data[enable-modsecurity]",
+        ),
+    ] {
+        let effective = layered(data).settings.effective(setting).unwrap();
+        assert_eq!(format!("{} {}", effective.counts.value, effective.counts.at), expected, "{data:?}");
+    }
+    let retries = layered(&[("retry-non-idempotent", "true"), ("proxy-next-upstream", "error")]);
+    let told = "ConfigMap edge/controller: data[retry-non-idempotent]";
+    assert_eq!(retries.settings.translate.defaults[0].origin.to_string(), told);
+}
+
+const TRUSTED: &str = "access.trusted-proxies";
 
 #[test]
 fn what_is_said_of_all_is_said_whatever_the_order_of_keys() {

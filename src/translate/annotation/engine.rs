@@ -10,7 +10,7 @@ use super::snippets::{self, ImpliedAnnotation};
 use super::table::Table;
 use super::value::excerpt;
 use crate::finding::{Finding, Reason, Severity, unknown_key};
-use crate::model::{Field, Origin, Refused, WrittenAt};
+use crate::model::{Field, Origin, Refused};
 use crate::source::Snapshot;
 use crate::translate::{DefaultValue, Dialect, Options, Reading};
 
@@ -54,7 +54,10 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
                     }
                 }
                 None => {
-                    let note = unknown_key(table.prefix, name, table.names());
+                    let note = match context.options.key_of_config_map(name) {
+                        Some(scope) => scope.is_not_for_objects(),
+                        None => unknown_key(table.prefix, name, table.names()),
+                    };
                     draft.find(Reason::UnknownAnnotation, entry.origin(), note);
                 }
             }
@@ -118,8 +121,8 @@ fn apply_defaults(
 /// Checks whether a default can be used: the result has its faults, and whether it protects
 /// something.
 pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, under: &Options) -> Reading {
-    let Options { limits, places, lookup_tables, .. } = under.clone();
-    let options = Options { defaults: [default.clone()].into(), limits, places, lookup_tables, ..Options::default() };
+    let Options { limits, lookup_tables, .. } = under.clone();
+    let options = Options { defaults: [default.clone()].into(), limits, lookup_tables, ..Options::default() };
     let (object, snapshot) = (&default.origin.object, &Snapshot::default());
     let options = &NotedOptions::new(&options);
     let context = Context { object, namespace: &object.namespace, dialect, table, snapshot, options };
@@ -139,12 +142,13 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
     }
     let cut = context.options.instead_of(row, entry.value);
     if let Some((instead, setting)) = &cut {
-        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, &context.options.places().named(setting));
+        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, setting);
     }
     let entry = &Entry { value: cut.as_ref().map_or(entry.value, |(instead, _)| instead), ..*entry };
     let mut allowed = || trusted(row, context.options).and_then(|()| within(context.options, entry, draft));
     let done = match row.effect {
-        // The author of the defaults is trusted.
+        _ if !row.scope.is_of_objects() => Err(Refused(row.scope.is_not_for_objects().into())),
+        // Whoever writes defaults is trusted.
         _ if row.is_served()
             && entry.default.is_none()
             && let Err(refused) = allowed() =>
@@ -153,7 +157,7 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
         }
         Effect::Directive(directive, parse) => parse(entry.value).map(|arguments| match row.scope {
             Scope::Server => draft.host_directive(directive, arguments, entry.origin()),
-            Scope::Matching | Scope::Route | Scope::Upstream => {
+            Scope::Matching | Scope::Route | Scope::Upstream | Scope::Listener | Scope::Node => {
                 draft.directive(directive, arguments, entry.origin());
             }
         }),
@@ -179,11 +183,7 @@ fn trusted(row: &Row, options: &NotedOptions<'_>) -> Result<(), Refused> {
         return Ok(());
     }
     let (needed, most) = (row.trust.name(), options.max_trust().name());
-    let at = match options.places().of("access.max-trust") {
-        WrittenAt::BuiltIn => String::new(),
-        at => format!(" ({at})"),
-    };
-    Err(Refused(format!("it needs trust {needed}, and the administrator's access.max-trust is {most}{at}").into()))
+    Err(Refused(format!("it needs trust {needed}, and the administrator's access.max-trust is {most}").into()))
 }
 
 /// Checks the length of a value, whatever its row is: lists can have any length, and are read
