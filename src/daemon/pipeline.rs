@@ -421,7 +421,7 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
         &settings.apply.root,
         &settings.instance,
     )
-    .map(|survey| survey.with_rules(&settings.gate.firewall))
+    .map(|survey| survey.with_files(&settings.gate))
 }
 
 /// nginx has no include of our files.

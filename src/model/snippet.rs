@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::catalogue::DirectiveRow;
 use super::value::{LONGEST, plain, written_length};
-use super::{Directive, HeaderName, Origin, Pattern, Refused, RouteVariable, Variable};
+use super::{Directive, GeoVariable, HeaderName, Origin, Pattern, Refused, RouteVariable, Variable};
 
 /// How long names of our own variables are at most.
 const NAME: usize = 60;
@@ -74,6 +74,8 @@ pub enum SnippetPart {
     Capture(u8),
     /// What is known of the route without any request.
     Route(RouteVariable),
+    /// What a database tells of the client's address.
+    Geo(GeoVariable),
     /// The scheme that the client used.
     ClientScheme,
     /// The host that the client asked for, with its port.
@@ -330,7 +332,8 @@ impl Snippet {
 }
 
 impl SnippetStatement {
-    fn parts(&self) -> Vec<&SnippetPart> {
+    /// The pieces of its texts and conditions.
+    pub fn parts(&self) -> Vec<&SnippetPart> {
         match self {
             SnippetStatement::Set(_, text) | SnippetStatement::Rewrite(_, text, _) => text.parts().iter().collect(),
             SnippetStatement::Return(_, text) => text.iter().flat_map(SnippetText::parts).collect(),
@@ -399,6 +402,7 @@ impl fmt::Display for SnippetPart {
         match self {
             SnippetPart::Text(text) => formatter.write_str(text),
             SnippetPart::Variable(name) => write!(formatter, "${{{name}}}"),
+            SnippetPart::Geo(variable) => write!(formatter, "${{{variable}}}"),
             SnippetPart::Own(own) => write!(formatter, "${{{}}}", own.as_str()),
             SnippetPart::Capture(number) => write!(formatter, "${number}"),
             SnippetPart::Route(variable) => write!(formatter, "${{{variable:?}}}"),

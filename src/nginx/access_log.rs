@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::OtherSites;
+use super::{OtherSites, StreamLogOptions};
 use crate::model::{ByteSize, LogLine, USUAL_LINE, Unlogged};
 
 /// Which hosts log in the line of the settings.
@@ -26,6 +26,8 @@ pub enum LogFormat {
 pub struct AccessLogOptions {
     /// Whether there are any.
     pub enabled: bool,
+    /// Whether requests for hosts that no object has are logged as well.
+    pub unknown_hosts: bool,
     /// Which hosts log in the line.
     pub format: LogFormat,
     /// The line.
@@ -46,12 +48,15 @@ pub struct AccessLogOptions {
     pub syslog_address: Option<IpAddr>,
     /// Its port.
     pub syslog_port: u16,
+    /// How connections to TCP and UDP services are logged.
+    pub streams: StreamLogOptions,
 }
 
 impl Default for AccessLogOptions {
     fn default() -> Self {
         AccessLogOptions {
             enabled: true,
+            unknown_hosts: true,
             format: LogFormat::Dialect,
             line: None,
             json: false,
@@ -62,6 +67,7 @@ impl Default for AccessLogOptions {
             syslog: false,
             syslog_address: None,
             syslog_port: 514,
+            streams: StreamLogOptions::default(),
         }
     }
 }
@@ -142,6 +148,8 @@ pub struct AccessLog {
     pub everywhere: bool,
     /// The logs.
     pub logs: Logs,
+    /// Requests for hosts that no object has are not logged.
+    pub leaves_out_unknown_hosts: bool,
     /// Requests that are not logged.
     pub unlogged: Vec<Unlogged>,
     /// Questions to services that say who may pass are logged as well.
@@ -171,6 +179,7 @@ pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut tell: im
         json: options.json,
         everywhere: options.format == LogFormat::IngressNginx,
         logs,
+        leaves_out_unknown_hosts: !options.unknown_hosts,
         unlogged,
         questions: options.questions,
     }
@@ -215,7 +224,7 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
 }
 
 /// nginx keeps one buffer for each file, whoever logs there, and refuses another.
-fn buffering(
+pub(super) fn buffering(
     wanted: Buffering,
     place: &LogPlace,
     other_sites: &OtherSites,

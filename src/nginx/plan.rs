@@ -7,6 +7,8 @@ use std::sync::Arc;
 use super::access_log::{AccessLog, AccessLogOptions};
 use super::everywhere::Everywhere;
 use super::firewall::{FirewallOptions, FirewallRules};
+use super::geoip::{Geo, GeoOptions};
+use super::stream_log::StreamLog;
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Cidr, Model, Protocols};
 
@@ -35,6 +37,8 @@ pub struct GateOptions {
     pub access_log: AccessLogOptions,
     /// Where the rules of the firewall are.
     pub firewall: FirewallOptions,
+    /// Where databases are that tell where clients are.
+    pub geo: GeoOptions,
     /// Whether hosts that are served alike share a `server` block.
     pub shared_servers: bool,
 }
@@ -53,6 +57,7 @@ impl Default for GateOptions {
             everywhere: Everywhere::default(),
             access_log: AccessLogOptions::default(),
             firewall: FirewallOptions::default(),
+            geo: GeoOptions::default(),
             shared_servers: true,
         }
     }
@@ -188,6 +193,8 @@ pub struct Decisions {
     pub clears_server_header: bool,
     /// How requests are logged.
     pub access_log: AccessLog,
+    /// How connections to TCP and UDP services are; `None` where there are none of these, or no log.
+    pub stream_log: Option<StreamLog>,
     /// Whether hosts that are served alike share a `server` block.
     pub shared_servers: bool,
     /// Versions of TLS that hosts offer.
@@ -212,6 +219,8 @@ pub struct Decisions {
     pub split_clients: bool,
     /// What servers read for the firewall.
     pub firewall: FirewallRules,
+    /// What is looked up of the addresses of clients.
+    pub geo: Geo,
     /// Where answers about clients may be remembered: nginx makes the folder. `None` where there is no place that is known to be its own.
     pub answer_memory: Option<PathBuf>,
 }

@@ -153,6 +153,7 @@ impl Renderer {
             lower::blocked,
             lower::cors,
             lower::firewall,
+            lower::geo,
             lower::limits,
             lower::lookups,
             lower::sessions,
@@ -162,7 +163,9 @@ impl Renderer {
         ];
         let shared = shared.into_iter().flat_map(|files| files(plan, engine));
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
+        all.extend(lower::stream_log(plan, engine).map(|(path, file)| (path, Arc::new(file))));
         all.extend(lower::passthrough(plan, engine).map(|(path, file)| (path, Arc::new(file))));
+        all.extend(lower::tls_files(&decisions.everywhere).map(|(path, file)| (path, Arc::new(file))));
         all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));
         FileSet { files: all.into_iter().collect() }
     }

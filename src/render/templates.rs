@@ -123,11 +123,13 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("access_log", example(access_log())),
         source!("blocked", example(blocked())),
         source!("everywhere", Some(json!(view::Everywhere { blocked: vec![WORD], directives: vec![directive()] }))),
+        source!("geoip2", example(geoip2())),
         source!("firewall", Some(json!(view::Firewall { directives: vec![directive()] }))),
         source!("list", Some(json!(list()))),
         source!("lookup_geo", example(lookup())),
         source!("lookup_map", example(lookup())),
         source!("stream", Some(json!(stream()))),
+        source!("stream_log", example(stream_log())),
         source!("stream_upstream", Some(json!(stream_upstream()))),
         source!("passthrough", example(passthrough())),
     ]
@@ -272,8 +274,13 @@ fn stream() -> view::Stream {
         next_upstream_tries: NUMBER,
         responses: vec![NUMBER],
         sends_proxy_protocol: true,
+        access_log: vec![words()],
         upstream: WORD,
     }
+}
+
+fn stream_log() -> Result<Value, Refused> {
+    Ok(json!(view::LogFormat { name: WORD, escape: WORD, line: Text::new("text")? }))
 }
 
 fn stream_upstream() -> view::StreamUpstream {
@@ -358,6 +365,11 @@ fn split() -> Result<Value, Refused> {
             rest: WORD,
         }],
     }))
+}
+
+fn geoip2() -> Result<Value, Refused> {
+    let database = view::GeoDatabase { file: Path::new("/file".as_ref())?, lines: vec![directive()] };
+    Ok(json!(view::GeoIp2 { databases: vec![database], unknown: vec![WORD] }))
 }
 
 fn blocked() -> Result<Value, Refused> {

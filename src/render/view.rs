@@ -162,6 +162,22 @@ pub struct Everywhere {
     pub directives: Vec<Directive>,
 }
 
+/// What is looked up of the addresses of clients.
+#[derive(Debug, Serialize)]
+pub struct GeoIp2 {
+    pub databases: Vec<GeoDatabase>,
+    /// Variables that nobody fills.
+    pub unknown: Vec<Word>,
+}
+
+/// A database.
+#[derive(Debug, Serialize)]
+pub struct GeoDatabase {
+    pub file: Path,
+    /// A variable and the way to its value each, and how often the file is looked at.
+    pub lines: Vec<Directive>,
+}
+
 /// The rules of a firewall.
 #[derive(Debug, Serialize)]
 pub struct Firewall {
@@ -361,6 +377,8 @@ pub struct Stream {
     pub responses: Vec<Number>,
     /// Whether endpoints get a header of the PROXY protocol.
     pub sends_proxy_protocol: bool,
+    /// Where its connections are logged, none or one.
+    pub access_log: Vec<Words>,
     /// The name of the endpoints.
     pub upstream: Word,
 }

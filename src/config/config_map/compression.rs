@@ -1,7 +1,8 @@
 //! The keys about compression of answers: what every server says by what they say together; it must not know other keys.
 
 use super::keys::Said;
-use crate::model::{Argument, Refused, Text, catalogue};
+use crate::model::{Argument, Pattern, Refused, Text, catalogue};
+use crate::nginx::Uncompressed;
 use crate::translate::value::{boolean, integer};
 
 /// What is compressed where nobody says otherwise, besides text/html.
@@ -24,6 +25,31 @@ pub(super) fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
             false => Err(Refused::because("it is not media types such as text/css, with blanks between")),
         })
         .collect()
+}
+
+/// One media type.
+pub(super) fn media_type(value: &str) -> Result<Text, Refused> {
+    let mut types = media_types(value)?;
+    match (types.pop(), types.pop(), value.trim()) {
+        // It is left out among those that are compressed.
+        (None, _, "text/html") => Text::new("text/html"),
+        (Some(Argument::Text(text)), None, _) if text.as_str() != "*" => Ok(text),
+        _ => Err(Refused::because("it is not a media type such as text/html")),
+    }
+}
+
+/// Programs that get answers as they are.
+pub(super) fn uncompressed(value: &str) -> Result<Uncompressed, Refused> {
+    match value.trim() {
+        "msie6" => Ok(Uncompressed::OldExplorers),
+        expression => Pattern::new(expression).map(Uncompressed::Matching),
+    }
+}
+
+/// The same, where answers are compressed.
+pub(super) fn uncompressed_by(value: &dyn Fn(&str) -> Option<String>) -> Option<Uncompressed> {
+    let programs = value("gzip-disable").filter(|_| Compression(value).is_on("use-gzip"));
+    programs.and_then(|programs| uncompressed(&programs).ok())
 }
 
 /// What keys say of one way to compress answers.

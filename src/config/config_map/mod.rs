@@ -7,6 +7,7 @@ mod headers;
 mod keys;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 pub use document::{KeyFacts, document, facts};
 
@@ -43,6 +44,8 @@ impl Settings {
         let named = headers::KEYS.into_iter().map(|key| {
             data?.get(key).and_then(|value| headers::version(value, namespace, snapshot)).map(|version| &*version.0)
         });
+        let secret = data.and_then(|data| data.get(tls::DH_PARAMETERS));
+        let secret = secret.and_then(|value| tls::version(value, namespace, snapshot)).map(|version| &*version.0);
         // Labels of its namespace decide which of its snippets count.
         let snippets = KEYS.iter().filter_map(|key| match key.effect {
             Effect::Snippet(_, kind) => Some((key.name, kind)),
@@ -52,7 +55,8 @@ impl Settings {
         let snippets = snippets.filter(|(name, kind)| {
             data.is_some_and(|data| data.contains_key(*name)) && self.allows_snippet_of(namespace, *kind, snapshot)
         });
-        let all: Vec<_> = named.map(Option::unwrap_or_default).chain(snippets.map(|(name, _)| name)).collect();
+        let all: Vec<_> =
+            named.chain([secret]).map(Option::unwrap_or_default).chain(snippets.map(|(name, _)| name)).collect();
         Some(match all.iter().all(|version| version.is_empty()) {
             true => stored.version.clone(),
             false => Version(format!("{} {}", stored.version.0, all.join(" ")).into()),
@@ -124,6 +128,7 @@ impl Layer<'_> {
         for (said, key) in [(compression::gzip(&value), "use-gzip"), (compression::brotli(&value), "enable-brotli")] {
             self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data(key.into())));
         }
+        self.settings.gate.everywhere.uncompressed = compression::uncompressed_by(&value);
         if data.get("enable-modsecurity").is_some_and(|value| boolean(value) == Ok(true)) {
             // Each host would read them otherwise.
             self.settings.share_firewall_rules(true);
@@ -165,6 +170,7 @@ impl Layer<'_> {
                 self.headers(headers, value, origin);
                 Ok(())
             }
+            Effect::Read(_, read) => read(self, value, origin),
             Effect::Directives(_, of) => of(value).map(|said| self.say(said, origin)),
             Effect::Forwarded(form) | Effect::Gzip(form) | Effect::Brotli(form) => form(value),
             Effect::Finally(_, change) => {

@@ -143,6 +143,7 @@ struct Apart {
 const APART: &[Apart] = &[
     Apart { module: Module::HeadersMore, without: "tell that nginx serves them (header Server)", level: Level::Note },
     Apart { module: Module::Brotli, without: "do not compress answers by Brotli", level: Level::Warning },
+    Apart { module: Module::GeoIp2, without: "are told nothing of where clients are", level: Level::Warning },
     Apart { module: Module::ModSecurity, without: "answer 503 where they ask for a firewall", level: Level::Error },
 ];
 

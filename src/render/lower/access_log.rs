@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
 use crate::model::catalogue::Module;
 use crate::model::expression::{LIMITS, anywhere};
-use crate::model::{Action, LogLine, LogVariable, Refused, Unlogged, UpstreamId};
+use crate::model::{Action, Handover, Kind, LogLine, LogVariable, Refused, Server, ServerName, Unlogged, UpstreamId};
 use crate::nginx::{AccessLog, Buffering, LogPlace, LogTarget, Logs, Plan};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -30,7 +30,8 @@ pub fn access_log(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         return BTreeMap::new();
     }
     let text = view(log).ok().and_then(|view| engine.fill("access_log", &view).ok()).map(Part::Filled);
-    BTreeMap::from([(names::access_log_file(), File::plain(text, Owners::default(), []))])
+    let geo = plan.decisions.geo.is_asked().then(names::geo_file);
+    BTreeMap::from([(names::access_log_file(), File::plain(text, Owners::default(), geo))])
 }
 
 /// Whether servers name anything of that file.
@@ -80,9 +81,13 @@ fn unlogged(request: &Unlogged) -> Result<Literal, Refused> {
 }
 
 /// What a server says: the arguments of each `access_log`.
-pub fn of_server(log: &AccessLog, is_of_dialect: bool) -> Result<Vec<Words>, Refused> {
-    let has_line = log.line(is_of_dialect).is_some();
+pub fn of_server(log: &AccessLog, server: &Server) -> Result<Vec<Words>, Refused> {
+    let has_line = log.line(server.handover == Handover::Detailed).is_some();
+    let mut routes = server.routes.iter().chain([&server.fallback]);
+    let is_unknown =
+        server.name == ServerName::CatchAll && routes.all(|route| route.origin.object.kind != Kind::Ingress);
     match &log.logs {
+        _ if is_unknown && log.leaves_out_unknown_hosts => Ok(vec![Word::fixed("off").into()]),
         Logs::Inherited => Ok(Vec::new()),
         Logs::Off => Ok(vec![Word::fixed("off").into()]),
         Logs::To(targets) => targets.iter().map(|target| words(target, has_line, !log.unlogged.is_empty())).collect(),
@@ -95,23 +100,27 @@ fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refus
         LogPlace::Syslog(address) => Word::syslog(*address).into(),
         LogPlace::Host(place) => Literal::new(place)?.into(),
     };
-    let Buffering { size, flush, gzip } = target.buffering;
-    let own = [
-        size.map(|size| Word::setting("buffer", &Word::size(size))),
-        flush.map(|flush| Word::setting("flush", &Word::time(flush))),
-        gzip.map(|level| Word::setting("gzip", &Word::number(u64::from(level)))),
-    ];
     // nginx takes one condition; that of the settings is the nearer one.
     let kept = target.parameters.iter().filter(|word| !(skips && word.starts_with("if=")));
     let kept = kept.map(|word| Literal::new(word).map(Words::from)).collect::<Result<Vec<_>, _>>()?;
     let condition = skips.then(|| Word::variable(LOGGED)).transpose()?.map(|word| Word::setting("if", &word));
-    let parameters: Vec<_> = own.into_iter().flatten().chain(condition).map(Words::from).chain(kept).collect();
+    let parameters: Vec<_> = buffering(target.buffering).chain(condition).map(Words::from).chain(kept).collect();
     let format = match (&target.format, has_line) {
         (_, true) => Some(Word::own(FORMAT)?.into()),
         (Some(format), false) => Some(Literal::new(format)?.into()),
         (None, false) => (!parameters.is_empty()).then(|| Word::fixed("combined").into()),
     };
     Ok(Words::join([place].into_iter().chain(format.into_iter().chain(parameters))))
+}
+
+/// How lines are gathered.
+pub fn buffering(Buffering { size, flush, gzip }: Buffering) -> impl Iterator<Item = Word> {
+    let own = [
+        size.map(|size| Word::setting("buffer", &Word::size(size))),
+        flush.map(|flush| Word::setting("flush", &Word::time(flush))),
+        gzip.map(|level| Word::setting("gzip", &Word::number(u64::from(level)))),
+    ];
+    own.into_iter().flatten()
 }
 
 /// What a location says for the variables of the line.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::expression::{LIMITS, anywhere, literal};
 use crate::model::{Cidr, HeaderName, LogLine, Refused};
-use crate::nginx::{Everywhere, Plan, SetHeader, Test};
+use crate::nginx::{Everywhere, Plan, SetHeader, Test, Uncompressed};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
@@ -87,9 +87,16 @@ pub fn of_server(everywhere: &Everywhere) -> Result<Option<view::Everywhere>, Re
     let requests = request_headers
         .into_iter()
         .map(|Header { name, value, .. }| line(Family::Proxy.set_header(), Words::join([name.into(), value])));
+    let uncompressed = everywhere.uncompressed.as_ref().map(|programs| match programs {
+        Uncompressed::OldExplorers => Ok(Words::from(Word::fixed("msie6"))),
+        Uncompressed::Matching(pattern) => {
+            Literal::new(&format!("{LIMITS}{}", anywhere(pattern.as_str()))).map(Words::from)
+        }
+    });
+    let uncompressed = uncompressed.transpose()?.map(|words| line("gzip_disable", words));
     let view = view::Everywhere {
         blocked: blocked.collect::<Result<_, _>>()?,
-        directives: hidden.chain(answers).chain(requests).collect(),
+        directives: hidden.chain(answers).chain(requests).chain(uncompressed).collect(),
     };
     Ok(Some(view).filter(|view| !view.blocked.is_empty() || !view.directives.is_empty()))
 }

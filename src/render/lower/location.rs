@@ -1,6 +1,6 @@
 //! From one route to the content of its locations.
 
-use crate::model::catalogue::Module;
+use crate::model::catalogue::{self, Module};
 use crate::model::{
     Action, Argument, ByteSize, ClientCertificates, Directive, LogLine, Origin, Protocol, Refused, Route, Server,
     StrictPaths, UpstreamId,
@@ -127,7 +127,10 @@ pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Fact
     let parameters = if family == Some(Family::FastCgi) { fastcgi::parameters(&scene)? } else { Vec::new() };
     let (statements, owners): (Vec<_>, Vec<_>) = slots.owned_statements(inherited, family).into_iter().unzip();
     let view = view::Location {
-        directives: directives.chain(buffer_limits(route, facts.decisions)).collect(),
+        directives: directives
+            .chain(buffer_limits(route, facts.decisions))
+            .chain(grpc_buffer(route, facts.decisions))
+            .collect(),
         strict_paths: surroundings.strict.concern(route),
         statements,
         pass: pass(route, surroundings.backends)?.into_iter().collect(),
@@ -270,6 +273,18 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
             arguments: Words::join([Word::size(ByteSize(2 * largest.max(4096)))]),
         })
         .collect()
+}
+
+/// Memory for answers of gRPC, of a route that does not say how much by itself.
+fn grpc_buffer(route: &Route, decisions: &Decisions) -> Option<view::Directive> {
+    let size = decisions.everywhere.grpc_buffer.filter(|_| route.action.module() == Some(Module::Grpc))?;
+    let own = route
+        .behaviour
+        .directives
+        .iter()
+        .any(|directive| directive.row.name_by(Some(Module::Grpc)) == Some(catalogue::GRPC_BUFFER_SIZE.name));
+    let name = Word::fixed(catalogue::GRPC_BUFFER_SIZE.name);
+    (!own).then(|| view::Directive { name, arguments: Word::size(size).into() })
 }
 
 fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {

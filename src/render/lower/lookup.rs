@@ -25,6 +25,7 @@ pub fn lookups(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         return BTreeMap::new();
     }
     let trusts = plan.model.forwarded.trusts_proxies();
+    let geo = plan.decisions.geo.is_asked().then(names::geo_file);
     let mut writer = Writer::default();
     for table in tables.iter() {
         match view(table, trusts).and_then(|view| fill(engine, template(table), &view)) {
@@ -33,7 +34,7 @@ pub fn lookups(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
             Err(_) => writer.leave_out(&table.origin),
         }
     }
-    BTreeMap::from([(names::lookup_file(), writer.file([names::shared_file()]))])
+    BTreeMap::from([(names::lookup_file(), writer.file([names::shared_file()].into_iter().chain(geo)))])
 }
 
 const fn template(table: &LookupTable) -> &'static str {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::model::catalogue::{self, DirectiveRow, Said};
 use crate::model::expression::LIMITS;
 use crate::model::{
-    Action, ByteSize, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
-    Server, ServerName, StrictPaths, TlsTermination, expression,
+    Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused, Server,
+    ServerName, StrictPaths, TlsTermination, expression,
 };
 use crate::nginx::{ConnectedBy, Decisions, Http2, Listen, Reset};
 use crate::render::crowds::Crowds;
@@ -26,7 +26,7 @@ use super::upstream::variable_of;
 use super::writer::Writer;
 use super::{
     access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, mirror,
-    session,
+    session, tls,
 };
 
 /// The header of RFC 6797.
@@ -65,10 +65,14 @@ pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
 pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     let mut requires = BTreeSet::from([names::shared_file()]);
     requires.extend(facts.decisions.everywhere.blocks().then(names::blocked_file));
+    requires.extend(facts.decisions.geo.is_asked().then(names::geo_file));
     let shares_rules = facts.decisions.firewall.shared && firewall::is_asked(server);
     requires.extend(shares_rules.then(names::firewall_file));
     requires.extend(access_log::is_needed(&facts.decisions.access_log).then(names::access_log_file));
-    requires.extend(certificate(server, facts).map(names::certificate_file));
+    if let Some(certificate) = certificate(server, facts) {
+        requires.insert(names::certificate_file(certificate));
+        requires.extend(tls::files(&facts.decisions.everywhere).map(|(path, _)| path));
+    }
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
         // nginx takes a TLS server without a certificate only beside a default server that has one.
         requires.insert(names::catch_all_file());
@@ -271,22 +275,6 @@ fn inherited(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<
     Ok(inherited)
 }
 
-/// How sessions of TLS are taken up.
-fn sessions(decisions: &Decisions) -> Result<Vec<view::Directive>, Refused> {
-    let everywhere = &decisions.everywhere;
-    let cache = match everywhere.session_cache {
-        ByteSize(0) => Word::fixed("off"),
-        size => Word::own(&format!("shared:ingressd:{size}"))?,
-    };
-    let tickets = Word::fixed(if everywhere.session_tickets { "on" } else { "off" });
-    let line = |name, word: Word| view::Directive { name: Word::fixed(name), arguments: word.into() };
-    Ok(vec![
-        line("ssl_session_cache", cache),
-        line("ssl_session_timeout", Word::long_time(everywhere.session_timeout)),
-        line("ssl_session_tickets", tickets),
-    ])
-}
-
 /// Which list of headers every backend of a host gets.
 #[derive(Debug, Clone, Copy)]
 struct RequestHeaderList {
@@ -362,9 +350,9 @@ fn head(
     Ok(view::Server {
         http2: has_tls && decisions.http2 == Http2::Directive,
         protocols: certificate.iter().map(|_| protocols()).collect(),
-        sessions: certificate.iter().map(|_| sessions(decisions)).collect::<Result<Vec<_>, _>>()?.concat(),
+        sessions: certificate.iter().map(|_| tls::sessions(decisions)).collect::<Result<Vec<_>, _>>()?.concat(),
         certificate: certificate.into_iter().collect(),
-        access_log: access_log::of_server(&decisions.access_log, detailed)?,
+        access_log: access_log::of_server(&decisions.access_log, server)?,
         keepalive_min_timeout: decisions.keepalive_min_timeout,
         grpc,
         detailed,

@@ -1,21 +1,44 @@
 //! From a TCP or UDP service to its files.
 
+use super::access_log::buffering;
 use super::upstream::endpoints;
 use crate::model::{Cidr, Refused, Stream, StreamUpstream, Transport};
-use crate::nginx::Decisions;
+use crate::nginx::{Decisions, Plan, StreamLog};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
-use crate::render::file_set::{File, Owners};
+use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
 use crate::render::shape::Filled;
-use crate::render::token::{Number, Word, Words};
+use crate::render::token::{Number, Path, Text, Word, Words};
 use crate::render::view;
+
+/// The name of the line in which connections are logged.
+const FORMAT: &str = "ingressd_stream_line";
 
 /// The file of a service.
 pub fn stream(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &Engine) -> File {
     // Names and addresses are words by construction.
     let text = service(stream, decisions, trusted, engine).ok().map(Part::Filled);
-    File::plain(text, Owners(vec![(1, stream.origin.clone())]), [names::stream_upstream_file(&stream.upstream)])
+    let log = decisions.stream_log.as_ref().map(|_| names::stream_log_file());
+    let requires = [names::stream_upstream_file(&stream.upstream)].into_iter().chain(log);
+    File::plain(text, Owners(vec![(1, stream.origin.clone())]), requires)
+}
+
+/// The file with the line in which connections are logged.
+pub fn stream_log(plan: &Plan, engine: &Engine) -> Option<(FilePath, File)> {
+    let log = plan.decisions.stream_log.as_ref()?;
+    let view = Text::log_line(&log.line).and_then(|line| {
+        let escape = Word::fixed(if log.json { "json" } else { "default" });
+        Ok(view::LogFormat { name: Word::own(FORMAT)?, escape, line })
+    });
+    let text = view.ok().and_then(|view| engine.fill("stream_log", &view).ok()).map(Part::Filled);
+    Some((names::stream_log_file(), File::plain(text, Owners::default(), [])))
+}
+
+/// What a service says of its log.
+fn access_log(log: &StreamLog) -> Result<Words, Refused> {
+    let place = [Path::new(&log.path)?.into(), Words::from(Word::own(FORMAT)?)];
+    Ok(Words::join(place.into_iter().chain(buffering(log.buffering).map(Words::from))))
 }
 
 /// The file with the endpoints of a service.
@@ -46,6 +69,7 @@ fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &En
             next_upstream_tries: Number(policy.next_upstream_tries.into()),
             responses: is_udp.then_some(Number(policy.responses.into())).into_iter().collect(),
             sends_proxy_protocol: stream.sends_proxy_protocol && !is_udp,
+            access_log: decisions.stream_log.as_ref().map(access_log).transpose()?.into_iter().collect(),
             upstream: Word::own(&names::stream_upstream(&stream.upstream))?,
         },
     );

@@ -56,15 +56,21 @@ pub fn of_ingress(ingress: &Ingress) -> BTreeSet<ObjectId> {
 /// Keys of the ConfigMap of an ingress-nginx that name others, which have headers.
 pub const KEYS_OF_HEADERS: [&str; 2] = ["add-headers", "proxy-set-headers"];
 
-/// ConfigMaps that a ConfigMap may refer to, of its own namespace: its keys about headers name them. That is read of each that is
-/// kept, whatever it is for.
+/// The key that names a Secret with parameters for ciphers.
+pub const KEY_OF_DH_PARAMETERS: &str = "ssl-dh-param";
+
+/// ConfigMaps and Secrets that a ConfigMap may refer to, of its own namespace: its keys about headers name the ones, and one key a
+/// Secret. That is read of each that is kept, whatever it is for.
 pub fn of_config_map(config_map: &ConfigMap) -> BTreeSet<ObjectId> {
     let own = config_map.metadata.namespace.as_deref().unwrap_or_default();
     let data = config_map.data.iter().flatten();
-    let named = data.filter(|(key, _)| KEYS_OF_HEADERS.contains(&key.as_str()));
-    let parts = named.filter_map(|(_, value)| value.trim().split_once('/'));
-    let possible = parts.filter(|(namespace, name)| *namespace == own && is_subdomain(name));
-    possible.map(|(namespace, name)| ObjectId::new(Kind::ConfigMap, namespace, name)).collect()
+    let kind = |key: &str| match key {
+        KEY_OF_DH_PARAMETERS => Some(Kind::Secret),
+        _ => KEYS_OF_HEADERS.contains(&key).then_some(Kind::ConfigMap),
+    };
+    let named = data.filter_map(|(key, value)| Some((kind(key)?, value.trim().split_once('/')?)));
+    let possible = named.filter(|(_, (namespace, name))| *namespace == own && is_subdomain(name));
+    possible.map(|(kind, (namespace, name))| ObjectId::new(kind, namespace, name)).collect()
 }
 
 /// The Secrets that are referred to, and those of them that still have to be requested.
@@ -279,6 +285,24 @@ mod tests {
         expected.insert(ObjectId::new(Kind::ConfigMap, "other", "params"));
         expected.insert(ObjectId::new(Kind::ConfigMap, "other", "answers"));
         assert_eq!(of_ingress(&ingress), expected);
+    }
+
+    #[test]
+    fn a_config_map_names_objects_of_its_own_namespace_by_three_keys() {
+        let data = [
+            ("add-headers", "edge/answers"),
+            ("proxy-set-headers", "other/requests"),
+            ("ssl-dh-param", " edge/exchange "),
+            ("default-ssl-certificate", "edge/certificate"),
+        ];
+        let mut config_map = ConfigMap::default();
+        config_map.metadata.namespace = Some("edge".to_owned());
+        config_map.data = Some(data.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
+        let mut expected = names(&[("edge", "exchange")]);
+        expected.insert(ObjectId::new(Kind::ConfigMap, "edge", "answers"));
+        assert_eq!(of_config_map(&config_map), expected);
+        config_map.data = Some([("ssl-dh-param".to_owned(), "other/exchange".to_owned())].into());
+        assert_eq!(of_config_map(&config_map), names(&[]));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::model::{
-    LONGEST_FOR_REQUEST, LONGEST_HOST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable, SnippetPart,
-    SnippetText, Variable, expression, longest_variable,
+    GeoVariable, LONGEST_FOR_REQUEST, LONGEST_HOST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable,
+    SnippetPart, SnippetText, Variable, expression, longest_variable,
 };
 use crate::translate::value::{excerpt, variable_name};
 
@@ -90,6 +90,9 @@ pub const DECODED: &[&str] = &["document_uri", "remote_user", "uri"];
 /// With passwords or tokens, which are for the backend alone.
 pub const SECRET: &[&str] = &["http_authorization", "http_cookie", "http_proxy_authorization"];
 
+/// Names of places, companies and networks are shorter.
+const LONGEST_GEO: u32 = 1 << 10;
+
 /// `https`.
 const LONGEST_SCHEME: u32 = 5;
 
@@ -121,6 +124,7 @@ impl Variables {
             SnippetPart::Own(own) => self.sizes.get(own).copied().unwrap_or_default(),
             SnippetPart::Variable(name) => longest_variable(name.as_str()),
             SnippetPart::Capture(_) => captures.longest(),
+            SnippetPart::Geo(_) => LONGEST_GEO,
             SnippetPart::Route(_) | SnippetPart::ClientScheme | SnippetPart::ClientHost => LONGEST_LINE,
         }
     }
@@ -163,6 +167,9 @@ impl Variables {
             "best_http_host" => return Ok(SnippetPart::ClientHost),
             "pass_access_scheme" => return Ok(SnippetPart::ClientScheme),
             _ => {}
+        }
+        if let Some(variable) = GeoVariable::named(&lower) {
+            return Ok(SnippetPart::Geo(variable));
         }
         if let Some(variable) = RouteVariable::named(name) {
             return match place {
@@ -248,7 +255,7 @@ pub fn is_readable(name: &str) -> bool {
 /// The variables that may be read, for the documentation, in Markdown.
 pub fn variables() -> String {
     let named = READABLE.iter().map(|name| format!("`${name}`"));
-    let families = FAMILIES.iter().map(|family| format!("`${family}*`"));
+    let families = FAMILIES.iter().chain([&"geoip2_"]).map(|family| format!("`${family}*`"));
     let mut text = String::new();
     let mut line = String::new();
     for name in named.chain(families) {
