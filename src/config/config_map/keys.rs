@@ -1,5 +1,6 @@
 //! Every key that the ConfigMap of an ingress-nginx has, one row each: what it does here.
 
+use super::compared::COMPARED;
 use super::compression::{media_type, media_types, uncompressed};
 use super::forms::{
     backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, on_off, on_or_off,
@@ -94,162 +95,6 @@ pub(super) enum Headers {
 /// A directive and its arguments.
 pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
 
-/// What is told of these beside ingress-nginx; of the others their effect tells it.
-const COMPARED: &[(&str, Compared)] = &[
-    (
-        "allow-snippet-annotations",
-        Compared::Stricter(
-            "With true, snippets of annotations count in namespaces that snippets.allowed names, with directives of a list.",
-            "",
-        ),
-    ),
-    (
-        "annotation-value-word-blocklist",
-        Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
-    ),
-    (
-        "access-log-path",
-        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
-    ),
-    (
-        "add-headers",
-        Compared::Stricter(
-            "The ConfigMap has to be in the same namespace, and values may tell only what clients sent.",
-            "",
-        ),
-    ),
-    (
-        "forwarded-for-proxy-protocol-header",
-        Compared::Different("ingress-nginx keeps a value of its own in it on the way, which is not needed here.", ""),
-    ),
-    (
-        "default-type",
-        Compared::Different("Other answers of nginx itself say their type; those of backends have the backend's.", ""),
-    ),
-    (
-        "enable-access-log-for-default-backend",
-        Compared::Different(
-            "Without the key requests for unknown hosts are logged.",
-            "write false, as ingress-nginx has it",
-        ),
-    ),
-    (
-        "enable-aio-write",
-        Compared::Different("It counts where it is written; without the key files are written by the worker.", ""),
-    ),
-    ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
-    (
-        "enable-brotli",
-        Compared::Different(
-            "Answers are compressed only on nodes whose nginx has the module.",
-            "install libnginx-mod-http-brotli-filter on each node",
-        ),
-    ),
-    (
-        "enable-owasp-modsecurity-crs",
-        Compared::Stricter(
-            "It also counts where an Ingress asks for the firewall by itself; on nodes without the rules the routes answer 503.",
-            "install modsecurity-crs on each node",
-        ),
-    ),
-    (
-        "http-access-log-path",
-        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
-    ),
-    (
-        "log-format-upstream",
-        Compared::Different("Names of Services are those of requests that reached one; others have a dash.", ""),
-    ),
-    (
-        "log-format-stream",
-        Compared::Different(
-            "Connections to TCP and UDP services are logged only where a file is named.",
-            "name it in stream-access-log-path or access-log-path",
-        ),
-    ),
-    ("lua-shared-dicts", Compared::Equal),
-    ("nginx-status-ipv4-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
-    ("nginx-status-ipv6-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
-    (
-        "proxy-ssl-location-only",
-        Compared::Different(
-            "It is as with true: TLS towards backends is a matter of the routes of an object.",
-            "take it out",
-        ),
-    ),
-    ("proxy-headers-hash-bucket-size", Compared::Equal),
-    ("proxy-headers-hash-max-size", Compared::Equal),
-    (
-        "proxy-set-headers",
-        Compared::Stricter(
-            "The ConfigMap has to be in the same namespace, values may tell only what clients sent, and what every backend \
-             is told anyway stays.",
-            "use upstream-vhost for another Host",
-        ),
-    ),
-    (
-        "retry-non-idempotent",
-        Compared::Different("An annotation proxy-next-upstream counts as it is written.", "add non_idempotent there"),
-    ),
-    ("reuse-port", Compared::Different("All workers take connections from one queue, whatever it says.", "")),
-    (
-        "ssl-dh-param",
-        Compared::Stricter(
-            "The Secret has to be in the same namespace, and the prime has 2048 to 4096 bits.",
-            "copy the Secret into the namespace of the ConfigMap",
-        ),
-    ),
-    (
-        "server-tokens",
-        Compared::Stricter(
-            "The version of nginx is never told. With false the header Server is taken out only where nginx has the module \
-             headers-more; elsewhere it says nginx.",
-            "install libnginx-mod-http-headers-more-filter to be without it",
-        ),
-    ),
-    (
-        "stream-access-log-path",
-        Compared::Stricter(
-            "Of a ConfigMap only files in /var/log/nginx are taken.",
-            "set access-log.stream-path to others",
-        ),
-    ),
-    (
-        "strict-validate-path-type",
-        Compared::Different("Paths are judged by the rules of the API server, whatever it says.", ""),
-    ),
-    (
-        "syslog-host",
-        Compared::Stricter(
-            "Only an IP address is taken: nginx would have to ask DNS at each reload.",
-            "write the address",
-        ),
-    ),
-    (
-        "upstream-keepalive-connections",
-        Compared::Different("It counts for each upstream, not for all backends together.", ""),
-    ),
-    (
-        "use-geoip2",
-        Compared::Different(
-            "The databases are those of each node, which fetches them itself; nginx has the module only where it is installed.",
-            "install libnginx-mod-http-geoip2 on each node, and name its databases in geoip2.databases",
-        ),
-    ),
-    (
-        "use-proxy-protocol",
-        Compared::Different(
-            "A load balancer that ends TLS itself and connects to the port for http makes plain requests, also where the \
-             protocol names port 443.",
-            "have it pass TLS on to the port for https",
-        ),
-    ),
-    (
-        "use-forwarded-headers",
-        Compared::Stricter("Only proxies that are trusted are believed, also about host and scheme.", ""),
-    ),
-];
-
 /// What a key does.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Effect {
@@ -311,7 +156,8 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
     Key { name, effect: Effect::Unserved { harmless, instead } }
 }
 
-const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
+/// What is told of a key that ingress-nginx does not have any more.
+pub(super) const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 /// How a snippet of the ConfigMap is allowed.
 pub(super) const ALLOW: &str = "raw configuration is not read; write what all hosts need into nginx.conf of each node, or let \
     snippets.allowed name the key and the namespace of the ConfigMap for the directives in docs/snippets.md";
@@ -350,6 +196,13 @@ pub(super) const KEYS: &[Key] = &[
     server("client-header-timeout", &catalogue::CLIENT_HEADER_TIMEOUT, time),
     setting("compute-full-forwarded-for", "access.append-forwarded-for", same),
     annotation("custom-http-errors"),
+    unserved("datadog-collector-host", "", REMOVED),
+    unserved("datadog-collector-port", "", REMOVED),
+    unserved("datadog-environment", "", REMOVED),
+    unserved("datadog-operation-name-override", "", REMOVED),
+    unserved("datadog-priority-sampling", "", REMOVED),
+    unserved("datadog-sample-rate", "", REMOVED),
+    unserved("datadog-service-name", "", REMOVED),
     unserved(
         "debug-connections",
         "",
@@ -386,6 +239,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     setting("enable-auth-access-log", "access-log.questions", same),
     Key { name: "enable-brotli", effect: Effect::Brotli(is_boolean) },
+    unserved("enable-dynamic-tls-records", "", REMOVED),
     annotation("enable-modsecurity"),
     host("enable-multi-accept", "multi_accept"),
     unserved(
@@ -395,6 +249,7 @@ pub(super) const KEYS: &[Key] = &[
          all, set ssl_stapling, ssl_stapling_verify and resolver in the block http of nginx.conf of each node",
     ),
     annotation("enable-opentelemetry"),
+    unserved("enable-opentracing", "", REMOVED),
     Key { name: "enable-owasp-modsecurity-crs", effect: Effect::Annotation("enable-owasp-core-rules") },
     Key { name: "enable-real-ip", effect: Effect::Forwarded(is_boolean) },
     unserved(
@@ -405,6 +260,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     setting("enable-syslog", "access-log.syslog", same),
     server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, on_off),
+    unserved("enable-vts-status", "", REMOVED),
     host("error-log-level", "error_log"),
     host("error-log-path", "error_log"),
     annotation("force-ssl-redirect"),
@@ -428,6 +284,12 @@ pub(super) const KEYS: &[Key] = &[
     global("global-auth-signin-redirect-param", "auth-signin-redirect-param"),
     Key { name: "global-auth-snippet", effect: Effect::Snippet("auth-snippet", SnippetKind::Auth) },
     global("global-auth-url", "auth-url"),
+    unserved("global-rate-limit-memcached-connect-timeout", "", REMOVED),
+    unserved("global-rate-limit-memcached-host", "", REMOVED),
+    unserved("global-rate-limit-memcached-max-idle-timeout", "", REMOVED),
+    unserved("global-rate-limit-memcached-pool-size", "", REMOVED),
+    unserved("global-rate-limit-memcached-port", "", REMOVED),
+    unserved("global-rate-limit-status-code", "", REMOVED),
     Key {
         name: "grpc-buffer-size-kb",
         effect: Effect::Read(
@@ -512,6 +374,9 @@ pub(super) const KEYS: &[Key] = &[
     unserved("opentelemetry-config", "", TRACING),
     unserved("opentelemetry-operation-name", "", TRACING),
     unserved("opentelemetry-trust-incoming-span", "true", TRACING),
+    unserved("opentracing-location-operation-name", "", REMOVED),
+    unserved("opentracing-operation-name", "", REMOVED),
+    unserved("opentracing-trust-incoming-span", "", REMOVED),
     unserved("otel-max-export-batch-size", "", TRACING),
     unserved("otel-max-queuesize", "", TRACING),
     unserved("otel-sampler", "", TRACING),
@@ -638,6 +503,10 @@ pub(super) const KEYS: &[Key] = &[
     host("worker-cpu-affinity", "worker_cpu_affinity"),
     host("worker-processes", "worker_processes"),
     host("worker-shutdown-timeout", "worker_shutdown_timeout"),
+    unserved("zipkin-collector-host", "", REMOVED),
+    unserved("zipkin-collector-port", "", REMOVED),
+    unserved("zipkin-sample-rate", "", REMOVED),
+    unserved("zipkin-service-name", "", REMOVED),
 ];
 
 /// The row of a key.

@@ -1,5 +1,6 @@
 //! The ConfigMap of an ingress-nginx as a layer over the settings: what they become, and what is wrong with it.
 
+mod compared;
 mod compression;
 mod document;
 mod forms;
@@ -213,7 +214,10 @@ impl Layer<'_> {
             }
             Effect::Unserved { harmless, instead } => {
                 if asks(value, harmless) {
-                    self.find(Reason::UnsupportedKey, origin.clone(), instead);
+                    let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), instead);
+                    // What the other one ignores as well changes nothing for anybody.
+                    let severity = if instead == keys::REMOVED { Severity::Info } else { finding.severity };
+                    self.findings.push(Finding { severity, ..finding });
                 }
                 Ok(())
             }

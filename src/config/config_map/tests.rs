@@ -262,6 +262,7 @@ fn keys_that_have_no_effect_say_so() {
         ("proxy-bodysize", "1m"),
         ("enable-opentelemetry", "true"),
         ("keep-alive", ""),
+        ("zipkin-collector-host", "zipkin"),
     ]);
     let told = told(&layered);
     let reasons: Vec<_> = layered.findings.iter().map(|finding| (finding.reason, finding.severity)).collect();
@@ -271,6 +272,7 @@ fn keys_that_have_no_effect_say_so() {
             (Reason::UnsupportedKey, Severity::Warning),
             (Reason::UnsupportedKey, Severity::Warning),
             (Reason::UnknownKey, Severity::Warning),
+            (Reason::UnsupportedKey, Severity::Info),
             (Reason::UnsupportedKey, Severity::Info)
         ],
         "{told:?}"

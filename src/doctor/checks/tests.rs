@@ -73,6 +73,17 @@ const ROWS: &[Row] = &[
     (
         "nginx-modules",
         |facts| {
+            wants(facts, Module::GeoIp2);
+            let survey = &mut nginx(facts).survey;
+            survey.capabilities.modules.insert(Module::GeoIp2);
+            survey.other_sites.missing_databases = ["/srv/GeoIP2-City.mmdb".into()].into();
+        },
+        Warning,
+        "there is no /srv/GeoIP2-City.mmdb",
+    ),
+    (
+        "nginx-modules",
+        |facts| {
             without(facts, Module::Stream);
             facts.settings.ingress_nginx.tcp_services = Some(("ingress-nginx".into(), "tcp-services".into()));
         },
