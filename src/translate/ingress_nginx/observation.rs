@@ -3,6 +3,7 @@
 use crate::model::Argument;
 use crate::model::catalogue::{ACCESS_LOG, REWRITE_LOG};
 use crate::translate::annotation::{Effect, Family, Form, Gives, Row, Trust, nothing_to_finish, unserved};
+use crate::translate::value::arguments::switch;
 use crate::translate::value::boolean;
 
 const TRACING: &str = "no release of Debian or Ubuntu has nginx's module for OpenTelemetry: with nginx and nginx-module-otel of nginx.org set \
@@ -39,7 +40,7 @@ pub static FAMILY: Family = Family {
                 ("false", Gives::Sets("rewrite_log off;")),
                 ("yes", Gives::Refused("not true or false")),
             ],
-            effect: Effect::Directive(&REWRITE_LOG, |value| Ok(vec![Argument::Switch(boolean(value)?)])),
+            effect: Effect::Directive(&REWRITE_LOG, switch),
             ..Row::DEFAULT
         },
         unserved("opentelemetry-operation-name", "shop", "Name of the span. Not served.", TRACING).trust(Trust::Medium),
