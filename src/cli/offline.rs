@@ -181,7 +181,7 @@ impl Host {
         let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
         match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root, &settings.instance) {
             Ok(survey) => {
-                let Survey { capabilities, other_sites, .. } = survey.with_rules(&settings.gate.firewall);
+                let Survey { capabilities, other_sites, .. } = survey.with_files(&settings.gate);
                 Host { capabilities, other_sites, is_this: true }
             }
             Err(error) => {

@@ -19,6 +19,13 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.gate.access_log.enabled, value),
     },
     Row {
+        key: "access-log.unknown-hosts",
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether requests for hosts that no Ingress has are logged as well. Where an Ingress without a host, or with `spec.defaultBackend`, answers them, they are logged like others.",
+        set: |settings, value| put(&mut settings.gate.access_log.unknown_hosts, value),
+    },
+    Row {
         key: "access-log.format",
         scope: Scope::Server,
         form: Form::Text,
@@ -94,6 +101,34 @@ pub const ROWS: &[Row] = &[
                 0 => Err("0 is no port".to_owned()),
                 _ => Ok(()),
             }
+        },
+    },
+    Row {
+        key: "access-log.streams",
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether connections to TCP and UDP services are logged, where `access-log.stream-path` or `listen.access-log` names a file for them. With `access-log.enabled = false` they are not.",
+        set: |settings, value| put(&mut settings.gate.access_log.streams.enabled, value),
+    },
+    Row {
+        key: "access-log.stream-path",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "File for the log of these connections, absolute. Empty is that of `listen.access-log`, where it names one; elsewhere they are logged as the block `stream` of nginx.conf says, which is not at all by itself.",
+        set: |settings, value| put(&mut settings.gate.access_log.streams.path, value),
+    },
+    Row {
+        key: "access-log.stream-line",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "What a line of it says: text and variables of nginx's stream module, such as `$remote_addr`, `$protocol`, `$status`, `$bytes_sent`, `$session_time` and `$upstream_addr`. Empty is the line of ingress-nginx.",
+        set: |settings, value| {
+            let line = match text(value)? {
+                "" => None,
+                line => Some(LogLine::of_streams(line).map_err(|refused| refused.to_string())?),
+            };
+            settings.gate.access_log.streams.line = line;
+            Ok(())
         },
     },
 ];

@@ -280,7 +280,7 @@ pub(super) fn header_name(text: &str) -> Result<HeaderName, Refused> {
 pub(super) fn header(name: &str, value: &str) -> Result<SetHeader, Refused> {
     let (name, value) = (header_name(name.trim())?, LogLine::new(value)?);
     let told = value.parts().iter().find(|part| match part {
-        LogPart::Text(_) => false,
+        LogPart::Text(_) | LogPart::Geo(_) => false,
         LogPart::Nginx(name) => !is_harmless(name),
         LogPart::Route(_) => true,
     });

@@ -7,6 +7,7 @@ mod config_map;
 mod document;
 mod everywhere;
 mod firewall;
+mod geoip2;
 mod hosts;
 mod ingress_nginx;
 mod layer;

@@ -4,7 +4,9 @@ use config::{Value, ValueKind};
 
 use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
-use super::{access, access_log, everywhere, firewall, hosts, ingress_nginx, limits, pacing, publishing, snippets};
+use super::{
+    access, access_log, everywhere, firewall, geoip2, hosts, ingress_nginx, limits, pacing, publishing, snippets,
+};
 use crate::model::is_label;
 use crate::source::Selector;
 use crate::translate::Scope;
@@ -64,6 +66,7 @@ pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("tls", "Certificates and redirects to https"),
     ("access-log", "How requests are logged"),
     ("firewall", "Where ModSecurity has its rules, for routes that ask for it"),
+    ("geoip2", "Databases that tell where clients are"),
     ("ingress-nginx", "Objects of an ingress-nginx whose place this takes"),
     ("limits", "How much one object and one namespace may ask for"),
     ("nginx", "The nginx of this host, which ingressd never starts or stops"),
@@ -91,6 +94,7 @@ const TABLES: &[&[Row]] = &[
     access_log::ROWS,
     everywhere::ROWS,
     firewall::ROWS,
+    geoip2::ROWS,
     hosts::ROWS,
     ingress_nginx::ROWS,
     limits::ROWS,

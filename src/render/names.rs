@@ -29,9 +29,25 @@ pub fn access_log_file() -> FilePath {
     Arc::clone(&PATH)
 }
 
+/// The file with the key of sessions that clients keep.
+pub fn ticket_key_file() -> FilePath {
+    "certs/session-ticket.key".into()
+}
+
+/// The file with parameters for ciphers with DHE.
+pub fn dh_parameters_file() -> FilePath {
+    "certs/dhparam.pem".into()
+}
+
 /// The file with the conditions for refused clients.
 pub fn blocked_file() -> FilePath {
     static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-blocked.conf".into());
+    Arc::clone(&PATH)
+}
+
+/// The file with what is looked up of the addresses of clients. It sorts before what asks for it.
+pub fn geo_file() -> FilePath {
+    static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/05-geoip2.conf".into());
     Arc::clone(&PATH)
 }
 
@@ -132,6 +148,11 @@ pub fn stream_upstream(id: &StreamUpstreamId) -> String {
 
 pub fn stream_upstream_file(id: &StreamUpstreamId) -> FilePath {
     format!("stream/20-upstream-{}.conf", stream_upstream(id)).into()
+}
+
+/// The file with how connections to TCP and UDP services are logged. It sorts before those of the services.
+pub fn stream_log_file() -> FilePath {
+    "stream/10-log.conf".into()
 }
 
 /// The file of a TCP or UDP service.

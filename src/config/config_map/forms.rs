@@ -62,13 +62,20 @@ pub fn log_file(value: &str) -> Result<String, Refused> {
     match value.trim().strip_prefix(LOGS).is_some_and(|name| !name.is_empty() && fits(name)) {
         true => Ok(value.trim().to_owned()),
         false => Err(Refused::because(
-            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log to others on each node",
+            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log, or access-log.stream-path, to others on each node",
         )),
     }
 }
 
 pub fn on_or_off(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_on| if is_on { "on" } else { "off" }.to_owned())
+}
+
+/// Threads write what does not fit into memory.
+pub fn threads(value: &str) -> Result<Vec<Said>, Refused> {
+    let said: [Said; 2] =
+        [(&catalogue::AIO, vec![Argument::Word("threads")]), (&catalogue::AIO_WRITE, vec![Argument::Switch(true)])];
+    boolean(value).map(|is_on| said.into_iter().filter(|_| is_on).collect())
 }
 
 pub fn is_boolean(value: &str) -> Result<(), Refused> {

@@ -1,6 +1,7 @@
 //! ingress-nginx's ConfigMap as a layer over the settings: the effective settings, and findings
 //! about the ConfigMap.
 
+mod compared;
 mod compression;
 mod document;
 mod forms;
@@ -8,6 +9,7 @@ mod headers;
 mod keys;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 pub use document::{KeyFacts, document, facts};
 pub(super) use keys::keys_without_annotation;
@@ -47,7 +49,9 @@ impl Settings {
         let named = headers::KEYS.into_iter().map(|key| {
             data?.get(key).and_then(|value| headers::version(value, namespace, snapshot)).map(|version| &*version.0)
         });
-        // The labels of its namespace decide which of its snippets are allowed.
+        let secret = data.and_then(|data| data.get(tls::DH_PARAMETERS));
+        let secret = secret.and_then(|value| tls::version(value, namespace, snapshot)).map(|version| &*version.0);
+        // Labels of its namespace decide which of its snippets count.
         let snippets = KEYS.iter().filter_map(|key| match key.effect {
             Effect::Snippet(_, kind) => Some((key.name, kind)),
             Effect::Tables => Some((key.name, SnippetKind::Http)),
@@ -56,7 +60,8 @@ impl Settings {
         let snippets = snippets.filter(|(name, kind)| {
             data.is_some_and(|data| data.contains_key(*name)) && self.allows_snippet_of(namespace, *kind, snapshot)
         });
-        let all: Vec<_> = named.map(Option::unwrap_or_default).chain(snippets.map(|(name, _)| name)).collect();
+        let all: Vec<_> =
+            named.chain([secret]).map(Option::unwrap_or_default).chain(snippets.map(|(name, _)| name)).collect();
         Some(match all.iter().all(|version| version.is_empty()) {
             true => stored.version.clone(),
             false => Version(format!("{} {}", stored.version.0, all.join(" ")).into()),
@@ -128,6 +133,7 @@ impl Layer<'_> {
         for (said, key) in [(compression::gzip(&value), "use-gzip"), (compression::brotli(&value), "enable-brotli")] {
             self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data(key.into())));
         }
+        self.settings.gate.everywhere.uncompressed = compression::uncompressed_by(&value);
         if data.get("enable-modsecurity").is_some_and(|value| boolean(value) == Ok(true)) {
             // Otherwise each host would load the rules.
             self.settings.share_firewall_rules(true);
@@ -177,6 +183,7 @@ impl Layer<'_> {
                 self.headers(headers, value, origin);
                 Ok(())
             }
+            Effect::Read(_, read) => read(self, value, origin),
             Effect::Directives(_, of) => of(value).map(|said| self.say(said, origin)),
             Effect::Forwarded(form) | Effect::Gzip(form) | Effect::Brotli(form) => form(value),
             Effect::Finally(_, _, change) => {
@@ -221,7 +228,10 @@ impl Layer<'_> {
             }
             Effect::Unserved { harmless, instead } => {
                 if asks(value, harmless) {
-                    self.find(Reason::UnsupportedKey, origin.clone(), instead);
+                    let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), instead);
+                    // What the other one ignores as well changes nothing for anybody.
+                    let severity = if instead == keys::REMOVED { Severity::Info } else { finding.severity };
+                    self.findings.push(Finding { severity, ..finding });
                 }
                 Ok(())
             }

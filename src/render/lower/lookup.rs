@@ -30,7 +30,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
             Err(_) => writer.leave_out(&table.origin),
         }
     }
-    files.put(names::lookup_file(), writer.file([names::shared_file()]));
+    let geo = plan.decisions.geo.is_asked().then(names::geo_file);
+    files.put(names::lookup_file(), writer.file([names::shared_file()].into_iter().chain(geo)));
 }
 
 fn say(table: &LookupTable, trusts: bool, tables: &mut Tables) -> Result<(), Refused> {
@@ -39,11 +40,11 @@ fn say(table: &LookupTable, trusts: bool, tables: &mut Tables) -> Result<(), Ref
     let variable = Word::own_variable(&table.variable);
     let default = text(&table.default)?;
     let block = match &table.rows {
-        LookupRows::Texts(source, rows) => rows
-            .iter()
-            .try_fold(Block::map(text(source)?, variable).row("default", default), |map, (key, value)| {
+        LookupRows::Texts(source, rows) => {
+            rows.iter().try_fold(Block::map(text(source)?, variable).row("default", default), |map, (key, value)| {
                 Ok::<_, Refused>(map.row(key_of(key)?, text(value)?))
-            })?,
+            })?
+        }
         LookupRows::Addresses(source, rows) => {
             let source = Word::of_snippet(source, trusts).ok_or(Refused::because("a table looks no variable up"))?;
             rows.iter().try_fold(Block::geo(source, variable).row("default", default), |geo, (network, value)| {
