@@ -188,22 +188,34 @@ pub fn catch_all_file() -> FilePath {
 }
 
 /// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
-/// written as one, precedes wildcards because `exact` does, and expressions come last because `z` does. A plus sign
-/// occurs in no host name.
-pub fn server_file(server: &Server) -> FilePath {
+/// written as one, precedes wildcards because `exact` does, wildcards of which a namespace has many come after the others, and
+/// expressions come last because `z` does. A plus sign occurs in no host name.
+pub fn server_file(server: &Server, crowds: &Crowds) -> FilePath {
+    let kind;
     let (kind, host) = match &server.name {
         ServerName::CatchAll => return catch_all_file(),
         ServerName::Expression(expression) => {
             return format!("http/server-z+{:020}+{}.conf", server.order, hash(&[expression.as_str()])).into();
         }
         ServerName::Exact(host) => ("exact", host.as_str()),
-        ServerName::Wildcard(host) => ("wildcard", host.as_str()),
+        ServerName::Wildcard(host) => match crowds.step_of_wildcard(server) {
+            0 => ("wildcard", host.as_str()),
+            step => {
+                kind = format!("wildcards-{step}");
+                (&*kind, host.as_str())
+            }
+        },
     };
     match host.len() <= LONGEST_READABLE {
         true => format!("http/server-{kind}-{host}.conf").into(),
         // A plus sign occurs in no host name.
         false => format!("http/server-{kind}-+{}.conf", hash(&[host])).into(),
     }
+}
+
+/// The file of the wildcards that nobody serves and no expression takes: behind those that are served, and before expressions.
+pub fn reserved_file() -> FilePath {
+    "http/server-y+reserved.conf".into()
 }
 
 /// What hosts that share a server are called by, from the digest of what they share.
@@ -408,6 +420,19 @@ mod tests {
             let inside = Port { transport: Transport::Tcp, number };
             assert_eq!(stream_port(&passthrough_file(number)), Some(inside));
         }
+    }
+
+    #[test]
+    fn names_that_nginx_compares_are_read_in_order() {
+        let paths = [
+            "http/server-exact-z.example.conf",
+            "http/server-wildcard-z.example.conf",
+            "http/server-wildcards-1-a.example.conf",
+            "http/server-wildcards-2-a.example.conf",
+            &reserved_file(),
+            "http/server-z+00000000000000000000+0.conf",
+        ];
+        assert!(paths.is_sorted());
     }
 
     #[test]

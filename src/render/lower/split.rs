@@ -20,7 +20,7 @@ pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 /// One file for each way of splitting, however many routes have it.
 pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = BTreeMap::new();
-    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams));
+    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
     let routes = plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
     for route in routes {
         let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
