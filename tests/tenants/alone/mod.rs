@@ -2,7 +2,10 @@
 
 mod addresses;
 mod clients;
+mod connections;
 mod draining;
+mod expressions;
+mod memory;
 mod names;
 mod owners;
 mod ports;
