@@ -111,7 +111,7 @@ fn further_rules(
     findings: &mut Vec<Finding>,
 ) -> Vec<(IngressRule, ServerName, Origin)> {
     let is_named = |alias: &ServerName| named.contains(&(Arc::clone(&stored.id.namespace), alias.clone()));
-    let paths = |rule: &IngressRule| rule.http.as_ref().map_or(1, |http| http.paths.len().max(1)) as u64;
+    let paths = |rule: &IngressRule| rule.http.as_ref().map_or(0, |http| http.paths.len() as u64);
     let mut further = Vec::new();
     let mut sum: u64 = rules(stored).iter().map(paths).sum();
     for rule in rules(stored) {
@@ -124,7 +124,9 @@ fn further_rules(
         };
         for alias in aliases.names.iter().filter(counts) {
             // An object with so many is refused as it is.
-            if sum > room.limits.object.paths || !room.has_place(&stored.id.namespace, paths(rule), aliases, findings) {
+            if sum > room.limits.object.paths
+                || !room.has_place(&stored.id.namespace, paths(rule).max(1), aliases, findings)
+            {
                 return further;
             }
             sum += paths(rule);

@@ -16,7 +16,7 @@ const MOST: usize = 2;
 const ENDPOINTS: usize = 2000;
 
 /// Memory, in KiB, that the connections of the test take, and what differs from worker to worker.
-const SLACK: u64 = 16 << 10;
+const SLACK: u64 = 32 << 10;
 
 /// Memory of master and workers that is theirs, in KiB.
 fn memory(rig: &Rig) -> u64 {

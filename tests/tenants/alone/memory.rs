@@ -19,12 +19,12 @@ use crate::weigh::kibibytes;
 const BACKEND: (&str, u16) = ("10.244.2.9", 9000);
 
 /// Requests of each sort that are under way in each namespace, and how long their bodies are.
-const REQUESTS: usize = 16;
-const BODY: usize = 4 << 20;
+const REQUESTS: usize = 8;
+const BODY: usize = 8 << 20;
 
-/// What two namespaces may take with that many: 1 MiB of a body and 2 MiB of an answer, and some for what is around them. Without
-/// ceilings it is all of them, 256 MiB.
-const MOST: u64 = 140 << 10;
+/// What two namespaces may take with that many, in KiB: 48 MiB by the ceilings, which are 1 MiB of a body and 2 MiB of an answer, and some
+/// for what is around them. Without ceilings it is most of 256 MiB.
+const MOST: u64 = 80 << 10;
 
 /// Reads the head of each request, and writes an answer of [`BODY`] bytes.
 async fn answer(listener: TcpListener, written: Arc<AtomicUsize>) {
