@@ -4,6 +4,7 @@ mod addresses;
 mod clients;
 mod connections;
 mod draining;
+mod effort;
 mod expressions;
 mod memory;
 mod names;
