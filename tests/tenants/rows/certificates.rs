@@ -106,7 +106,7 @@ pub const ROWS: &[Row] = &[
         during: &[ask("https://shop.{h}/evil").by("victim", "evil").certificate("victim.test")],
         told: &[
             told("Ingress attack", &["HostOwned"]).only(Namespace),
-            told("Secret pair", &["InvalidCertificate"]).only(Shared),
+            told("", &["TlsConflict"]).only(Shared),
         ],
         allowed: &["SharedHost"],
         ..ROW
