@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::trial::Trial;
+use crate::source::yaml;
 
 /// The annotation with the requests worth trying.
 const TRY: &str = "demo.ingressd/try";
@@ -50,7 +51,7 @@ impl Examples {
         let mut documents = Vec::new();
         for file in files {
             let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
-            documents.extend(serde_saphyr::from_multiple::<Value>(&text).unwrap_or_default());
+            documents.extend(yaml::values(&text));
         }
         Ok(Examples { documents })
     }

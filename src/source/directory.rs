@@ -1,4 +1,5 @@
-//! A folder of manifests as snapshots, reading only what changed and keeping what cannot be read.
+//! Makes snapshots of a folder of manifests. It reads only files that changed, and keeps the
+//! content of files that cannot be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -17,7 +18,7 @@ use super::{Snapshot, file};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, Origin};
 
-/// Files and folders of manifests, with what they held when they were last read.
+/// Files and folders of manifests, with their content when they were last read.
 #[derive(Debug, Default)]
 pub struct Directory {
     roots: Vec<PathBuf>,
@@ -32,24 +33,24 @@ pub struct Directory {
     snapshot: Arc<Snapshot>,
 }
 
-/// A root of the source was never read.
+/// A file or folder of the source was never read successfully.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} cannot be read: {why}", path.display())]
 pub struct NeverRead {
     /// The file or folder.
     pub path: PathBuf,
-    /// What the operating system says.
+    /// The error of the system.
     pub why: String,
 }
 
-/// Which files to look at.
+/// Which files to read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changes {
-    /// These only; none of them is a folder or a symlink.
+    /// These files only; none of them is a folder or a symbolic link.
     Files(BTreeSet<PathBuf>),
-    /// All whose metadata differs.
+    /// All files whose metadata has changed.
     All,
-    /// All, even where the metadata is the same.
+    /// All files, even with the same metadata.
     Content,
 }
 
@@ -83,12 +84,12 @@ impl Stamp {
 }
 
 impl Directory {
-    /// Manifests in these files and, recursively, folders. Nothing is read yet.
+    /// Manifests in these files and, recursively, folders. This reads nothing yet.
     pub fn new(roots: Vec<PathBuf>) -> Self {
         Directory { roots, ..Directory::default() }
     }
 
-    /// The same, to be judged rather than served.
+    /// The same for manifests that are checked rather than served.
     pub fn to_judge(roots: Vec<PathBuf>) -> Self {
         Directory { purpose: Purpose::Judge, ..Directory::new(roots) }
     }
@@ -103,22 +104,23 @@ impl Directory {
         Arc::clone(&self.snapshot)
     }
 
-    /// Files that hold manifests.
+    /// Files that contain manifests.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
 
-    /// What the files hold now, as far as it is text.
+    /// The present content of the files that are text.
     pub fn texts(&self) -> Vec<String> {
         self.files().filter_map(|path| fs::read_to_string(path).ok()).collect()
     }
 
-    /// Reads what changed. `entering` is told of each folder before it is listed; files in `unfinished` are being
-    /// written and left as they were.
+    /// Reads what changed. `entering` is called for each folder before it is listed. Files in
+    /// `unfinished` are being written, so their earlier content is kept.
     ///
     /// # Errors
     ///
-    /// When a file or folder that was asked for was never read: what it holds is unknown, not empty.
+    /// When a file or folder of the source was never read: its content is unknown, which is not
+    /// the same as empty.
     pub fn refresh(
         &mut self,
         changes: &Changes,
@@ -150,7 +152,8 @@ impl Directory {
         Ok(self.snapshot())
     }
 
-    /// Every file there is. Those in folders that cannot be listed stay known; those that are gone are forgotten.
+    /// Lists all files. Those in folders that cannot be listed stay known; those that are gone are
+    /// dropped.
     fn list(&mut self, unfinished: &BTreeSet<PathBuf>, entering: &mut dyn FnMut(&Path)) -> BTreeSet<PathBuf> {
         let mut listing = Listing { files: BTreeSet::new(), unlisted: BTreeMap::new(), entered: Vec::new() };
         for root in &self.roots {
@@ -225,7 +228,7 @@ impl Known {
 struct Listing {
     files: BTreeSet<PathBuf>,
     unlisted: BTreeMap<PathBuf, String>,
-    /// Device and inode of the folders on the way, against symlinks that lead back.
+    /// Device and inode of the parent folders, to detect symbolic links that lead back.
     entered: Vec<(u64, u64)>,
 }
 
@@ -252,7 +255,7 @@ impl Listing {
             match fs::metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => self.folder(&path, &metadata, entering),
                 Ok(_) if is_manifest(&path) => drop(self.files.insert(path)),
-                // A name that is gone again, or leads nowhere, is not there.
+                // A name that is gone again, or a dangling link, is skipped.
                 _ => {}
             }
         }
@@ -264,7 +267,8 @@ fn is_hidden(path: &Path) -> bool {
     path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
-/// Whether a file of this name holds manifests: editors' own files do not end so, or begin with a dot or `#`.
+/// Whether a file with this name contains manifests: temporary files of editors have other
+/// endings, or begin with a dot or `#`.
 pub fn is_manifest(path: &Path) -> bool {
     let known =
         path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known));

@@ -1,4 +1,5 @@
-//! What one file holds, decoding only the documents that changed and keeping those that broke.
+//! The content of one file. It decodes only documents that changed and keeps the earlier version
+//! of broken ones.
 
 use std::sync::Arc;
 
@@ -11,19 +12,20 @@ use super::{LeftOut, SourceLocation, Version};
 use crate::finding::{Finding, Reason};
 use crate::model::{Digest, Field, Kind, ObjectId, Origin};
 
-/// What a file held when it was last read.
+/// The content of a file when it was last read.
 #[derive(Debug, Default)]
 pub struct ReadFile {
     digest: Digest,
-    /// Sorted. There are thousands of files, each with a few: a list takes a third of the room of a map.
+    /// The decoded documents by digest, sorted. There are thousands of files with a few documents
+    /// each: a sorted list takes a third of the memory of a map.
     documents: Box<[(Digest, Arc<Decoded>)]>,
     /// Its objects, in order.
     pub held: Vec<Held>,
-    /// Objects that cannot be used as they are now.
+    /// Objects whose newest version cannot be used.
     pub left_out: Vec<LeftOut>,
-    /// What is wrong.
+    /// Findings about the file and its objects.
     pub findings: Vec<Finding>,
-    /// Objects of kinds that mean nothing to us.
+    /// The number of objects of other kinds.
     pub skipped: usize,
 }
 
@@ -34,11 +36,11 @@ pub struct Held {
     pub id: Arc<ObjectId>,
     pub version: Version,
     pub object: Object,
-    /// Where it stands; where it stood, for one that is broken now.
+    /// The line of the object; for a broken one, the line where it was.
     pub place: SourceLocation,
 }
 
-/// Reads a file's content, given what it held before; `None` when nothing changed.
+/// Reads a file's content, given its earlier content; `None` when nothing changed.
 pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Option<ReadFile> {
     let digest = Digest::of(bytes);
     if digest == before.digest {
@@ -102,7 +104,8 @@ impl ReadFile {
         }
     }
 
-    /// Stale is not gone: what is broken now stays as it was, and when it cannot be told what is broken, everything.
+    /// Keeps earlier objects, because stale data is better than none: those that are broken now,
+    /// or all when it is unknown which are broken.
     fn keep(&mut self, before: &[Held], everything: bool) {
         let broken = |id: &ObjectId| self.left_out.iter().any(|left_out| *left_out.id == *id);
         if self.left_out.is_empty() && !everything {
@@ -118,7 +121,7 @@ impl ReadFile {
 fn finding(place: &SourceLocation, id: Option<&Arc<ObjectId>>, problem: Problem) -> Finding {
     let Problem { reason, field, note } = problem;
     match (id, reason, &field) {
-        // What is no object has only a line to point at.
+        // Without an object there is only a line to point at.
         (None, ..) | (_, Reason::Undecodable, Field::Object) => {
             let origin =
                 Origin { object: Arc::new(ObjectId::new(Kind::File, "", &place.file)), field: Field::Line(place.line) };

@@ -69,6 +69,9 @@ mod tests {
         let told: Vec<_> = [0, 80, 81, 100, 101].into_iter().filter(|used| NAMES.note(*used, 100).is_some()).collect();
         assert_eq!(told, [81, 100]);
         let note = ORIGINS.note(90, 100).unwrap();
-        assert_eq!(note, "there are 90 of the 100 origins of one object that limits.object-origins allows: with more no CORS headers are sent");
+        assert_eq!(
+            note,
+            "there are 90 of the 100 origins of one object that limits.object-origins allows: with more no CORS headers are sent"
+        );
     }
 }

@@ -136,7 +136,11 @@ fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<Str
         true => chooser.add_ingresses(),
         false => {
             let line = key("log-format-upstream").filter(|line| !line.is_empty());
-            let format = Format::new(line.as_deref().unwrap_or(USUAL_LINE), is_on(key("log-format-escape-json")));
+            let line = line.as_deref().unwrap_or(USUAL_LINE);
+            let format = Format::new(line, is_on(key("log-format-escape-json"))).map_err(|refused| {
+                complain!("ingressd: log-format-upstream of the controller cannot be read: {refused}");
+                Exit::NoInput
+            })?;
             arguments.log.iter().try_for_each(|file| read_log(file, &format, &mut chooser))?;
         }
     }

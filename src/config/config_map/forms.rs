@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::keys::Said;
 use crate::config::settings::Settings;
 use crate::model::{Argument, Origin, Refused, catalogue};
-use crate::translate::value::{boolean, byte_size, integer, seconds};
+use crate::translate::value::{boolean, byte_size, integer};
 use crate::translate::{ANNOTATIONS, DefaultValue};
 
 /// As the form of the setting is written in a ConfigMap.
@@ -66,14 +66,6 @@ pub fn on_or_off(value: &str) -> Result<String, Refused> {
 
 pub fn is_boolean(value: &str) -> Result<(), Refused> {
     boolean(value).map(drop)
-}
-
-pub fn on_off(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Switch(boolean(value)?)])
-}
-
-pub fn time(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Time(seconds(value)?)])
 }
 
 /// 0 closes connections after each request.

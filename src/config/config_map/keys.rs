@@ -2,13 +2,14 @@
 
 use super::compression::media_types;
 use super::forms::{
-    backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, on_off, on_or_off,
-    only_ipv4, only_off, requests, retry_all, same, time,
+    backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, on_or_off, only_ipv4,
+    only_off, requests, retry_all, same,
 };
 use crate::config::settings::Settings;
 use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Origin, Refused};
 use crate::translate::annotation::Compared;
+use crate::translate::value::arguments::{switch, time};
 use crate::translate::value::{address_list, boolean, byte_size, integer};
 use crate::translate::{ANNOTATIONS, DefaultValue, SnippetKind};
 
@@ -327,7 +328,7 @@ pub(super) const KEYS: &[Key] = &[
         "reloads follow their cost and the connections of old workers: see section pacing",
     ),
     setting("enable-syslog", "access-log.syslog", same),
-    server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, on_off),
+    server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, switch),
     host("error-log-level", "error_log"),
     host("error-log-path", "error_log"),
     annotation("force-ssl-redirect"),
@@ -370,7 +371,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("http2-max-field-size", "", REMOVED),
     unserved("http2-max-header-size", "", REMOVED),
     unserved("http2-max-requests", "", REMOVED),
-    server("ignore-invalid-headers", &catalogue::IGNORE_INVALID_HEADERS, on_off),
+    server("ignore-invalid-headers", &catalogue::IGNORE_INVALID_HEADERS, switch),
     unserved("jaeger-baggage-header", "", REMOVED),
     unserved("jaeger-collector-host", "", REMOVED),
     unserved("jaeger-collector-port", "", REMOVED),
@@ -492,13 +493,13 @@ pub(super) const KEYS: &[Key] = &[
     }),
     server("ssl-ciphers", &catalogue::SSL_CIPHERS, |value| Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])),
     unserved("ssl-dh-param", "", "set ssl_dhparam in nginx.conf of each node"),
-    server("ssl-early-data", &catalogue::SSL_EARLY_DATA, on_off),
+    server("ssl-early-data", &catalogue::SSL_EARLY_DATA, switch),
     server("ssl-ecdh-curve", &catalogue::SSL_ECDH_CURVE, |value| {
         Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])
     }),
     setting("ssl-protocols", "tls.protocols", |value| Ok(value.split_whitespace().collect::<Vec<_>>().join(","))),
     annotation("ssl-redirect"),
-    server("ssl-reject-handshake", &catalogue::SSL_REJECT_HANDSHAKE, on_off),
+    server("ssl-reject-handshake", &catalogue::SSL_REJECT_HANDSHAKE, switch),
     setting("ssl-session-cache", "tls.session-cache", |value| {
         boolean(value).map(|is_on| if is_on { "" } else { "0" }.to_owned())
     }),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::request::Scheme;
+use crate::model::{FormatPart, Refused, log_format};
 
 /// What a log says of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,14 +31,8 @@ pub struct Logged {
 /// The argument of a `log_format`, and how values are escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
-    pieces: Vec<Piece>,
+    parts: Vec<FormatPart>,
     is_json: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
-    Text(String),
-    Variable(String),
 }
 
 /// Values by the names of variables.
@@ -59,32 +54,9 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
 ];
 
 impl Format {
-    /// Reads the argument of a `log_format` as nginx does.
-    pub fn new(text: &str, is_json: bool) -> Self {
-        let (mut pieces, mut literal) = (Vec::new(), String::new());
-        let mut rest = text.trim();
-        while let Some(character) = rest.chars().next() {
-            rest = &rest[character.len_utf8()..];
-            match character {
-                '\\' if rest.starts_with(['"', '\'', '\\']) => {
-                    literal.push_str(&rest[..1]);
-                    rest = &rest[1..];
-                }
-                '$' => {
-                    let (name, behind) = variable(rest);
-                    rest = behind;
-                    if !literal.is_empty() {
-                        pieces.push(Piece::Text(std::mem::take(&mut literal)));
-                    }
-                    pieces.push(Piece::Variable(name.to_owned()));
-                }
-                character => literal.push(character),
-            }
-        }
-        if !literal.is_empty() {
-            pieces.push(Piece::Text(literal));
-        }
-        Format { pieces, is_json }
+    /// That of the argument of a `log_format`.
+    pub fn new(text: &str, is_json: bool) -> Result<Self, Refused> {
+        Ok(Format { parts: log_format(text)?, is_json })
     }
 
     /// What a line says; `None` when it is of another form.
@@ -97,14 +69,14 @@ impl Format {
     /// Each variable ends where the text behind it begins: what clients send is escaped, so that it cannot hold a quote.
     fn fields(&self, line: &str) -> Option<Fields> {
         let (mut fields, mut rest) = (Fields::new(), line);
-        let mut pieces = self.pieces.iter().peekable();
-        while let Some(piece) = pieces.next() {
-            match piece {
-                Piece::Text(text) => rest = rest.strip_prefix(&**text)?,
-                Piece::Variable(name) => {
-                    let end = match pieces.peek() {
-                        Some(Piece::Text(text)) => rest.find(&**text)?,
-                        Some(Piece::Variable(_)) => 0,
+        let mut parts = self.parts.iter().peekable();
+        while let Some(part) = parts.next() {
+            match part {
+                FormatPart::Text(text) => rest = rest.strip_prefix(&**text)?,
+                FormatPart::Variable(name) => {
+                    let end = match parts.peek() {
+                        Some(FormatPart::Text(text)) => rest.find(&**text)?,
+                        Some(FormatPart::Variable(_)) => 0,
                         None => rest.len(),
                     };
                     let (value, behind) = rest.split_at(end);
@@ -122,15 +94,6 @@ impl Format {
             false => Some(without_hexadecimal(value)),
         }
     }
-}
-
-/// The name behind a `$`, and what follows it.
-fn variable(text: &str) -> (&str, &str) {
-    if let Some((name, behind)) = text.strip_prefix('{').and_then(|text| text.split_once('}')) {
-        return (name, behind);
-    }
-    let end = text.find(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-    text.split_at(end.unwrap_or(text.len()))
 }
 
 /// nginx writes `\x22` for a quote.

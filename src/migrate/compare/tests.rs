@@ -21,7 +21,7 @@ fn line(request: &str, status: u16, upstream: &str) -> String {
 
 #[test]
 fn lines_are_read_by_their_format_or_as_json() {
-    let usual = Format::new(USUAL_LINE, false);
+    let usual = Format::new(USUAL_LINE, false).unwrap();
     let read = usual.read(&line("GET /cart?a=%20b HTTP/1.1", 200, "shop-web-80")).unwrap();
     assert_eq!((&*read.method, &*read.target, read.status), ("GET", "/cart?a=%20b", Some(200)));
     assert_eq!((read.upstream.as_deref(), read.agent.as_deref()), (Some("shop-web-80"), Some("curl/8 \"x\"")));
@@ -38,7 +38,7 @@ fn lines_are_read_by_their_format_or_as_json() {
         assert_eq!(usual.read(not_one), None, "{not_one}");
     }
     let read = |format: &str, is_json: bool, line: &str| {
-        let logged = Format::new(format, is_json).read(line).unwrap_or_else(|| panic!("{line}"));
+        let logged = Format::new(format, is_json).unwrap().read(line).unwrap_or_else(|| panic!("{line}"));
         let scheme = logged.scheme.map_or("", Scheme::name);
         format!("{} {scheme} {} {}", logged.method, logged.host.unwrap_or_default(), logged.target)
     };
@@ -225,7 +225,7 @@ fn ingresses_say_what_is_asked() {
 #[test]
 fn a_log_says_what_is_asked_each_path_in_turn() {
     let sites = usual_sites();
-    let format = Format::new(USUAL_LINE, false);
+    let format = Format::new(USUAL_LINE, false).unwrap();
     let mut chooser = Chooser::new(&sites);
     for (text, times) in [
         (line("GET /hot HTTP/1.1", 200, "shop-web-80"), 9),
@@ -255,7 +255,7 @@ fn a_log_says_what_is_asked_each_path_in_turn() {
     assert_eq!((unreadable, unsafe_method, without_host, not_sendable, own, beyond), (3, 2, 2, 1, 1, 1));
     // What is written in the line itself counts.
     let mut chooser = Chooser::new(&sites);
-    let own = Format::new("$host $scheme $request", false);
+    let own = Format::new("$host $scheme $request", false).unwrap();
     for text in ["shop.test http GET /a HTTP/1.1", "unknown.test https GET /b HTTP/1.1", "shop.test - GET /c HTTP/1.1"]
     {
         chooser.add_line(own.read(text).as_ref());

@@ -6,9 +6,9 @@ use k8s_openapi::api::admissionregistration::v1::{
     Variable,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::Serialize;
 
 use super::{Action, Admission, Check, Policy, TABLE, checks, expression, hosts};
+use crate::source::yaml::document;
 
 /// The annotations, which an object may have none of.
 const ANNOTATIONS: &str = "has(object.metadata.annotations) ? object.metadata.annotations : {}";
@@ -112,9 +112,4 @@ fn validation(check: Check<'_>) -> Validation {
 
 fn words(words: &[&str]) -> Option<Vec<String>> {
     Some(words.iter().map(|word| (*word).to_owned()).collect())
-}
-
-fn document(object: &impl Serialize) -> String {
-    let text = serde_saphyr::to_string(object);
-    format!("---\n{}", text.unwrap_or_else(|error| unreachable!("objects of strings can be written: {error}")))
 }

@@ -244,15 +244,22 @@ fn what_is_nearly_used_up_is_told_before_it_is() {
 #[test]
 fn what_one_object_nearly_has_too_much_of_is_told_before_it_has() {
     type Row = (&'static str, fn(&mut Limits), String);
-    let paths = |count: usize| -> Vec<String> { (0..count).map(|number| path(&format!("/{number}"), "Prefix", "web")).collect() };
+    let paths = |count: usize| -> Vec<String> {
+        (0..count).map(|number| path(&format!("/{number}"), "Prefix", "web")).collect()
+    };
     let annotated = |annotations: &str| ingress("a", "ingressd", "a.example", annotations, &paths(1));
     let expressions: Vec<_> =
         (0..5).map(|number| path(&format!("/{number}/[a-z]+"), "ImplementationSpecific", "web")).collect();
     let list = "allowlist-source-range: \"10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5\"";
-    let origins = "enable-cors: \"true\", cors-allow-origin: \"https://a.b,https://c.d,https://e.f,https://g.h,https://i.j\"";
+    let origins =
+        "enable-cors: \"true\", cors-allow-origin: \"https://a.b,https://c.d,https://e.f,https://g.h,https://i.j\"";
     let rows: [Row; 6] = [
         ("limits.object-paths", |limits| limits.object.paths = 5, ingress("a", "ingressd", "a.example", "", &paths(5))),
-        ("limits.paths-of-host", |limits| limits.paths_of_host = 5, ingress("a", "ingressd", "a.example", "", &paths(5))),
+        (
+            "limits.paths-of-host",
+            |limits| limits.paths_of_host = 5,
+            ingress("a", "ingressd", "a.example", "", &paths(5)),
+        ),
         (
             "limits.expressions-of-host",
             |limits| limits.expressions_of_host = 5,
@@ -269,7 +276,10 @@ fn what_one_object_nearly_has_too_much_of_is_told_before_it_has() {
         };
         let translation = translate(&document, with(set));
         let told = near(&translation);
-        assert!(told.len() == 1 && told[0].contains(key) && told[0].starts_with("Ingress default/a"), "{key}: {told:?}");
+        assert!(
+            told.len() == 1 && told[0].contains(key) && told[0].starts_with("Ingress default/a"),
+            "{key}: {told:?}"
+        );
         assert_eq!(translation.findings.len(), 1, "{key}: everything is served: {:?}", translation.findings);
         assert_eq!(near(&translate(&document, with(|_| ()))), Vec::<String>::new(), "{key}");
     }

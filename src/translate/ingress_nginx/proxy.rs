@@ -6,7 +6,8 @@ use crate::model::catalogue::{
 };
 use crate::model::{Argument, Protocol, Refused};
 use crate::translate::annotation::{Ceiling, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, nothing_to_finish};
-use crate::translate::value::{LONGEST_SECONDS, excerpt, integer, seconds, seconds_or_unlimited};
+use crate::translate::value::arguments::time;
+use crate::translate::value::{LONGEST_SECONDS, excerpt, integer, seconds_or_unlimited};
 
 /// How long a backend is waited for. 0, where it is no limit, is the time for tries, whose number has a ceiling.
 const TIMEOUT: Ceiling = Ceiling::Setting {
@@ -194,10 +195,6 @@ fn protocol(value: &str) -> Result<Protocol, Refused> {
         "FCGI" => Ok(Protocol::FastCgi),
         _ => Err(Refused::because("it is not one of HTTP, HTTPS, GRPC, GRPCS, FCGI, AUTO_HTTP")),
     }
-}
-
-fn time(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Time(seconds(value)?)])
 }
 
 fn failures(value: &str) -> Result<Vec<Argument>, Refused> {

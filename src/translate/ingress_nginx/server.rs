@@ -8,6 +8,7 @@ use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
 };
 use crate::translate::host::server_name;
+use crate::translate::value::arguments::switch;
 use crate::translate::value::boolean;
 
 /// How many aliases a host may have: each is a host with all its paths.
@@ -111,9 +112,7 @@ pub static FAMILY: Family = Family {
                 ("false", Gives::Sets("hosts: ssl_prefer_server_ciphers off;")),
                 ("yes", Gives::Refused("not true or false")),
             ],
-            effect: Effect::Directive(&catalogue::SSL_PREFER_SERVER_CIPHERS, |value| {
-                Ok(vec![Argument::Switch(boolean(value)?)])
-            }),
+            effect: Effect::Directive(&catalogue::SSL_PREFER_SERVER_CIPHERS, switch),
             ..Row::DEFAULT
         },
     ],

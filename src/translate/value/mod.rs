@@ -2,6 +2,7 @@
 //! key is read.
 
 mod address;
+pub mod arguments;
 mod external_name;
 mod form;
 mod name;

@@ -127,23 +127,9 @@ fn of_node(member: &Member, life: Life) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::publish::Unserved;
 
     fn member() -> Member {
-        Member {
-            identity: "one_1".into(),
-            addresses: vec!["192.0.2.1".parse().unwrap()],
-            serving: true,
-            drained: false,
-            generation: Some(7),
-            observed: None,
-            pinned: None,
-            unserved: Unserved::Nothing,
-            claim_order: Default::default(),
-            version: "1".into(),
-            phase: "serving".into(),
-            writes: Some(Writes::Held),
-        }
+        Member { writes: Some(Writes::Held), ..Member::serving_at("one_1", &["192.0.2.1"]) }
     }
 
     #[test]

@@ -19,8 +19,8 @@ use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{Module, Version};
 use crate::model::{Kind, ObjectId, Origin, Validity};
 use crate::nginx::{Capabilities, OtherSites};
+use crate::publish::Member;
 use crate::publish::probe::{Kept, Leases};
-use crate::publish::{Member, Unserved};
 use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, Server};
 use crate::translate::EndpointMode;
@@ -128,20 +128,7 @@ pub fn kept<T>(what: T, ago: i64) -> Kept<T> {
 }
 
 pub fn member() -> Member {
-    Member {
-        identity: "one_1".into(),
-        addresses: vec!["192.0.2.1".parse().unwrap()],
-        serving: true,
-        drained: false,
-        generation: Some(7),
-        observed: None,
-        pinned: None,
-        unserved: Unserved::Nothing,
-        claim_order: Default::default(),
-        version: "1".into(),
-        phase: "serving".into(),
-        writes: None,
-    }
+    Member { generation: Some(7), ..Member::serving_at("one_1", &["192.0.2.1"]) }
 }
 
 pub fn nginx(facts: &mut Facts) -> &mut Nginx {
