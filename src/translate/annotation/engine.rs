@@ -12,7 +12,7 @@ use super::value::excerpt;
 use crate::finding::{Finding, Reason, Severity, unknown_key};
 use crate::model::{Field, Origin, Refused};
 use crate::source::Snapshot;
-use crate::translate::{DefaultValue, Dialect, Options, Reading};
+use crate::translate::{DefaultValue, Dialect, Options, Reading, bounds};
 
 /// The prefix of our own keys; there are some for Services and none for Ingresses yet.
 const OWN_PREFIX: &str = "ingressd/";
@@ -193,15 +193,20 @@ pub(super) fn within(options: &NotedOptions<'_>, entry: &Entry<'_>, draft: &mut 
         Err(Refused(format!("{has} {what} are more than limits.{key} allows, which is {most}").into()))
     };
     let too_many = |has: usize, most: u64| u64::try_from(has).is_ok_and(|has| has > most);
-    if too_many(entry.value.len(), options.annotation_bytes()) {
-        return refused(entry.value.len(), "bytes", "object-annotation-bytes", options.annotation_bytes());
+    let (bytes, most) = (entry.value.len(), options.annotation_bytes());
+    if too_many(bytes, most) {
+        return refused(bytes, "bytes", "object-annotation-bytes", most);
     }
-    // A single element is no list. Earlier elements are counted in the draft, even if they were
-    // too many.
+    draft.reading.findings.extend(bounds::ANNOTATION_BYTES.near(bytes, most, || entry.origin()));
+    // One element is no list; those before it are in the draft, or were too many.
     let elements = 1 + entry.value.bytes().filter(|byte| *byte == b',').count();
     if elements > 1 {
+        let (before, most) = (draft.elements, options.list_entries());
         draft.elements += elements;
-        let most = options.list_entries();
+        if bounds::LIST_ENTRIES.note(before, most).is_none() {
+            let near = bounds::LIST_ENTRIES.near(draft.elements, most, || entry.origin());
+            draft.reading.findings.extend(near);
+        }
         if too_many(draft.elements, most) {
             return refused(draft.elements, "elements in the lists of the object", "object-list-entries", most);
         }
