@@ -182,6 +182,8 @@ pub struct Objects {
     pub hosts: usize,
     /// How many groups of endpoints nginx gets.
     pub upstreams: usize,
+    /// How many paths are expressions.
+    pub expressions: usize,
     /// How many findings are errors.
     pub errors: usize,
     /// How many are warnings.

@@ -126,6 +126,13 @@ pub const CHECKS: &[Check] = &[
         judge: nginx::shared_servers,
     },
     Check {
+        name: "expressions",
+        about: "Whether nginx compiles expressions to machine code (`pcre_jit` in nginx.conf), where paths are expressions.",
+        wrong: "nginx tries the expressions of a host one after the other for each request, and compiled ones take a fraction of the time: write `pcre_jit on;` into nginx.conf, outside of every block. nginx warns where it was built without (`nginx -V` names no `--with-pcre-jit`).",
+        needs: &[Need::Nginx, Need::Objects],
+        judge: nginx::expressions,
+    },
+    Check {
         name: "confinement",
         about: "SELinux and AppArmor: whether nginx may connect to backends, and what was denied within the last day, as far as that can be seen.",
         wrong: "On SELinux: `setsebool -P httpd_can_network_connect 1`. Other denials name what to allow, in a module made by audit2allow or in AppArmor's local profile.",

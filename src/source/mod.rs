@@ -1,4 +1,5 @@
-//! What the cluster says, as sorted, immutable snapshots; it must not know what the objects mean.
+//! Reads the cluster or manifests, as sorted, immutable snapshots. It must not know what the
+//! objects mean.
 
 pub mod cluster;
 mod collection;

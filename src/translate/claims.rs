@@ -66,12 +66,14 @@ impl<'c> InOrder<'c> {
 }
 
 /// What decides among claims that are seen for the first time in one moment: the object's age, then what the API server calls
-/// it, which nobody can choose, and only for files its name.
+/// it, which nobody can choose, or when its file was written, and its name only where nothing else tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Since<'a> {
     is_undated: bool,
     created: Option<Timestamp>,
     uid: Option<&'a str>,
+    is_unwritten: bool,
+    written: Option<i64>,
     id: &'a ObjectId,
 }
 
@@ -80,7 +82,15 @@ impl<'a> Since<'a> {
     pub fn of<K: Metadata<Ty = ObjectMeta>>(stored: &'a Stored<K>) -> Self {
         let metadata = stored.object.metadata();
         let created = metadata.creation_timestamp.as_ref().map(|time| time.0);
-        Since { is_undated: created.is_none(), created, uid: metadata.uid.as_deref(), id: &stored.id }
+        let written = stored.place.as_ref().and_then(|place| place.written);
+        Since {
+            is_undated: created.is_none(),
+            created,
+            uid: metadata.uid.as_deref(),
+            is_unwritten: written.is_none(),
+            written,
+            id: &stored.id,
+        }
     }
 }
 

@@ -332,6 +332,27 @@ pub fn shared_servers(facts: &Facts) -> Vec<Line> {
     }
 }
 
+/// `expressions`.
+pub fn expressions(facts: &Facts) -> Vec<Line> {
+    let nginx = match nginx(facts) {
+        Ok(nginx) => nginx,
+        Err(lines) => return lines,
+    };
+    if nginx.survey.other_sites.compiles_expressions {
+        return vec![Line::ok("nginx compiles expressions to machine code (pcre_jit)")];
+    }
+    match &facts.objects {
+        Some(Ok(objects)) if objects.expressions == 0 => {
+            vec![Line::ok("no path is an expression: nginx need not compile any (pcre_jit)")]
+        }
+        Some(Ok(objects)) => vec![Line::warning(
+            format!("{} paths are expressions, which nginx does not compile to machine code", objects.expressions),
+            "write `pcre_jit on;` into nginx.conf, outside of every block, and reload nginx",
+        )],
+        _ => vec![Line::note("not looked at: the objects are not known")],
+    }
+}
+
 /// Nanoseconds of a search that deserves a note: nginx takes eighteen thousand for all of a small request.
 const LONG_SEARCH: u64 = 4000;
 

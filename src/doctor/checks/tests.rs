@@ -189,6 +189,18 @@ const ROWS: &[Row] = &[
         Good,
         "$server_name",
     ),
+    ("expressions", |_| (), Good, "no path is an expression"),
+    ("expressions", |facts| objects(facts).expressions = 7, Warning, "7 paths are expressions"),
+    (
+        "expressions",
+        |facts| {
+            objects(facts).expressions = 7;
+            nginx(facts).survey.other_sites.compiles_expressions = true;
+        },
+        Good,
+        "pcre_jit",
+    ),
+    ("expressions", |facts| facts.objects = None, Note, "the objects are not known"),
     (
         "confinement",
         |facts| {

@@ -11,7 +11,7 @@ use crate::daemon::{Feed, Link, claims_kept_in, to_look_with};
 use crate::doctor::checks::pods::word;
 use crate::doctor::facts::{Objects, Sample};
 use crate::finding::Severity;
-use crate::model::{Model, Transport};
+use crate::model::{Model, PathMatch, Transport};
 use crate::source::cluster::Need;
 use crate::source::{Condition, Snapshot};
 use crate::translate::{EndpointMode, Names, Translation, Translator};
@@ -73,11 +73,13 @@ pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<Endpoint
 pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) {
     let translation = translate(settings, snapshot, None);
     let count = |severity| translation.findings.iter().filter(|finding| finding.severity == severity).count();
+    let routes = translation.model.servers.iter().flat_map(|server| &server.routes);
     let mut objects = Objects {
         ingresses: snapshot.ingresses.len(),
         accepted: translation.ours(snapshot),
         hosts: translation.model.servers.len(),
         upstreams: translation.model.upstreams.len(),
+        expressions: routes.filter(|route| matches!(route.path, PathMatch::Regex(_))).count(),
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
         samples: Vec::new(),

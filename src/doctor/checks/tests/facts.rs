@@ -81,6 +81,7 @@ pub fn healthy() -> Facts {
         accepted: 2,
         hosts: 2,
         upstreams: 2,
+        expressions: 0,
         errors: 0,
         warnings: 0,
         samples: vec![

@@ -1,4 +1,4 @@
-//! Credentials on disk and a server that asks for them.
+//! Credentials on disk, and a server that requires them.
 
 use std::fs;
 use std::io::Write as _;
@@ -38,7 +38,7 @@ async fn code(clients: &Clients) -> u16 {
     }
 }
 
-/// Asks until it is let in: credentials are renewed by a task of their own.
+/// Sends requests until one is accepted: credentials are renewed by a task of their own.
 async fn until_let_in(clients: &Clients) {
     let mut line = clients.line();
     tokio::time::timeout(PATIENCE, async {
@@ -123,11 +123,12 @@ async fn what_cannot_be_used_at_the_start_is_an_error_that_names_the_file() {
     assert!(refusal(Some("{}"), 0o600).await.contains("cannot be used"));
 }
 
-/// A plugin: an executable that these lines of a shell make.
+/// A plugin: an executable made of these lines of a shell script.
 fn plugin(folder: &Path, name: &str, lines: &str) -> std::path::PathBuf {
     let path = folder.join(name);
     let fresh = folder.join(format!("{name}.new"));
-    // A process of its own has it open for writing: one that another test starts now would keep it busy.
+    // A separate process writes the file: a child that another test forks now would inherit an
+    // open handle and keep the file busy.
     let mut shell = Command::new("/bin/sh");
     let mut shell = shell.args(["-c", "cat >\"$0\""]).arg(&fresh).stdin(Stdio::piped()).spawn().unwrap();
     write!(shell.stdin.take().unwrap(), "#!/bin/sh\n{lines}\n").unwrap();
@@ -192,14 +193,14 @@ async fn a_plugin_that_gives_nothing_of_use_is_named_with_its_reason() {
 #[tokio::test]
 async fn a_plugin_may_complain_as_long_as_it_likes() {
     let folder = tempfile::tempdir().unwrap();
-    // More than a pipe holds, and more after that.
+    // The output is more than a pipe holds, and then some.
     let complaint = "head -c 300000 /dev/zero | tr '\\0' 'x' >&2 || exit 7";
     let credential = format!(r#"echo '{{"apiVersion":"{VERSION}","status":{{"token":"t"}}}}'"#);
     let lines = format!("{complaint}\n{complaint}\n{credential}");
     let mut talkative = user(&plugin(folder.path(), "plugin", &lines));
     plugin::replace(&mut talkative).await.unwrap();
     assert!(talkative.token.is_some());
-    // Of one that fails, the beginning is told.
+    // The beginning of the output of a failed plugin is reported.
     let path = plugin(folder.path(), "plugin", &format!("{complaint}\nexit 3"));
     let error = plugin::replace(&mut user(&path)).await.unwrap_err().to_string();
     let expected = format!("failed (exit status: 3): {}", "x".repeat(400));
@@ -236,14 +237,14 @@ async fn a_plugin_that_hangs_is_ended_with_all_that_it_started() {
     let (began, mut child) = (std::time::Instant::now(), String::new());
     while child.is_empty() {
         assert!(began.elapsed() < PATIENCE, "the plugin never began");
-        // It goes on while it is asked whether it has ended.
+        // It is still running when it is asked whether it has ended.
         let _ = tokio::time::timeout(Duration::from_millis(5), &mut hanging).await;
         child = fs::read_to_string(&started).unwrap_or_default();
     }
     tokio::time::pause();
     let error = hanging.await.unwrap_err().to_string();
     assert!(error.ends_with("did not end within 60 s"), "{error}");
-    // The kernel takes a moment to end it, and whoever adopted it another to say good bye.
+    // The kernel takes a moment to kill it, and its new parent another to reap it.
     let status = format!("/proc/{}/stat", child.trim());
     let lives = || fs::read_to_string(&status).is_ok_and(|text| !text.contains(") Z "));
     let end = std::time::Instant::now() + PATIENCE;
@@ -253,7 +254,8 @@ async fn a_plugin_that_hangs_is_ended_with_all_that_it_started() {
     }
 }
 
-/// A plugin that gives the token `run-N` the N-th time, valid for so many seconds. After `most` runs it fails.
+/// A plugin that returns the token `run-N` at its N-th run, valid for so many seconds. After
+/// `most` runs it fails.
 fn counting(folder: &Path, seconds: u32) -> std::path::PathBuf {
     let lines = format!(
         r#"cd {}
@@ -281,7 +283,7 @@ async fn a_plugin_is_run_again_before_what_it_gave_ends_and_the_old_stays_when_i
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
     until_let_in(clients).await;
-    // The next run fails, and nothing but that is told.
+    // The next run fails, and only that is reported.
     let mut line = clients.line();
     let failed = line.wait_for(|line| line.failure.as_ref().is_some_and(|why| why.ends_with("out of order")));
     tokio::time::timeout(PATIENCE, failed).await.unwrap().unwrap();
@@ -316,7 +318,7 @@ async fn a_plugin_is_run_again_when_the_server_does_not_know_us_but_not_all_the_
     double.admit(&format!("run-{}", runs() + 1));
     while code(clients).await != 200 {
         assert!(began.elapsed() < PATIENCE);
-        // It has to be asked for more than once: the plugin was run just now.
+        // Several 401 are needed: the plugin was run just now.
         let _ = tokio::time::timeout(Duration::from_millis(200), line.changed()).await;
     }
 }
@@ -333,7 +335,8 @@ async fn whoever_begins_does_not_wait_for_a_plugin_that_hangs() {
     write(&path, &kubeconfig(address, &exec(&plugin(folder.path(), "plugin", &lines))));
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
-    // It ended neither way: a plugin that hangs is given up after a minute, which nobody may have waited for.
+    // The connection has neither credentials nor a failure: a plugin that hangs is killed after a
+    // minute, for which nobody may have waited.
     let is_undecided = |line: &Line| line.connections.is_none() && line.failure.is_none();
     assert!(is_undecided(&clients.line().borrow()));
     fs::write(folder.path().join("go"), "").unwrap();
