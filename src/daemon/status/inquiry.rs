@@ -132,7 +132,7 @@ impl Status {
         self.in_force.as_ref().map_or(Value::Null, explain)
     }
 
-    /// The namespaces that ask for a host, whoever asked first before the others.
+    /// The namespaces that claim a host, in the order of their claims.
     fn claimants(&self, name: &ServerName, written: &str) -> Value {
         let mut claimants: Vec<_> = self.claims.of(name).iter().collect();
         claimants.sort_by_key(|claimant| claimant.number);
