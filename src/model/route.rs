@@ -70,7 +70,7 @@ pub enum Action {
     Proxy {
         /// Where to, and how.
         upstream: UpstreamId,
-        /// Which requests go elsewhere.
+        /// With which requests something else is done.
         split: Option<Arc<Split>>,
     },
     /// It is redirected.

@@ -1,6 +1,8 @@
-//! Requests of one route that go to other backends than the rest.
+//! Requests of one route with which something else is done than with the rest.
 
-use super::{HeaderName, HeaderValue, Origin, Pattern, UpstreamId};
+use std::fmt;
+
+use super::{HeaderName, HeaderValue, Origin, Pattern, RedirectUrl, UpstreamId};
 
 /// What a request has to have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -42,13 +44,37 @@ impl Test {
     }
 }
 
-/// Where requests go that pass a test.
+/// What is done with requests that pass a test.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Choice {
+    /// They go to this upstream.
+    Forward(UpstreamId),
+    /// They are redirected with this status, 300 to 308.
+    Redirect(u16, RedirectUrl),
+    /// They are answered with this status and a short text.
+    Respond(u16),
+}
+
+/// A test, and what is done with requests that pass it.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Branch {
     /// What they have to have.
     pub test: Test,
-    /// Where they go.
-    pub upstream: UpstreamId,
+    /// What is done with them.
+    pub choice: Choice,
+}
+
+/// Names of files are made of it: a branch to an upstream is shown as it ever was, so that an upgrade renames nothing.
+impl fmt::Debug for Branch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Branch");
+        shown.field("test", &self.test);
+        match &self.choice {
+            Choice::Forward(upstream) => shown.field("upstream", upstream),
+            answer => shown.field("choice", answer),
+        };
+        shown.finish()
+    }
 }
 
 /// A part of the requests, in ten-thousandths.
@@ -77,7 +103,7 @@ impl Share {
     }
 }
 
-/// Where requests of a route go other than to its upstream. All upstreams are spoken to in the same way as that one.
+/// What is done with requests of a route that do not go to its upstream. All upstreams are spoken to in the same way as that one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Split {
     /// The object that asked for it.
@@ -93,7 +119,10 @@ pub struct Split {
 impl Split {
     /// Every upstream that it names, perhaps more than once.
     pub fn upstreams(&self) -> impl Iterator<Item = &UpstreamId> {
-        let branches = self.branches.iter().map(|branch| &branch.upstream);
+        let branches = self.branches.iter().filter_map(|branch| match &branch.choice {
+            Choice::Forward(upstream) => Some(upstream),
+            Choice::Redirect(..) | Choice::Respond(_) => None,
+        });
         branches.chain(self.shares.iter().map(|(upstream, _)| upstream))
     }
 }

@@ -203,13 +203,8 @@ mod tests {
 
     fn load(text: &str) -> Engine {
         let example = json!({ "word": "w", "flag": true, "list": [{ "inner": "i", "plain": ["p"] }] });
-        let source = |name, text: &str, example| Source {
-            name,
-            text: text.into(),
-            instead: None,
-            example,
-            second_lines: None,
-        };
+        let source =
+            |name, text: &str, example| Source { name, text: text.into(), instead: None, example, second_lines: None };
         let sources = vec![source("known", "known;\n", None), source("main", text, Some(example))];
         Engine::load(sources, &Instance::default()).expect("it keeps the rules")
     }

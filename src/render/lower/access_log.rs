@@ -9,8 +9,8 @@ use crate::render::names;
 use crate::render::token::{Literal, Path, Text, Word, Words};
 use crate::render::view::{Block, Tables};
 
-use super::location::Scene;
 use super::head::{Head, HeadSlots};
+use super::location::Scene;
 use super::slots::{Slot, Slots, text};
 use super::tables::Files;
 

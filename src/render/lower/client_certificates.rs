@@ -31,7 +31,9 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let asked = plan.model.servers.iter().filter_map(|server| server.client_certificates.as_deref());
     for certificates in asked.filter(|certificates| certificates.chooses()) {
         let name = names::stranger(certificates);
-        files.add(names::stranger_file(&name), Some(&certificates.origin), [], |tables| map(certificates, &name, tables));
+        files.add(names::stranger_file(&name), Some(&certificates.origin), [], |tables| {
+            map(certificates, &name, tables)
+        });
     }
 }
 

@@ -212,7 +212,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     if all.iter().any(|external| external.policy.memory.is_some()) {
         files.add(names::answer_memory_file(), None, [], |tables| {
             let folder = plan.decisions.answer_memory.as_deref().ok_or(Refused::because("nginx remembers none"))?;
-            let zone = Word::concat([Word::setting("keys_zone", &Word::own(names::ANSWER_MEMORY)?), Word::fixed(":10m")]);
+            let zone =
+                Word::concat([Word::setting("keys_zone", &Word::own(names::ANSWER_MEMORY)?), Word::fixed(":10m")]);
             let place = Words::line("proxy_cache_path", Path::new(folder)?);
             let rest = "max_size=64m inactive=1h use_temp_path=off";
             tables.line(Words::join([place, "levels=1:2".into(), zone.into(), rest.into()]));

@@ -59,9 +59,8 @@ fn say(plan: &Plan, preread: &Preread, tables: &mut Tables) -> Result<(), Refuse
     let way_within = Block::map("$ingressd_parent", "$ingressd_way_within").row("default", inside.clone());
     tables.block(wildcards.iter().fold(way_within, |map, (name, _)| map.row(name.clone(), at(Inside::PASSED))));
     let way = Block::map("$ssl_preread_server_name", "$ingressd_way").line("hostnames");
-    let way = opened
-        .into_iter()
-        .fold(way.row("default", "$ingressd_way_within"), |map, name| map.row(name, inside.clone()));
+    let way =
+        opened.into_iter().fold(way.row("default", "$ingressd_way_within"), |map, name| map.row(name, inside.clone()));
     tables.block(exact.iter().fold(way, |map, (name, _)| map.row(name.clone(), at(Inside::PASSED))));
 
     let nobody = Word::own(names::NOBODY)?;

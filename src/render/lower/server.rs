@@ -181,8 +181,7 @@ fn write_one(
     }
     let head = Head { server, sockets, common: &common, facts };
     let (said, rest) = head.slots()?.split();
-    let list =
-        RequestHeaderList { detailed: head.is_detailed(), trusts: facts.forwarded.trusts_proxies() };
+    let list = RequestHeaderList { detailed: head.is_detailed(), trusts: facts.forwarded.trusts_proxies() };
     writer.add(fill(engine, "server", &said)?, &server.origin);
     writer.add(without(list.template(Family::Proxy), &[], engine)?, &server.origin);
     for run in common.chunk_by(|one, other| one.origin == other.origin) {

@@ -33,7 +33,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
 type Say = fn(&Facts<'_>, &mut Tables) -> Result<(), Refused>;
 
 /// What all servers share, in order.
-const SAID: &[Say] = &[sizes, taken_back, certificates, dollar, clients, hosts, ports, requests, upgrades, plain, policies];
+const SAID: &[Say] =
+    &[sizes, taken_back, certificates, dollar, clients, hosts, ports, requests, upgrades, plain, policies];
 
 /// What it depends on.
 struct Facts<'a> {
@@ -244,9 +245,7 @@ fn status(plan: &Plan, address: SocketAddr, counts: bool) -> view::Status {
     view::Status {
         address: Word::address(address),
         // It asks no backend, and sizes for backends must fit others that it does not set.
-        directives: resets(&plan.decisions, |row| {
-            row.module != Some(Module::Proxy) && !is_of_client_certificates(row)
-        }),
+        directives: resets(&plan.decisions, |row| row.module != Some(Module::Proxy) && !is_of_client_certificates(row)),
         locations: counts.then(|| Block::new("location = /stub_status").line("stub_status")).into_iter().collect(),
     }
 }
