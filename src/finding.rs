@@ -1,4 +1,5 @@
-//! What is wrong with what a user wrote, as a value: it must not know who reads it, nor how it was found.
+//! A finding: what is wrong with what a user wrote, as a value. It must not know who reads it, nor
+//! how it was found.
 
 mod limit;
 mod nearest;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 use crate::model::Origin;
 
-/// Longest note in bytes: notes quote what users wrote, and reach the journal, the status and the cluster.
+/// The longest note, in bytes. Notes quote what users wrote, and they reach the journal, the
+/// status and the cluster.
 const LONGEST_NOTE: usize = 1500;
 
 /// How bad it is.
@@ -84,7 +86,8 @@ impl Finding {
         Finding { origin, severity: reason.row().severity, reason, note }
     }
 
-    /// The note as it may be shown: it may quote what a user wrote, and whatever could forge a line in a log is escaped.
+    /// The note as it may be shown: it may quote what a user wrote, and whatever could forge a
+    /// line in a log is escaped.
     pub fn printable_note(&self) -> String {
         printable(&self.note)
     }
@@ -96,7 +99,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What a [`Reason`] stands for.
+/// What the table knows about a [`Reason`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReasonRow {
     /// The reason.
@@ -107,7 +110,7 @@ pub struct ReasonRow {
     pub severity: Severity,
     /// Who can mend it.
     pub audience: Audience,
-    /// What follows for requests, in a few words that are true of every finding of the sort.
+    /// What follows for requests, in a few words that are true of every finding with this reason.
     pub effect: &'static str,
     /// One sentence for the documentation: what it means and what to do.
     pub meaning: &'static str,
@@ -115,7 +118,7 @@ pub struct ReasonRow {
 
 macro_rules! reasons {
     ($($reason:ident, $severity:ident, $audience:ident, $effect:literal, $meaning:literal;)*) => {
-        /// The closed list of sorts of findings.
+        /// The closed list of reasons for findings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Reason {
             $(#[doc = $meaning] $reason,)*
@@ -204,22 +207,22 @@ reasons! {
     NginxDown, Error, Operator, "nothing is served", "nginx does not run; a configuration that it takes is ready for its start.";
 }
 
-/// Where packages put what a clone of the repository has in its first folder.
+/// Where packages install the files that stand in the top folder of the repository.
 const DOCUMENTATION: &str = "/usr/share/doc/ingressd/";
 
 impl Reason {
-    /// What it stands for.
+    /// The row of the table about this reason.
     pub fn row(self) -> &'static ReasonRow {
         &Reason::ALL[self as usize]
     }
 
-    /// Where it is explained, as lines of the journal name it: a page of the documentation where packages install it, and
-    /// the place on it.
+    /// Where the reason is explained: the installed documentation page and the anchor on it, as
+    /// lines of the journal name it.
     pub fn page(self) -> String {
         format!("{DOCUMENTATION}docs/{}", self.place())
     }
 
-    /// The page among those of the documentation, and the place on it.
+    /// The documentation page, relative to `docs/`, and the anchor on it.
     pub fn place(self) -> String {
         format!("findings.md#{}", self.anchor())
     }
@@ -235,7 +238,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The documentation of all reasons in Markdown; each has an anchor that Events and log lines can name.
+/// The documentation of all reasons in Markdown; each has an anchor that Events and log lines can
+/// name.
 pub fn document() -> String {
     let mut text = String::from(
         "# Findings\n\nWith this page you can look up the reason of a [finding](glossary.md#finding), what it means and who can mend it.\n\n\

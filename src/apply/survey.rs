@@ -1,4 +1,4 @@
-//! Everything to know about this host's nginx before anything is applied.
+//! Gathers everything about this host's nginx that has to be known before anything is applied.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -16,22 +16,24 @@ use crate::render::Digest;
 pub struct Survey {
     /// The main configuration file.
     pub configuration: PathBuf,
-    /// The file with the master's number.
+    /// The file with the master's PID.
     pub pid_file: PathBuf,
-    /// The group of the workers, when they run as another user than we.
+    /// The group ID of the workers, when they run as another user than we.
     pub workers_group: Option<u32>,
     /// Version and modules.
     pub capabilities: Capabilities,
-    /// What stands for the program as it is: another build of nginx, and another file of any module, has another.
+    /// A digest that identifies the program: another build of nginx, or another file of any
+    /// module, has another one.
     pub fingerprint: String,
     /// What other sites claim.
     pub other_sites: OtherSites,
-    /// Whether the configuration includes files of the current generation: otherwise nginx never runs it.
+    /// Whether the configuration includes files of the current generation: otherwise nginx never
+    /// reads them.
     pub includes_ours: bool,
 }
 
 impl Survey {
-    /// Asks the binary and reads the configuration, files below `own` left out, for this instance of several.
+    /// Asks the binary and reads the configuration, without files below `own`, for this instance.
     ///
     /// # Errors
     ///
@@ -69,7 +71,8 @@ impl Survey {
         })
     }
 
-    /// The same with those of these files that are not there. Whether nginx can read the others it says itself.
+    /// Adds which of these rule files are missing. Whether nginx can read the existing ones, its
+    /// test says.
     #[must_use]
     pub fn with_rules(mut self, firewall: &FirewallOptions) -> Survey {
         let is_there =
@@ -80,7 +83,8 @@ impl Survey {
     }
 }
 
-/// Stays the same over restarts, as long as the program says the same of itself and none of its files is replaced.
+/// A digest that stays the same across restarts, as long as the program reports the same and none
+/// of its files is replaced.
 fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> String {
     let mut text = build.to_owned();
     for file in files {

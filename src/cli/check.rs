@@ -27,7 +27,8 @@ pub struct Arguments {
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
-    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command.
+    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the
+    /// next flags are those of that command.
     #[arg(long)]
     admission: bool,
     #[command(flatten)]
@@ -76,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     output::show(written, if is_found { Exit::Findings } else { Exit::Success })
 }
 
-/// Adds what the policies have against the objects.
+/// Adds the findings of the policies about the objects.
 fn judge(processed: &mut Processed, chosen: &Chosen) {
     let snapshot = &processed.snapshot;
     let admission = chosen.admission(&processed.options, []);

@@ -1,4 +1,4 @@
-//! The keys of the section `access-log`: how requests are logged; it must not know files or layers.
+//! The keys of the section `access-log`. They must not know files or layers.
 
 use super::table::Row;
 use super::value::{Form, Setting, one_of, put, text};
@@ -111,7 +111,7 @@ impl Setting for Unlogged {
     }
 }
 
-/// The most memory for lines.
+/// The largest buffer.
 const LARGEST_BUFFER: u64 = 16 << 20;
 
 impl Setting for Buffering {

@@ -1,5 +1,6 @@
 //! The keys of the section `hosts`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use config::Value;
@@ -60,7 +61,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// What tables of `[[hosts.allowed]]` hold.
+/// The columns of `[[hosts.allowed]]`.
 const ALLOWED: &[Column] = &[
     Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
     Column {
@@ -77,19 +78,25 @@ const ALLOWED: &[Column] = &[
     },
 ];
 
+/// What is wrong with a table that names namespaces neither by name nor by label.
+pub const SELECTS_NOTHING: &str = "it selects no namespace: add namespaces, or a selector of their labels";
+
+/// Names of namespaces, and `*` for all.
+pub fn put_namespaces(place: &mut Vec<Arc<str>>, value: &Value) -> Result<(), String> {
+    put(place, value)?;
+    let wrong = place.iter().find(|name| &***name != "*" && !is_label(name));
+    wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
+}
+
 impl Setting for AllowedHosts {
     fn read(value: &Value) -> Result<Self, String> {
         let entry = read_table(value, ALLOWED, AllowedHosts::default(), |entry, key, value| match key {
-            "namespaces" => {
-                put(&mut entry.namespaces, value)?;
-                let wrong = entry.namespaces.iter().find(|name| &***name != "*" && !is_label(name));
-                wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
-            }
+            "namespaces" => put_namespaces(&mut entry.namespaces, value),
             "selector" => put(&mut entry.selector, value),
             _ => put(&mut entry.hosts, value),
         })?;
         match (entry.namespaces.is_empty() && entry.selector.is_none(), entry.hosts.is_empty()) {
-            (true, _) => Err("it selects no namespace: add namespaces, or a selector of their labels".to_owned()),
+            (true, _) => Err(SELECTS_NOTHING.to_owned()),
             (false, true) => Err("it lists no hosts".to_owned()),
             (false, false) => Ok(entry),
         }

@@ -1,4 +1,4 @@
-//! What the administrator wrote: one row for each key feeds the reader, the man page and the
+//! The administrator's settings: one row for each key, used by the parser, the man page and the
 //! sample.
 
 mod access;

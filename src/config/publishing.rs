@@ -9,7 +9,7 @@ use super::table::Row;
 use super::value::{Form, Setting as _, put};
 use crate::model::{is_label, is_subdomain};
 
-/// The least duration of a Lease: renewals must have the time to fail once.
+/// The shortest duration of a Lease: a renewal must be able to fail once.
 const SHORTEST_LEASE: Duration = Duration::from_secs(3);
 
 /// Its keys.

@@ -2,9 +2,9 @@
 
 use config::Value;
 
+use super::hosts::{SELECTS_NOTHING, put_namespaces};
 use super::table::Row;
 use super::value::{Column, Form, Setting, list, one_of, put, read_table};
-use crate::model::is_label;
 use crate::translate::{AllowedSnippets, SnippetKind};
 
 /// Its keys.
@@ -31,7 +31,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// What tables of `[[snippets.allowed]]` hold.
+/// The columns of `[[snippets.allowed]]`.
 const ALLOWED: &[Column] = &[
     Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
     Column {
@@ -51,16 +51,12 @@ const ALLOWED: &[Column] = &[
 impl Setting for AllowedSnippets {
     fn read(value: &Value) -> Result<Self, String> {
         let entry = read_table(value, ALLOWED, AllowedSnippets::default(), |entry, key, value| match key {
-            "namespaces" => {
-                put(&mut entry.namespaces, value)?;
-                let wrong = entry.namespaces.iter().find(|name| &***name != "*" && !is_label(name));
-                wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
-            }
+            "namespaces" => put_namespaces(&mut entry.namespaces, value),
             "selector" => put(&mut entry.selector, value),
             _ => put(&mut entry.kinds, value),
         })?;
         match (entry.namespaces.is_empty() && entry.selector.is_none(), entry.kinds.is_empty()) {
-            (true, _) => Err("it selects no namespace: add namespaces, or a selector of their labels".to_owned()),
+            (true, _) => Err(SELECTS_NOTHING.to_owned()),
             (false, true) => Err("it lists no kinds of snippets".to_owned()),
             (false, false) => Ok(entry),
         }

@@ -1,4 +1,4 @@
-//! Every key of the settings: path, form, default, documentation and place.
+//! Every key of the settings: path, form, default, documentation and setter.
 
 use config::{Value, ValueKind};
 
@@ -8,28 +8,28 @@ use super::{access, access_log, everywhere, firewall, hosts, ingress_nginx, limi
 use crate::model::is_label;
 use crate::source::Selector;
 
-/// One key.
+/// A key of the settings.
 #[derive(Debug)]
 pub struct Row {
     /// Its path: `section.key`, or a key of the top level.
     pub key: &'static str,
-    /// How its value is written.
+    /// The form of its value.
     pub form: Form,
     /// Its default, as TOML.
     pub default: &'static str,
-    /// What it decides, one paragraph.
+    /// Its documentation; one paragraph.
     pub doc: &'static str,
-    /// Proves a value and puts it in its place, or gives one clause that says what is wrong.
+    /// Checks a value and stores it, or returns one clause about the mistake.
     pub(super) set: fn(&mut Settings, &Value) -> Result<(), String>,
 }
 
 impl Row {
-    /// The section, empty for keys of the top level.
+    /// Its section; empty for keys of the top level.
     pub fn section(&self) -> &'static str {
         self.key.split_once('.').map_or("", |(section, _)| section)
     }
 
-    /// The name within its section.
+    /// Its name within the section.
     pub fn name(&self) -> &'static str {
         self.key.split_once('.').map_or(self.key, |(_, name)| name)
     }
@@ -43,13 +43,13 @@ impl Row {
         self.default.parse().ok().as_ref().and_then(untyped)
     }
 
-    /// Whether it accepts a value, without keeping it.
+    /// Checks a value without storing it.
     pub(super) fn prove(&self, value: &Value) -> Result<(), String> {
         (self.set)(&mut Settings::empty(), value)
     }
 }
 
-/// What each section is about, in the order in which documentation shows them.
+/// The subject of each section, in the order of the documentation.
 pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("", "What is served"),
     ("hosts", "Which namespace may serve which host"),
@@ -81,7 +81,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     SECTIONS.iter().flat_map(move |(section, _)| of(section))
 }
 
-/// Where the rows of each section stand.
+/// The rows of each section.
 const TABLES: &[&[Row]] = &[
     ROWS,
     access::ROWS,
@@ -96,7 +96,7 @@ const TABLES: &[&[Row]] = &[
     snippets::ROWS,
 ];
 
-/// Those of most sections.
+/// The rows of most sections.
 const ROWS: &[Row] = &[
     Row {
         key: "manifests",

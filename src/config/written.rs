@@ -1,4 +1,4 @@
-//! What each layer says of a setting, kept beside the settings, so that whoever tells of a value can say where it comes from.
+//! The values of each layer, kept beside the settings, so that the origin of a value can be shown.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::table::{Row, rows};
 use crate::model::{Effective, Written, WrittenAt};
 use crate::translate::Places;
 
-/// What layers above the defaults say, by key; the lowest layer first.
+/// The values of the layers above the defaults, by key, the lowest layer first.
 #[derive(Debug, Clone, Default)]
 pub struct Layers(BTreeMap<&'static str, Vec<Written>>);
 
 impl Layers {
-    /// What these say, the lowest first.
+    /// The values of these layers, given from the lowest.
     pub(super) fn of(layers: &[Layer]) -> Self {
         let mut said = Layers::default();
         for layer in layers {
@@ -29,12 +29,13 @@ impl Layers {
         said
     }
 
-    /// Lays a value over those before it.
+    /// Adds a value over those before it.
     pub(super) fn add(&mut self, row: &Row, value: &Value, at: WrittenAt) {
         self.0.entry(row.key).or_default().push(Written { value: text(&value.kind).into(), at });
     }
 
-    /// Where those keys were written that findings speak of; objects are read anew when one of these places changes.
+    /// The places of keys that findings mention; objects are read again when one of these places
+    /// changes.
     pub(super) fn places(&self) -> Places {
         let is_told = |key: &str| key.starts_with("limits.") || key == "access.max-trust";
         let told = self.0.iter().filter(|(key, _)| is_told(key));
@@ -43,7 +44,8 @@ impl Layers {
 }
 
 impl Settings {
-    /// What counts of a setting, and what it took the place of; nothing when there is no such key.
+    /// The effective value of a setting, and the values that it overrides; `None` for an unknown
+    /// key.
     pub fn effective(&self, key: &str) -> Option<Effective> {
         let row = rows().find(|row| row.key == key)?;
         let own = defaults_of(&self.instance).into_iter().find(|(known, _)| *known == key);
@@ -76,7 +78,7 @@ mod tests {
     use crate::config::Sources;
     use crate::model::Instance;
 
-    /// The value that counts with its place, and before it those that it took the place of.
+    /// The effective value with its place, after the values that it overrides.
     fn lines(sources: &Sources, key: &str) -> Vec<String> {
         let effective = sources.load().unwrap().effective(key).unwrap();
         let all = effective.overridden.iter().chain([&effective.counts]);

@@ -1,4 +1,4 @@
-//! Composition: everything that can wake the daemon is an event of one loop.
+//! The composition of the daemon: everything that can wake it is an event of one loop.
 
 pub mod access;
 mod candidates;

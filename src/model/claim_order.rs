@@ -1,60 +1,61 @@
-//! In which order namespaces came to ask for what several of them ask for, short enough to be told to other nodes.
+//! The order in which namespaces came to claim what several of them claim, in a form short enough
+//! for other nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Digest, ServerName};
 
-/// Most marks that are told; annotations of an object may have 256 KiB in all.
+/// The most marks that are published; all annotations of an object together may have 256 KiB.
 const MOST: usize = 4096;
 
-/// Stands for a claim or a namespace.
+/// A digest of a claim or a namespace.
 type Mark = [u8; 8];
 
-/// What of a host a claim is on.
+/// The part of a host that a claim is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent<'a> {
-    /// The host, and none of its paths.
+    /// The host without its paths.
     Host,
     /// The host with all paths that the namespace has there.
     Whole,
-    /// One path, by what it is known by.
+    /// One path, by its key.
     Place(&'a str),
 }
 
-/// A claim of a namespace with its age.
+/// A claim of a namespace, with its age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AgedClaim<'a> {
-    /// The age: the lower, the older.
+    /// The age: lower numbers are older.
     pub number: u64,
     /// The host.
     pub host: &'a ServerName,
     /// The namespace.
     pub namespace: &'a str,
-    /// What of the host.
+    /// The part of the host.
     pub extent: Extent<'a>,
-    /// What another namespace asked for before, if any did.
+    /// What another namespace claimed before, if any did.
     pub later: Option<Lateness>,
 }
 
-/// What another namespace asked for before a claim was made.
+/// What another namespace claimed before this claim was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lateness {
-    /// Something else of the host, or the wildcard above it.
+    /// Another part of the host, or the wildcard above it.
     Beside,
     /// A path above the claim's.
     Below,
-    /// The very same.
+    /// The same path.
     Same,
 }
 
-/// How old a claim is beside others of which the same node knows.
+/// The age of a claim compared with others that the same node knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Seniority {
-    /// The lower, the older.
+    /// Lower numbers are older.
     Known(u32),
-    /// That node knows nothing of it, so it is younger.
+    /// The node does not know the claim, so it is younger.
     Unknown,
-    /// It is of a namespace that asked for more of what others have than could be told one by one.
+    /// The namespace claims more of what others have than could be listed one by one.
     Last,
 }
 
@@ -66,12 +67,13 @@ pub struct ClaimOrder {
 }
 
 impl ClaimOrder {
-    /// The order of these claims, which are all on hosts that several namespaces ask for.
+    /// The order of these claims, all of which are on hosts that several namespaces claim.
     ///
-    /// When they are too many, those namespaces that ask for most of what others had before come last as a whole: a namespace
-    /// that fills the list is young wherever it asks, and nobody else is. Asking for the very same weighs more than having something
-    /// below or beside others: otherwise an early wildcard of one namespace, or its early path on a host, would make those young who
-    /// come to have many hosts or paths there.
+    /// When there are too many, the namespaces that claim most of what others had before come last
+    /// as a whole: a namespace that fills the list counts as young everywhere, and no other does.
+    /// A claim on the same path weighs more than one below or beside others. Otherwise an early
+    /// wildcard of one namespace, or its early path on a host, would harm others that come to have
+    /// many hosts or paths there.
     pub fn of<'a>(mut claims: Vec<AgedClaim<'a>>) -> Self {
         let mut later = BTreeMap::<&str, [usize; 3]>::new();
         for (namespace, lateness) in claims.iter().filter_map(|claim| Some((claim.namespace, claim.later?))) {
@@ -99,12 +101,12 @@ impl ClaimOrder {
         ClaimOrder { known, last: last.into_iter().take(MOST).collect() }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the order is empty.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty() && self.last.is_empty()
     }
 
-    /// How old the claim of a namespace on a host is, or on one of its paths.
+    /// The age of a namespace's claim on a host, or on one of its paths.
     pub fn seniority(&self, host: &ServerName, namespace: &str, place: Option<&str>) -> Seniority {
         if self.last.contains(&mark(namespace, None)) {
             return Seniority::Last;
@@ -121,7 +123,7 @@ impl ClaimOrder {
         (known.into_iter().map(|(_, mark)| mark).collect(), self.last.iter())
     }
 
-    /// The order that these marks tell, of which at most as many count as are ever told.
+    /// The order of these marks; no more are read than are ever published.
     pub fn read(known: impl IntoIterator<Item = Mark>, last: impl IntoIterator<Item = Mark>) -> Self {
         let known = known.into_iter().take(MOST).zip(0..).collect();
         ClaimOrder { known, last: last.into_iter().take(MOST).collect() }
@@ -141,7 +143,7 @@ fn mark(namespace: &str, on: Option<(&ServerName, Extent<'_>)>) -> Mark {
         Some((name, Extent::Whole)) => (host(name), "whole", ""),
         Some((name, Extent::Place(place))) => (host(name), "place", place),
     };
-    // No name of a namespace or host has a blank in it.
+    // Names of namespaces and hosts contain no blank.
     Digest::of_all([sort, " ", namespace, " ", &host, " ", place]).first()
 }
 
@@ -172,7 +174,7 @@ mod tests {
             (&shop, "victim", Some("/any"), Seniority::Known(0)),
             (&shop, "late", None, Seniority::Known(1)),
             (&shop, "late", Some("/new"), Seniority::Known(2)),
-            // What was asked for of the host says nothing of a path that was not there.
+            // The claim on the host says nothing about a path that did not exist then.
             (&shop, "late", Some("/newer"), Seniority::Unknown),
             (&other, "victim", None, Seniority::Unknown),
             (&shop, "nobody", None, Seniority::Unknown),
@@ -196,7 +198,7 @@ mod tests {
         assert_eq!(order.seniority(&hosts[7], "crowd", None), Seniority::Last);
         assert_eq!(order.seniority(&shop, "victim", None), Seniority::Known(0));
         assert_eq!(order.seniority(&shop, "few", None), Seniority::Known(1));
-        // Nobody else asks for it but who comes last anyway.
+        // No other namespace claims it except one that comes last anyway.
         assert!(order.seniority(&hosts[7], "victim", None) < order.seniority(&hosts[7], "crowd", None));
     }
 }

@@ -1,4 +1,5 @@
-//! What this host's nginx is and can do, and the gate that fits a model to it; it must not know Kubernetes types, templates or files.
+//! What this host's nginx is and can do, and the gate that fits a model to it. It must not know
+//! Kubernetes types, templates or files.
 
 pub mod access_log;
 mod capabilities;

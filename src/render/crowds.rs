@@ -1,4 +1,5 @@
-//! How many upstreams each namespace has, by and large, for the order in which nginx reads them.
+//! Orders upstreams by the approximate number that their namespace has, because nginx searches
+//! them one by one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,23 +9,24 @@ use crate::model::{Upstream, UpstreamId};
 /// Namespaces with fewer upstreams than this come first.
 const SMALL: u32 = 64;
 
-/// So many times as many upstreams are one step further back.
+/// Each further step begins at this many times as many upstreams.
 const STEP: u32 = 4;
 
-/// The last step. One digit stands for it in names of files.
+/// The last step. One digit stands for it in file names.
 const LAST: u8 = 9;
 
-/// The namespaces that have many upstreams, each with how far back those are.
+/// The step of each namespace that has many upstreams; the others have step 0.
 ///
-/// Where hosts share a server, nginx compares the name of a request's upstream with those of all upstreams, in the order in which
-/// it read them. Those of a namespace with many come after those of namespaces with few: what others have delays a request by no
-/// more than a few times as many comparisons for each of these namespaces as its own namespace causes. By steps, because a
-/// namespace that comes to another one gives new names to its files.
+/// Where hosts share a server, nginx compares the name of a request's upstream with the names of
+/// all upstreams, in the order in which it read them. The upstreams of namespaces with many come
+/// last, so that a namespace with many upstreams cannot slow down the requests of one with few by
+/// more than a small factor. Steps are used because a namespace whose step changes gets new file
+/// names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Crowds(BTreeMap<Arc<str>, u8>);
 
 impl Crowds {
-    /// Those of these upstreams.
+    /// Counts these upstreams by namespace.
     pub fn of(upstreams: &[Arc<Upstream>]) -> Self {
         let mut counts = BTreeMap::<&Arc<str>, u32>::new();
         for upstream in upstreams {
@@ -34,7 +36,7 @@ impl Crowds {
         Crowds(steps.filter(|(_, step)| *step > 0).map(|(namespace, step)| (Arc::clone(namespace), step)).collect())
     }
 
-    /// How far back an upstream is: 0 is in front.
+    /// The step of an upstream: 0 comes first.
     pub fn step(&self, id: &UpstreamId) -> u8 {
         self.0.get(&id.namespace).copied().unwrap_or_default()
     }

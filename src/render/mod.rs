@@ -1,4 +1,5 @@
-//! From a plan to files, byte for byte; it must not know annotations, Kubernetes types, the file system or what is there already.
+//! Renders a plan to files, byte for byte. It must not know annotations, Kubernetes types, the
+//! file system or what is there already.
 
 mod blocks;
 mod content;
@@ -36,11 +37,11 @@ use engine::Engine;
 use lower::Facts;
 use memory::Files;
 
-/// Renders plans; what it remembers between calls only saves time, never changes the result.
+/// Renders plans. Its cache saves time and never changes the result.
 #[derive(Debug)]
 pub struct Renderer {
     engine: Engine,
-    /// The server for unknown hosts where no Ingress defines one.
+    /// The catch-all server where no Ingress defines one.
     catch_all: Option<Arc<Server>>,
     background: Option<Background>,
     blocks: Blocks,
@@ -53,7 +54,7 @@ pub struct Renderer {
     stream_upstreams: Files<StreamUpstream>,
 }
 
-/// What every remembered server was rendered with.
+/// What every cached server was rendered with.
 #[derive(Debug, PartialEq, Eq)]
 struct Background {
     decisions: Arc<Decisions>,
@@ -72,10 +73,11 @@ impl Default for Renderer {
 }
 
 impl Renderer {
-    /// For an instance, whose names are no other's, with these templates in the place of the program's own.
+    /// A renderer for an instance, with these templates in the place of the program's own.
     pub fn of(instance: &Instance, templates: &Templates) -> Self {
         Renderer {
-            // Whatever takes their place was loaded when it was read; another instance only has other names.
+            // Replacements were checked when they were read; the names of another instance cannot
+            // make them fail.
             engine: templates::load(instance, templates)
                 .expect("the program's own templates, loaded by a test of every build"),
             catch_all: catch_all(),
@@ -93,7 +95,7 @@ impl Renderer {
 }
 
 impl Renderer {
-    /// Writes the files for a plan.
+    /// Renders the files of a plan.
     pub fn render(&mut self, plan: &Plan) -> FileSet {
         let Plan { model, decisions } = plan;
         if decisions.listens.is_empty() && decisions.status.is_none() {
@@ -151,7 +153,7 @@ impl Renderer {
         FileSet { files: all.into_iter().collect() }
     }
 
-    /// Forgets servers and upstreams that were rendered with other facts than these.
+    /// Drops servers and upstreams from the cache that were rendered with other facts.
     fn forget_unless(&mut self, plan: &Plan, facts: &Facts<'_>) {
         let background = Background {
             decisions: Arc::clone(&plan.decisions),
@@ -178,7 +180,8 @@ fn authority_files(authority: &Authority) -> impl Iterator<Item = (FilePath, Arc
     [(names::authority_file(&authority.id), file(&authority.certificates))].into_iter().chain(revoked)
 }
 
-/// Requests for hosts that nobody defines are answered here, instead of by whichever server is the first.
+/// The server that answers requests for unknown hosts, instead of the first server that nginx
+/// reads.
 fn catch_all() -> Option<Arc<Server>> {
     Server::of_unknown_hosts().map(Arc::new)
 }

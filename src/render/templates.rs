@@ -1,4 +1,5 @@
-//! The templates of the program, each with a full example of its view, and those of others that take their place.
+//! The templates of the program, each with a complete example of its view, and the administrator's
+//! replacements.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,16 +16,17 @@ use crate::model::{Instance, Refused};
 /// Texts by name.
 type Texts = BTreeMap<&'static str, String>;
 
-/// Texts that take the place of the program's own templates. They are proven to put no value where it could do harm.
+/// Texts that replace the program's own templates. They are checked to put no value where it could
+/// do harm.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Templates(Arc<Texts>);
 
 impl Templates {
-    /// Proves texts, by the names of the templates whose place they take.
+    /// Checks texts, given by the names of the templates that they replace.
     ///
     /// # Errors
     ///
-    /// Those that break a rule, and never none.
+    /// The texts that break a rule; the list is never empty.
     pub fn of(texts: BTreeMap<&'static str, String>) -> Result<Self, Vec<Unfit>> {
         let templates = Templates(Arc::new(texts));
         load(&Instance::default(), &templates).map(|_| templates)
@@ -37,7 +39,7 @@ impl Templates {
         names
     }
 
-    /// What tells these texts from others; `None` where the program's own are used.
+    /// A digest of these texts; `None` where only the program's own are used.
     pub fn digest(&self) -> Option<Digest> {
         let texts = self.0.iter().map(|(name, text)| format!("{name} {}\n{text}", text.len()));
         (!self.0.is_empty()).then(|| Digest::of(texts.collect::<String>().as_bytes()))
@@ -50,17 +52,18 @@ impl fmt::Debug for Templates {
     }
 }
 
-/// Loads them all, with these in the place of the program's own.
+/// Loads all templates, with these replacements.
 ///
 /// # Errors
 ///
-/// When one of them is unfit; those of the program are loaded by a test, others when they are read.
+/// When one of them breaks a rule. A test loads the program's own; replacements are checked when
+/// they are read.
 pub fn load(instance: &Instance, templates: &Templates) -> Result<Engine, Vec<Unfit>> {
     Engine::load(sources(instance, &templates.0), instance)
 }
 
 fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
-    // Names of ours are the same in all templates, and differ from those of another instance.
+    // Our names are the same in all templates, and differ from those of another instance.
     let named = |text: &str| {
         let mark = instance.mark();
         text.replace("ingressd_", &format!("ingressd{mark}_"))
@@ -77,7 +80,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
             }
         };
     }
-    // An example that cannot be made is a view of nothing, which no template accepts.
+    // An example that cannot be made becomes an empty view, which no template accepts.
     let example = |made: Result<Value, Refused>| Some(made.unwrap_or(Value::Null));
     vec![
         source!("proxy_headers", None),
@@ -112,7 +115,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
 
 const WORD: Word = Word::fixed("word");
 
-/// Several, so that nobody takes them for one.
+/// Several words, so that nothing takes them for one.
 fn words() -> Words {
     Words::join([WORD, WORD])
 }

@@ -1,4 +1,4 @@
-//! Files of whole plans: what is written again after a change, and who owns which line.
+//! Files of whole plans: what a change rewrites, and which object owns which line.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -135,7 +135,7 @@ fn a_change_of_one_server_writes_one_file() {
     let same = |path: &&FilePath| Arc::ptr_eq(&before.files[*path], &after.files[*path]);
     let made: Vec<_> = after.files.keys().filter(|path| !same(path)).map(ToString::to_string).collect();
     let changing = names::server_file(&server("b.example", Vec::new())).to_string();
-    // What all share is cheap and made each time; its content tells that nothing changed.
+    // The shared file is cheap and made each time; its content shows that nothing changed.
     let shared = names::SHARED.to_owned();
     assert_eq!(made.iter().filter(|path| **path != shared).collect::<Vec<_>>(), [&changing]);
     assert_eq!(before.files[names::SHARED], after.files[names::SHARED]);
@@ -255,7 +255,7 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
     );
 }
 
-/// An upstream of a Service, and a server of the same name that sends everything there.
+/// An upstream of a Service, and a server of the same name that sends all requests to it.
 fn proxied(namespace: &str, number: u32) -> (Arc<Server>, Arc<Upstream>) {
     let service = format!("s{number}");
     let id = UpstreamId {
@@ -287,7 +287,7 @@ fn upstreams_of_a_namespace_with_many_delay_no_request_of_others() {
         plan_of(Model { servers, upstreams, ..Model::default() })
     };
     let mut renderer = Renderer::default();
-    // From one to the other, what is remembered changes its place with everything that needs it.
+    // When a step changes, files get new names together with everything that requires them.
     for (of_evil, before_the_victims) in [(50, 50), (300, 0), (63, 63), (64, 0)] {
         let files = renderer.render(&sides(of_evil));
         assert_eq!(files, Renderer::default().render(&sides(of_evil)), "{of_evil}");
@@ -304,7 +304,7 @@ fn upstreams_of_a_namespace_with_many_delay_no_request_of_others() {
     }
 }
 
-/// Names of what a server says itself, with a route of this protocol.
+/// The names of the directives that a server sets itself, with a route of this protocol.
 fn said(protocol: Protocol, handover: Handover) -> BTreeSet<String> {
     let upstream = UpstreamId {
         namespace: "default".into(),
@@ -338,7 +338,7 @@ fn servers_say_what_the_catalogue_says_that_they_say() {
                     Said::Always => true,
                     Said::Grpc => protocol == Protocol::Grpc,
                     Said::Detailed => handover == Handover::Detailed,
-                    // Where it takes something back, nginx would refuse it said twice.
+                    // Where it is overridden, nginx would refuse a second one.
                     Said::Never if matches!(row.inherited, Inherited::TakenBack(_)) => false,
                     Said::Never => continue,
                 };

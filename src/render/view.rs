@@ -1,10 +1,11 @@
-//! What fills the templates: proven words and nothing else, so that no text can reach a file unquoted; it must not know any feature.
+//! What fills the templates: proven words and nothing else, so that no text can reach a file
+//! unquoted; it must not know any feature.
 
 use serde::Serialize;
 
 use super::token::{Literal, Word, Words};
 
-/// What needs nothing.
+/// The view of a template without values.
 #[derive(Debug, Serialize)]
 pub struct Nothing {}
 
@@ -75,7 +76,7 @@ impl Block {
     }
 }
 
-/// The server for the daemon itself.
+/// The daemon's own status server.
 #[derive(Debug, Serialize)]
 pub struct Status {
     /// Where it listens.
@@ -84,7 +85,7 @@ pub struct Status {
     pub locations: Vec<Block>,
 }
 
-/// The beginning of a server.
+/// The beginning of a server block.
 #[derive(Debug, Serialize)]
 pub struct Listens {
     /// Arguments of each `listen`.
@@ -97,14 +98,14 @@ pub struct Name {
     pub name: Literal,
 }
 
-/// The beginning of a table from hosts to upstreams.
+/// The beginning of a `map` from hosts to upstreams.
 #[derive(Debug, Serialize)]
 pub struct Backends {
-    /// The variable that holds what is found.
+    /// The variable with the result.
     pub variable: Word,
 }
 
-/// A line of such a table.
+/// A row of such a table.
 #[derive(Debug, Serialize)]
 pub struct Backend {
     pub host: Literal,
@@ -128,31 +129,31 @@ pub struct Statements<'a> {
     pub statements: Vec<&'a Statement>,
 }
 
-/// A location, from its first line to the headers that its backend gets: those are a template of their own.
+/// A location from its first line to the request headers, which are a template of their own.
 #[derive(Debug, Serialize)]
 pub struct Location {
-    /// `=`, `~`, `~*`, or `^~`; or the name of a location that only nginx itself sends requests to.
+    /// `=`, `~`, `~*` or `^~`; or the name of an internal location.
     pub modifier: Word,
-    /// The path or expression; nothing behind a name.
+    /// The path or expression; empty behind a name.
     pub path: Words,
-    /// Plain settings, one line each, directly below the first line.
+    /// Plain directives, one line each, directly below the first line.
     pub directives: Vec<Directive>,
-    /// Whether paths that a backend may read otherwise are refused here, and not in the whole server.
+    /// Whether ambiguous paths are refused in this location, and not in the whole server.
     pub strict_paths: bool,
-    /// What features say, in order.
+    /// The directives of features, in order.
     pub statements: Vec<Statement>,
-    /// To a backend, none or one.
+    /// The backend, none or one.
     pub pass: Vec<Pass>,
 }
 
 /// A directive of a feature: one of the lists has one element, the others none.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Statement {
-    /// For some requests only.
+    /// It applies when a variable is set.
     pub conditional: Vec<Conditional>,
-    /// For those whose variable compares like this.
+    /// It applies when a variable compares with a value.
     pub compared: Vec<Compared>,
-    /// For all of them.
+    /// It applies to all requests.
     pub plain: Vec<Directive>,
 }
 
@@ -190,9 +191,9 @@ pub struct Conditional {
 pub struct Compared {
     /// The variable.
     pub variable: Word,
-    /// How it is compared.
+    /// The operator of nginx's `if`.
     pub operator: Word,
-    /// What with.
+    /// The value to compare with.
     pub value: Words,
     /// The name of the directive.
     pub name: Word,
@@ -200,12 +201,12 @@ pub struct Compared {
     pub arguments: Words,
 }
 
-/// To a backend.
+/// How requests are passed to a backend.
 #[derive(Debug, Serialize)]
 pub struct Pass {
     /// `proxy_pass`, `grpc_pass` or `fastcgi_pass`.
     pub directive: Word,
-    /// `http://`, `https://`, `$scheme://`, `grpc://` or `grpcs://`; nothing for FastCGI.
+    /// `http://`, `https://`, `$scheme://`, `grpc://` or `grpcs://`; empty for FastCGI.
     pub scheme: Word,
     /// The upstream, or the variable with its name.
     pub upstream: Word,
@@ -232,7 +233,7 @@ pub struct Upstream {
 /// A TCP or UDP service.
 #[derive(Debug, Serialize)]
 pub struct Stream {
-    /// Addresses with what is spoken there.
+    /// The arguments of each `listen`.
     pub listens: Vec<Words>,
     pub directives: Vec<Words>,
     /// The name of the endpoints.

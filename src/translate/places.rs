@@ -1,21 +1,21 @@
-//! Where the administrator wrote what findings speak of.
+//! The places of the administrator's settings, for findings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::model::WrittenAt;
 
-/// Where settings were written, by their keys; those that are not among them are built in.
+/// The places of settings by their keys; those that are missing are built in.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Places(pub Arc<BTreeMap<&'static str, WrittenAt>>);
 
 impl Places {
-    /// Where a setting was written.
+    /// The place of a setting.
     pub fn of(&self, key: &str) -> WrittenAt {
         self.0.get(key).cloned().unwrap_or(WrittenAt::BuiltIn)
     }
 
-    /// The key for a sentence, with the place where somebody wrote it.
+    /// The key for a sentence, with the place if the setting was written.
     pub fn named(&self, key: &str) -> String {
         match self.of(key) {
             WrittenAt::BuiltIn => key.to_owned(),

@@ -1,4 +1,4 @@
-//! Where in which file a finding is; it must not know how findings are printed.
+//! Finds the place of each finding in its file. It must not know how findings are printed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ pub struct FilePlace {
     pub column: u32,
 }
 
-/// A finding, and where it is if it is in a file.
+/// A finding with its place, if it is about a file.
 pub type Placed<'a> = (Option<FilePlace>, &'a Finding);
 
-/// The findings with the places in files that they are about, in the order of these; what is about no file comes last.
+/// The findings in the order of their places; those that are about no file come last.
 pub fn placed(processed: &Processed) -> Vec<Placed<'_>> {
     let mut places = Places::default();
     let mut placed: Vec<_> =

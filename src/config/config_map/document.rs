@@ -1,4 +1,4 @@
-//! docs/configmap.md, made of the table of keys.
+//! Generates docs/configmap.md from the table of keys.
 
 use std::fmt::Write as _;
 
@@ -37,14 +37,14 @@ pub fn document() -> String {
     text
 }
 
-/// What is to be known of one key.
+/// The facts about one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFacts {
     /// Its name.
     pub name: &'static str,
-    /// What it does here.
+    /// Its effect here.
     pub becomes: String,
-    /// What that is beside ingress-nginx.
+    /// The effect compared with ingress-nginx.
     pub compared: Compared,
     /// Whether it has an effect of its own.
     pub is_served: bool,

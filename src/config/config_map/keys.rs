@@ -1,21 +1,23 @@
-//! Every key that the ConfigMap of an ingress-nginx has, one row each: what it does here.
+//! Every key of ingress-nginx's ConfigMap, one row each, with its effect here.
 
 use super::compression::media_types;
 use super::forms::{
-    backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, on_off, on_or_off,
-    only_ipv4, only_off, requests, retry_all, same, time,
+    backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, on_or_off, only_ipv4,
+    only_off, requests, retry_all, same,
 };
 use crate::config::settings::Settings;
 use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Origin, Refused};
 use crate::translate::annotation::Compared;
+use crate::translate::value::arguments::{switch, time};
 use crate::translate::value::{address_list, boolean, byte_size, integer};
 use crate::translate::{ANNOTATIONS, DefaultValue, SnippetKind};
 
-/// From a value to another one for the setting, which its form reads; nothing leaves the setting as it is.
+/// Converts a value to one for the setting, which its form parses; an empty one leaves the setting
+/// unchanged.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
 
-/// Changes settings, and defaults of annotations, because of what is written here.
+/// Changes settings and defaults of annotations because of a key.
 pub(super) type Change = fn(&mut Settings, &mut Vec<DefaultValue>, &Origin);
 
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// What it does, beside what it does with ingress-nginx.
+    /// Its effect compared with ingress-nginx.
     pub(super) fn compared(&self) -> Compared {
         if let Some((_, compared)) = COMPARED.iter().find(|(name, _)| *name == self.name) {
             return *compared;
@@ -52,7 +54,7 @@ impl Key {
         }
     }
 
-    /// Whether somebody could get further than before while its value cannot be used.
+    /// Whether an invalid value could let clients get further than before.
     pub(super) fn protects(&self) -> bool {
         match self.effect {
             Effect::Forwarded(_) => true,
@@ -78,18 +80,18 @@ impl Key {
     }
 }
 
-/// Whose headers a ConfigMap has.
+/// Which headers a ConfigMap contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Headers {
     Answers,
-    /// Those of requests to backends.
+    /// Headers of requests to backends.
     Requests,
 }
 
 /// A directive and its arguments.
 pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
 
-/// What is told of these beside ingress-nginx; of the others their effect tells it.
+/// The comparison with ingress-nginx for keys whose effect does not tell it.
 const COMPARED: &[(&str, Compared)] = &[
     (
         "allow-snippet-annotations",
@@ -194,34 +196,38 @@ const COMPARED: &[(&str, Compared)] = &[
     ),
 ];
 
-/// What a key does.
+/// The effect of a key.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Effect {
     /// It is the default of this annotation.
     Annotation(&'static str),
-    /// It counts in the place of this setting.
+    /// It overrides this setting.
     Setting(&'static str, Written),
     /// It is a directive of every server.
     Server(&'static DirectiveRow, fn(&str) -> Result<Vec<Argument>, Refused>),
     /// It names a ConfigMap with headers of this kind.
     Headers(Headers),
-    /// Directives of every server, in words and as they are.
+    /// It sets several directives of every server, which are also described in words.
     Directives(&'static str, fn(&str) -> Result<Vec<Said>, Refused>),
-    /// With others it says how answers are compressed; its form.
+    /// With other keys it decides about gzip; this checks its form.
     Gzip(fn(&str) -> Result<(), Refused>),
     /// The same for Brotli.
     Brotli(fn(&str) -> Result<(), Refused>),
-    /// With others it says who is believed about clients; its form.
+    /// With other keys it decides which proxies are trusted; this checks its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
-    /// When it is true, what is said in words happens to what all other keys and the settings say.
+    /// When it is true, it changes the result of all other keys and settings, as described in
+    /// words.
     Finally(&'static str, Change),
     /// It belongs to nginx.conf, as this directive.
     Host(&'static str),
-    /// It is a snippet that counts beside this annotation, where the administrator allows it for the namespace of the ConfigMap.
+    /// It is a snippet like that of this annotation, where the administrator allows it for the
+    /// namespace of the ConfigMap.
     Snippet(&'static str, SnippetKind),
-    /// It is a snippet with tables for all hosts, where the administrator allows it for the namespace of the ConfigMap.
+    /// It is a snippet with lookup tables, where the administrator allows it for the namespace of
+    /// the ConfigMap.
     Tables,
-    /// It has no effect. `harmless` asks for what happens anyway; empty where nothing does.
+    /// It has no effect. The value `harmless` asks for what happens anyway; empty when there is
+    /// none.
     Unserved { harmless: &'static str, instead: &'static str },
 }
 
@@ -254,7 +260,7 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
 }
 
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
-/// How a snippet of the ConfigMap is allowed.
+/// How a snippet of the ConfigMap can be allowed.
 pub(super) const ALLOW: &str = "raw configuration is not read; write what all hosts need into nginx.conf of each node, or let \
     snippets.allowed name the key and the namespace of the ConfigMap for the directives in docs/snippets.md";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
@@ -327,7 +333,7 @@ pub(super) const KEYS: &[Key] = &[
         "reloads follow their cost and the connections of old workers: see section pacing",
     ),
     setting("enable-syslog", "access-log.syslog", same),
-    server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, on_off),
+    server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, switch),
     host("error-log-level", "error_log"),
     host("error-log-path", "error_log"),
     annotation("force-ssl-redirect"),
@@ -370,7 +376,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("http2-max-field-size", "", REMOVED),
     unserved("http2-max-header-size", "", REMOVED),
     unserved("http2-max-requests", "", REMOVED),
-    server("ignore-invalid-headers", &catalogue::IGNORE_INVALID_HEADERS, on_off),
+    server("ignore-invalid-headers", &catalogue::IGNORE_INVALID_HEADERS, switch),
     unserved("jaeger-baggage-header", "", REMOVED),
     unserved("jaeger-collector-host", "", REMOVED),
     unserved("jaeger-collector-port", "", REMOVED),
@@ -492,13 +498,13 @@ pub(super) const KEYS: &[Key] = &[
     }),
     server("ssl-ciphers", &catalogue::SSL_CIPHERS, |value| Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])),
     unserved("ssl-dh-param", "", "set ssl_dhparam in nginx.conf of each node"),
-    server("ssl-early-data", &catalogue::SSL_EARLY_DATA, on_off),
+    server("ssl-early-data", &catalogue::SSL_EARLY_DATA, switch),
     server("ssl-ecdh-curve", &catalogue::SSL_ECDH_CURVE, |value| {
         Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])
     }),
     setting("ssl-protocols", "tls.protocols", |value| Ok(value.split_whitespace().collect::<Vec<_>>().join(","))),
     annotation("ssl-redirect"),
-    server("ssl-reject-handshake", &catalogue::SSL_REJECT_HANDSHAKE, on_off),
+    server("ssl-reject-handshake", &catalogue::SSL_REJECT_HANDSHAKE, switch),
     setting("ssl-session-cache", "tls.session-cache", |value| {
         boolean(value).map(|is_on| if is_on { "" } else { "0" }.to_owned())
     }),

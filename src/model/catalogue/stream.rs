@@ -1,4 +1,4 @@
-//! TCP and UDP services.
+//! Directives about TCP and UDP services.
 
 use super::{Context, Contexts, DirectiveRow, Form, Module, rows};
 

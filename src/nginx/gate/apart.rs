@@ -1,4 +1,5 @@
-//! Which modules that are not part of nginx would do what a model asks for; it must not know whether they are there.
+//! Which third-party modules would do what a model asks for. It must not know whether they are
+//! installed.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use crate::model::catalogue::Module;
 use crate::model::{Handover, Model, Server};
 use crate::nginx::Everywhere;
 
-/// How many hosts each would serve.
+/// How many hosts each module would serve.
 pub fn wanted(model: &Model, everywhere: &Everywhere) -> BTreeMap<Module, usize> {
     let has_firewall = |server: &Server| {
         server.routes.iter().chain([&server.fallback]).any(|route| route.behaviour.firewall.is_some())

@@ -1,4 +1,5 @@
-//! Fits a model to one nginx: what it lacks is left out, out loud, and never opens what was closed; it must not know how nginx is written to.
+//! Fits a model to one nginx: leaves out what it cannot do, with a finding, and never opens what
+//! was closed. It must not know how nginx is written to.
 
 mod apart;
 mod inherited;
@@ -21,13 +22,14 @@ use super::access_log::{self, AccessLog};
 use super::firewall::{FirewallOptions, FirewallRules, Obstacles, RULE_DIRECTIVES};
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
 
-/// The first version that keeps idle connections to backends by itself.
+/// The first version that keeps idle connections to backends by default.
 const KEEPS_CONNECTIONS: Version = Version(1, 29, 7);
 
-/// Without these there is nothing to serve with.
+/// The modules without which nothing can be served.
 const INDISPENSABLE: [Module; 4] = [Module::Proxy, Module::Map, Module::Geo, Module::Rewrite];
 
-/// Fits what traffic should do to what this nginx can do. What protects a route and cannot be had closes the route.
+/// Fits a model to what this nginx can do. A route whose protection nginx cannot provide is
+/// closed.
 pub fn gate(
     model: Model,
     capabilities: &Capabilities,
@@ -44,7 +46,7 @@ pub fn gate(
     let mut sockets = sockets::choose(&model, capabilities, other_sites, options, &mut findings);
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
     if !capabilities.has(Module::RealIp) && !model.forwarded.trusted.is_empty() {
-        // Believing nobody can only close: address lists then see the proxy itself.
+        // To trust no proxy can only close routes: address lists then see the proxy's own address.
         model.forwarded.trusted.clear();
         let words = "nginx has no ngx_http_realip_module: the trusted proxies are not believed about their clients";
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
@@ -66,7 +68,8 @@ pub fn gate(
     routes::fit(&mut model, capabilities, has_tls, &obstacles, &mut findings);
     findings.extend(forgetting(&model, answer_memory.is_some()));
     streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
-    // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
+    // A load balancer with the PROXY protocol passes on what clients send: `X-Forwarded-*` headers
+    // are then the clients' own words.
     let proxies = match model.has_proxy_protocol() {
         true => std::mem::take(&mut model.forwarded.trusted),
         false => Vec::new(),
@@ -114,7 +117,7 @@ pub fn gate(
         current: options.current.clone(),
         upstream_keepalive: capabilities.knows(&catalogue::KEEPALIVE).then_some(options.upstream_keepalive),
         keeps_connections: capabilities.version >= KEEPS_CONNECTIONS,
-        // A block has one first name for all of its hosts.
+        // A server block has one first name for all of its hosts.
         shared_servers: options.shared_servers
             && !other_sites.tells_server_name
             && !options.everywhere.tells_server_name()
@@ -141,7 +144,7 @@ pub fn gate(
     (Plan { model, decisions: decisions.into() }, findings)
 }
 
-/// What servers read for the firewall, and what keeps routes from having it.
+/// The rule files that servers load, and why routes cannot have the firewall.
 fn firewall(
     other_sites: &OtherSites,
     options: &GateOptions,
@@ -162,7 +165,7 @@ fn firewall(
     (decided, options.firewall.obstacles(&other_sites.missing_rules, has_rules))
 }
 
-/// How requests are logged.
+/// The decision about access logs.
 fn logs(
     capabilities: &Capabilities,
     other_sites: &OtherSites,
@@ -193,7 +196,7 @@ fn fits(path: &std::path::Path) -> bool {
         })
 }
 
-/// Why nothing at all can be served.
+/// Why nothing at all can be served, if so.
 fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<String> {
     if let Some(module) = INDISPENSABLE.into_iter().find(|module| !capabilities.has(*module)) {
         return Some(format!("nginx has no {}: nothing can be served", Capabilities::name(module)));
@@ -210,14 +213,15 @@ fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<Stri
         })
 }
 
-/// The folder in which nginx may remember answers about clients: beside its other temporary files, and no other instance's.
+/// The folder of the cache for answers of authentication services: beside nginx's other temporary
+/// files, and with a name of this instance.
 fn answer_memory(capabilities: &Capabilities, options: &GateOptions) -> Option<std::path::PathBuf> {
     let current = Digest::of(options.current.to_str()?.as_bytes()).hexadecimal(5);
     let folder = capabilities.temporary.as_ref()?.join(format!("ingressd-authentication-{current}"));
     fits(&folder).then_some(folder)
 }
 
-/// Who wanted that answers are remembered, where they cannot be.
+/// A finding for each object whose authentication answers cannot be cached.
 fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
     let routes = model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
     let external = routes.filter_map(|route| route.behaviour.external_authentication.as_deref());
@@ -226,7 +230,8 @@ fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
     wants.map(|external| Finding::new(Reason::MissingCapability, external.origin.clone(), words)).collect()
 }
 
-/// A worker keeps a connection to each upstream that was asked lately, and refuses requests when it has none left.
+/// A worker keeps a connection to each recently used upstream, and refuses requests when it has no
+/// connection left.
 fn too_few_connections(upstreams: usize, other_sites: &OtherSites, options: &GateOptions) -> Option<Finding> {
     let connections = other_sites.worker_connections.filter(|_| options.upstream_keepalive > 0)?;
     let needed = u32::try_from(2 * upstreams).unwrap_or(u32::MAX);
@@ -240,7 +245,7 @@ fn too_few_connections(upstreams: usize, other_sites: &OtherSites, options: &Gat
     (connections < needed).then(|| Finding::new(Reason::HostConflict, host(), words()))
 }
 
-/// The origin of what nobody in the cluster caused.
+/// The origin of findings that no object of the cluster caused.
 fn host() -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Host, "", "nginx")), field: Field::Object }
 }

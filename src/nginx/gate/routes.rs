@@ -1,4 +1,4 @@
-//! Fits each route to what nginx has; closed routes answer 503.
+//! Fits each route to the capabilities of nginx. Closed routes answer 503.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::model::{
 use crate::nginx::Capabilities;
 use crate::nginx::firewall::Obstacles;
 
-/// What routes may refer to.
+/// What the routes may refer to.
 struct Known<'a> {
     capabilities: &'a Capabilities,
     has_tls: bool,
@@ -23,20 +23,20 @@ struct Known<'a> {
     password_files: BTreeSet<&'a PasswordFileId>,
 }
 
-/// What has to change on a route.
+/// The change that a route needs.
 enum Change {
-    /// It answers 503, for a reason already told.
+    /// It answers 503; the reason was reported already.
     Close,
-    /// It is served otherwise.
+    /// It is served otherwise than asked.
     Fit {
-        /// It behaves otherwise.
+        /// Its new behaviour, where that changes.
         behaviour: Option<Arc<Behaviour>>,
-        /// Shares of its requests go where all others go.
+        /// Whether its traffic split is dropped, so that all requests go to the main backend.
         loses_shares: bool,
     },
 }
 
-/// Changes what does not fit. Servers that fit are shared with the model as before.
+/// Changes the routes that do not fit. Servers without such routes stay shared with the model.
 pub fn fit(
     model: &mut Model,
     capabilities: &Capabilities,
@@ -111,7 +111,8 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
     Arc::new(fitted)
 }
 
-/// The server without what it asks for as a whole, for which all routes are closed.
+/// The server as it is when all of its routes are closed, without the features that it would ask
+/// for as a whole.
 pub fn closed(server: &Server) -> Server {
     let mut closed = Server { client_certificates: None, directives: Vec::new(), ..server.clone() };
     for route in closed.routes.iter_mut().chain([&mut closed.fallback]) {
@@ -121,11 +122,11 @@ pub fn closed(server: &Server) -> Server {
     closed
 }
 
-/// A directive that protects nothing and that this nginx does not know.
+/// A finding about a directive that protects nothing and that this nginx does not know.
 pub(super) fn left_out(directive: &Directive, capabilities: &Capabilities) -> Finding {
     let apart = directive.row.module.and_then(|module| Some((module, Capabilities::package(module)?)));
     let words = match apart {
-        // What several directives do together is told once.
+        // Several directives of one module are reported once.
         Some((module, package)) => {
             let name = Capabilities::name(module);
             format!("it has no effect, because nginx has no {name}; install {package} (Debian and Ubuntu)")
@@ -135,7 +136,8 @@ pub(super) fn left_out(directive: &Directive, capabilities: &Capabilities) -> Fi
     Finding::new(Reason::MissingCapability, directive.origin.clone(), words)
 }
 
-/// Snippets without the directives that this nginx does not know, where there are any: none of them protects anything.
+/// The snippets without the directives that this nginx does not know; `None` when it knows all.
+/// None of these directives protects anything.
 fn without_unknown(
     snippets: &[Arc<Snippet>],
     capabilities: &Capabilities,
@@ -201,7 +203,8 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
     (behaviour.is_some() || loses_shares).then_some(Change::Fit { behaviour, loses_shares })
 }
 
-/// Tells what this nginx lacks to choose a backend or an endpoint as asked; whether shares of the requests go where all others go.
+/// Reports what this nginx lacks to choose a backend or an endpoint as asked. Returns whether the
+/// traffic split is dropped.
 fn tell_of_balancing(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> bool {
     let mut tell = |module: Module, origin: &Origin, follows: &str| {
         let words = format!("nginx has no {}: {follows}", Capabilities::name(module));
@@ -236,7 +239,7 @@ fn leave_out_shares(action: &mut Action) {
     *split = left.filter(|split| !split.branches.is_empty()).map(Arc::new);
 }
 
-/// Why no request of the route can be copied as asked.
+/// Why the requests of the route cannot be mirrored as asked.
 fn uncopied(behaviour: &Behaviour, known: &Known<'_>) -> Option<(Origin, String)> {
     let mirror = behaviour.mirror.as_deref()?;
     let words = match known.capabilities.has(Module::Mirror) {
@@ -249,7 +252,7 @@ fn uncopied(behaviour: &Behaviour, known: &Known<'_>) -> Option<(Origin, String)
     Some((mirror.origin.clone(), words))
 }
 
-/// Why the route's backend cannot be asked.
+/// Why the route's backend cannot be reached.
 fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
     let upstream = route.action.upstream()?;
     let spoken = upstream.protocol.module();
@@ -320,7 +323,7 @@ fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
     }
 }
 
-/// A list becomes one word of nginx.
+/// Whether the list of allowed origins is too long: it becomes one argument of nginx.
 fn is_too_long(cors: &Cors) -> bool {
     let length = |list: &[HeaderName]| list.iter().map(|name| name.as_str().len() + 2).sum::<usize>();
     [&cors.methods, &cors.headers, &cors.expose].into_iter().any(|list| length(list) > LONGEST)

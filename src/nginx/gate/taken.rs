@@ -1,4 +1,4 @@
-//! Which hosts of the cluster other sites of the host have already.
+//! Which hosts of the cluster the host's other sites have already.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,24 +9,26 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Model, ServerName};
 use crate::nginx::{OtherSites, SiteName};
 
-/// A name that nobody has: an expression that takes it takes whatever is left, as a default server does.
+/// A name that no host has: an expression that matches it matches everything else too, as a
+/// default server does.
 const NOBODY: &[u8] = b"nobody.ingressd.invalid";
 
-/// What other sites have on our ports.
+/// The names of other sites on our ports.
 struct Taken<'n> {
     exact: HashMap<&'n str, &'n SiteName>,
-    /// `example.com` of `*.example.com`: nginx's wildcards take any number of labels.
+    /// Wildcards such as `*.example.com`, by `example.com`: in nginx they match any number of
+    /// labels.
     below: Vec<(&'n str, &'n SiteName)>,
-    /// `www.` of `www.*`.
+    /// Wildcards such as `www.*`, by `www.`.
     beginning: Vec<(&'n str, &'n SiteName)>,
     expressions: Vec<(Regex, &'n SiteName)>,
-    /// Expressions that only nginx can read.
+    /// Expressions that only nginx can parse.
     unread: Vec<&'n SiteName>,
 }
 
-/// Leaves to other sites the names that they have. nginx would give a host of ours to us: where both have the name, to
-/// whom it reads first, and where the other has a wildcard or an expression, always. Whoever may write an Ingress would take over the
-/// host's own sites.
+/// Drops hosts whose names other sites have. nginx would give such a host to us: if both have the
+/// same name, the server that it reads first wins, and a name always wins over a wildcard or an
+/// expression. Without this, whoever may write an Ingress could take over the host's own sites.
 pub fn drop_taken_hosts(
     model: &mut Model,
     other_sites: &OtherSites,
@@ -96,12 +98,13 @@ impl<'n> Taken<'n> {
         exact.is_empty() && below.is_empty() && beginning.is_empty() && expressions.is_empty() && unread.is_empty()
     }
 
-    /// The site that would lose requests to this host of ours, or leave it none.
+    /// The site that would lose requests to this host of ours, or that would leave none to it.
     fn holder(&self, name: &ServerName) -> Option<&'n SiteName> {
         let is_below = |name: &str, parent: &str| name.strip_suffix(parent).is_some_and(|labels| labels.ends_with('.'));
         match name {
             ServerName::CatchAll => None,
-            // Which hosts both take nobody but nginx can tell, nor which it reads first.
+            // Only nginx can tell which hosts match both expressions, and which of the two it
+            // tries first.
             ServerName::Expression(_) => {
                 let mut theirs = self.expressions.iter().map(|(_, site)| *site).chain(self.unread.iter().copied());
                 theirs.next()
@@ -120,7 +123,7 @@ impl<'n> Taken<'n> {
                 };
                 exact.or_else(below).or_else(beginning).or_else(expression)
             }
-            // A wildcard of ours is an expression to nginx: theirs go first.
+            // Our wildcard is an expression to nginx, so wildcards of other sites go first.
             ServerName::Wildcard(parent) => {
                 let ours = parent.as_str();
                 let covers = |theirs: &str| theirs == ours || is_below(ours, theirs);
@@ -129,7 +132,7 @@ impl<'n> Taken<'n> {
         }
     }
 
-    /// A site that may lose requests to this host of ours: nobody but nginx can tell.
+    /// A site that may lose requests to this host of ours: only nginx can tell.
     fn perhaps(&self, name: &ServerName) -> Option<&'n SiteName> {
         let unread = self.unread.first().copied();
         match name {
@@ -140,7 +143,8 @@ impl<'n> Taken<'n> {
     }
 }
 
-/// An expression as nginx reads it, for names in lower case. `None` when it uses what only nginx's library has.
+/// Parses an expression as nginx reads it, for names in lower case. `None` when it uses something
+/// that only PCRE has.
 fn read(expression: &str) -> Option<Regex> {
     RegexBuilder::new(expression).unicode(false).case_insensitive(true).build().ok()
 }
@@ -156,7 +160,8 @@ mod tests {
     };
 
     const SITE: &[&str] = &["same.example", "*.wild.example", ".dot.example", "www.*", "~^shop\\d+\\.EXAMPLE$"];
-    /// What the finding says of the host: nothing, that the site keeps it, or that it may be meant.
+    /// Words of the finding about a host: the site keeps it, or the site's expression may match
+    /// it.
     const KEPT: &str = "and keeps it";
     const UNCLEAR: &str = "may mean this host too";
 
@@ -198,14 +203,16 @@ mod tests {
             (SITE, 80, "shop.example", ""),
             (SITE, 80, "*.wild.example", KEPT),
             (SITE, 80, "*.a.wild.example", KEPT),
-            // An expression of theirs may mean some of these names.
+            // The site's expression may match some of these names.
             (SITE, 80, "*.example", UNCLEAR),
             (&["same.example"], 80, "*.example", ""),
             (SITE, 80, "", ""),
-            // What takes every name is a default server, and one that cannot be read here may be anything.
+            // An expression that matches every name is a default server; one that cannot be parsed
+            // here may match anything.
             (&["~^(?<name>.+)$", "_", "\"\""], 80, "same.example", ""),
             (&["~^(?!a)b"], 80, "same.example", UNCLEAR),
-            // Which of two expressions is tried first nobody says; names go before them.
+            // Which of two expressions is tried first is unknown; exact names go before
+            // expressions.
             (SITE, 80, "~^shop$", KEPT),
             (&["~^(?!a)b"], 80, "~^shop$", KEPT),
             (&["same.example", "*.wild.example", "~^(?<name>.+)$"], 80, "~^shop$", ""),

@@ -1,4 +1,4 @@
-//! What templates are refused for, and that those that keep the rules are not.
+//! Which templates are refused, and that correct ones are accepted.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn example() -> Value {
         "words": "a b", "nothing": [] })
 }
 
-/// Uses what the text does not.
+/// Uses the values that the tested text does not use.
 const REST: &str = "{{word}} {{number}} {{quoted}} {{words}} {{#when flag}}{{/when}}{{#each list}}{{inner}}{{#each plain}}{{this}}{{/each}} {{/each}}";
 
 fn uses(text: &str) -> Result<Uses, Wrong> {
@@ -195,7 +195,7 @@ fn lines_that_have_owners_are_where_they_are_counted() {
     }
 }
 
-/// How many words each statement has, and what is in its block.
+/// The number of words of each directive, and the shape of its block.
 fn shape(directives: &[Directive]) -> String {
     let one = |directive: &Directive| match &directive.block {
         Some(block) => format!("{}{{{}}}", directive.arguments.len(), shape(block)),
@@ -204,7 +204,8 @@ fn shape(directives: &[Directive]) -> String {
     directives.iter().map(one).collect()
 }
 
-/// Every text of four of these pieces that keeps the rules means the same to nginx, whatever fills it.
+/// Every text of four of these pieces that passes the checks means the same to nginx, whatever the
+/// values are.
 #[test]
 fn no_value_can_change_what_the_text_around_it_means() {
     let pieces = [
@@ -236,7 +237,7 @@ fn no_value_can_change_what_the_text_around_it_means() {
     let (mut kept, mut numbers) = (0, [0; 4]);
     loop {
         let text: String = numbers.iter().map(|number| pieces[*number]).collect();
-        // Only what holds a value matters, and the rest of the rules is asked for with what is behind it.
+        // Only texts with a value matter; the appended text satisfies the other rules.
         let text = format!("{text}\nx {{{{quoted}}}} {{{{word}}}} {{{{words}}}} {{{{#when flag}}}}{{{{/when}}}};\n");
         let example = json!({ "quoted": "\"q\"", "word": "w", "words": "w w", "flag": true });
         if text.matches("{{").count() > 5

@@ -1,4 +1,4 @@
-//! How requests are logged: the line and its variables, and what servers and locations say of it.
+//! Access logs: the log format with its variables, and the directives of servers and locations.
 
 use crate::model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
 use crate::model::catalogue::Module;
@@ -14,9 +14,9 @@ use super::location::Scene;
 use super::slots::{Slot, Slots, text};
 use super::tables::Files;
 
-/// The variable that tells whether a request is logged.
+/// The variable that says whether a request is logged.
 const LOGGED: &str = "logged";
-/// Variables that follow from the name of the upstream that was asked.
+/// Variables that are derived from the name of the request's upstream.
 const OF_BACKENDS: [LogVariable; 5] = [Namespace, ServiceName, ServicePort, Upstream, Alternative];
 const FORMAT: &str = "ingressd_line";
 
@@ -28,12 +28,13 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// Whether servers name anything of that file.
+/// Whether servers use anything of that file.
 pub fn is_needed(log: &AccessLog) -> bool {
     matches!(log.logs, Logs::To(_)) && (log.line.is_some() || !log.unlogged.is_empty())
 }
 
-/// Variables of the line that come from the name of the upstream, each with the expression that finds it there, and what it holds.
+/// Variables of the line that come from the name of the upstream, each with the expression that
+/// finds it there, and what it holds.
 const FROM_NAMES: [(LogVariable, &str, &str, &str); 3] = [
     (
         Namespace,
@@ -144,7 +145,7 @@ fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refus
         flush.map(|flush| Word::setting("flush", &Word::time(flush))),
         gzip.map(|level| Word::setting("gzip", &Word::number(u64::from(level)))),
     ];
-    // nginx takes one condition; that of the settings is the nearer one.
+    // nginx takes one condition for each log; ours replaces the host's.
     let kept = target.parameters.iter().filter(|word| !(skips && word.starts_with("if=")));
     let kept = kept.map(|word| Literal::new(word).map(Words::from)).collect::<Result<Vec<_>, _>>()?;
     let condition = skips.then(|| Word::variable(LOGGED)).transpose()?.map(|word| Word::setting("if", &word));
@@ -157,7 +158,7 @@ fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refus
     Ok(Words::join([place].into_iter().chain(format.into_iter().chain(parameters))))
 }
 
-/// What a location says for the variables of the line.
+/// Writes the variables that the log line needs into a location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(line) = scene.surroundings.log_line else { return Ok(()) };
     let mut set = |variable: &str, value: Words| {
@@ -172,7 +173,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if split.is_some() && [LogVariable::Upstream, LogVariable::Alternative].iter().any(|one| line.tells(*one)) {
         set("log_main", name(upstream)?.into())?;
     }
-    // nginx has no variable with the name that `grpc_pass` and `fastcgi_pass` have.
+    // nginx has no variable for the argument of `grpc_pass` or `fastcgi_pass`.
     if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
         let handed = match split {
             Some(split) => Word::variable(&names::split(split, upstream))?,

@@ -1,4 +1,5 @@
-//! What a server says about certificates of clients, and the variables that tell whom it does not let in.
+//! The directives of a server about client certificates, and the variables that say which clients
+//! are refused.
 
 use crate::model::expression::LIMITS;
 use crate::model::{ClientCertificates, Demand, PathMatch, Refused};
@@ -13,10 +14,11 @@ use super::location::Scene;
 use super::slots::{Family, Header, Slot, Slots};
 use super::tables::Files;
 
-/// What certificate authorities ask for by plain HTTP: a route of its own for such a path is let be.
+/// The path of ACME HTTP-01 challenges, which are requested by plain HTTP: a route with such a
+/// path is not protected.
 const CHALLENGES: &str = "/.well-known/acme-challenge/";
 
-/// Whether a server says this itself.
+/// Whether the directives include this one.
 pub fn says(certificates: &ClientCertificates, name: &str) -> bool {
     match name {
         "ssl_verify_client" => true,
@@ -37,10 +39,11 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// Without TLS nothing is verified, and the subject of a certificate that was not verified is whatever its owner likes.
+/// Without TLS nothing is verified, and the subject of a certificate that was not verified is
+/// whatever its owner likes.
 fn map(certificates: &ClientCertificates, name: &str, tables: &mut Tables) -> Result<(), Refused> {
     let pattern = match &certificates.common_name {
-        // A part of a subject begins behind a comma or plus sign that is not escaped, RFC 2253.
+        // An attribute of a subject begins after an unescaped comma or plus sign (RFC 2253).
         Some(name) => format!("~{LIMITS}^SUCCESS:(?:|.*(?<!\\\\)[,+])CN=(?:{name})"),
         None => "~^SUCCESS:".to_owned(),
     };
@@ -49,7 +52,7 @@ fn map(certificates: &ClientCertificates, name: &str, tables: &mut Tables) -> Re
     Ok(())
 }
 
-/// The files that a server needs for it.
+/// The files that the directives name.
 pub fn requires(certificates: &ClientCertificates) -> impl Iterator<Item = FilePath> {
     let id = &certificates.authority.id;
     let revoked = certificates.authority.revoked.as_ref().map(|_| names::revoked_file(id));
@@ -94,7 +97,7 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
     Ok(())
 }
 
-/// What a location says: whom it does not let in, where the host chooses.
+/// Writes into a location which clients are refused, where the host has a common name condition.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(certificates) = scene.surroundings.client_certificates else { return Ok(()) };
     let misdirected = Word::fixed("$ingressd\u{2}_misdirected");
@@ -110,7 +113,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What backends of the host are told about them.
+/// Request headers that tell backends about the certificate.
 pub fn request_headers(certificates: &ClientCertificates) -> Vec<Header> {
     let certificate = Header::fixed("ssl-client-cert", Word::fixed("$ssl_client_escaped_cert"));
     [

@@ -1,4 +1,5 @@
-//! Cross-origin requests: the variables of a set of origins, and what a location says about them.
+//! Cross-origin requests (CORS): the variables of a set of origins, and the directives of a
+//! location.
 
 use crate::model::{Cors, HeaderName, OriginPattern, Refused, expression};
 use crate::nginx::Plan;
@@ -11,8 +12,8 @@ use super::shared::behaviours;
 use super::slots::{Header, Slot, Slots};
 use super::tables::Files;
 
-/// The headers of answers that tell browsers whom to let in, with what the names of their variables end in. They are nginx's
-/// alone: what a backend says of them does not reach clients.
+/// The response headers of CORS, with the suffixes of their variables. Only nginx sends them:
+/// those of a backend are removed.
 const HEADERS: [(&str, &str); 6] = [
     ("Access-Control-Allow-Origin", ""),
     ("Access-Control-Allow-Credentials", "_credentials"),
@@ -22,7 +23,7 @@ const HEADERS: [(&str, &str); 6] = [
     ("Access-Control-Max-Age", "_max_age"),
 ];
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(cors) = scene.route.behaviour.cors.as_deref() else { return Ok(()) };
     let name = names::cors(cors);
@@ -91,7 +92,8 @@ fn say(cors: &Cors, name: &str, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// An expression for a key of `map`: as plain keys, long origins would overflow nginx's table.
+/// A regular expression as a key of `map`: as plain keys, long origins would not fit into nginx's
+/// table.
 fn origin(origin: &OriginPattern) -> Option<String> {
     match origin {
         OriginPattern::Any => None,

@@ -1,4 +1,4 @@
-//! What every server says because the administrator wants it of all hosts.
+//! The directives of every server that come from the administrator's settings for all hosts.
 
 use crate::model::expression::{LIMITS, anywhere, literal};
 use crate::model::{Cidr, HeaderName, LogLine, Refused};
@@ -11,7 +11,7 @@ use super::head::{Head, HeadSlots};
 use super::slots::{Family, Header, Inherited};
 use super::tables::Files;
 
-/// Variables that tell who is turned away.
+/// The variables that say which clients are refused.
 const NETWORK: &str = "blocked_network";
 const AGENT: &str = "blocked_agent";
 const REFERER: &str = "blocked_referer";
@@ -41,7 +41,8 @@ fn say(everywhere: &Everywhere, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Each network once; all addresses as two halves, because nginx holds them for the default said twice.
+/// The networks without duplicates. A network of all addresses is written as two halves, because
+/// nginx takes it for a second `default`.
 fn distinct(networks: &[Cidr]) -> Vec<Cidr> {
     let halves = |network: &Cidr| {
         let is_all = network.prefix_len() == 0;
@@ -88,7 +89,7 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
     Ok(())
 }
 
-/// What locations repeat that say anything of the kind.
+/// The headers that locations have to repeat when they set any themselves.
 pub fn inherited(everywhere: &Everywhere) -> Result<Inherited, Refused> {
     let name = |name: &HeaderName| Word::new(name.as_str());
     let header =
@@ -97,7 +98,7 @@ pub fn inherited(everywhere: &Everywhere) -> Result<Inherited, Refused> {
         let uri = LogLine::new("$request_uri")?;
         Ok(Header::fixed("X-Original-Uri", Text::log_line(&uri)?))
     });
-    // Several cookies are several headers: those of backends stay.
+    // Cookies are added to those of backends, because a response may have several.
     let replaced = everywhere.answer_headers.iter().map(|header| &header.name);
     let replaced = replaced.filter(|name| !name.as_str().eq_ignore_ascii_case("Set-Cookie"));
     let mut hidden: Vec<_> = everywhere.hidden_headers.iter().chain(replaced).collect();

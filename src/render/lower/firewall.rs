@@ -1,4 +1,5 @@
-//! A firewall, in a location, and the rules that its server reads for all of them; it must not know what the rules say.
+//! The web application firewall (ModSecurity) in a location, and the rules that its server loads.
+//! It must not know what the rules say.
 
 use crate::model::catalogue::MODSECURITY_RULES;
 use crate::model::{Refused, Route, Server};
@@ -15,10 +16,11 @@ use super::shared::behaviours;
 use super::slots::{Slot, Slots, text};
 use super::tables::Files;
 
-/// The numbers that the rules of OWASP have, and nobody else's may.
+/// The range of rule IDs that is reserved for the OWASP rules.
 const CORE_RULES: &str = "SecRuleRemoveById 900000-999999";
 
-/// What a location says. Its rules are those of the server, which are read once: another set would be read for each location.
+/// Writes the directives. A location uses the rules of its server, which are loaded once; rules of
+/// its own would be loaded for each location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(firewall) = scene.route.behaviour.firewall.as_deref() else { return Ok(()) };
     slots.say(Slot::Firewall, "modsecurity", Word::fixed("on"));
@@ -43,7 +45,7 @@ pub fn is_asked(server: &Server) -> bool {
     guarded(server).next().is_some()
 }
 
-/// Whether the rules that a server's locations inherit have those of OWASP among them.
+/// Whether the OWASP rules are among those that a server's locations inherit.
 pub fn has_core_rules(server: &Server, decisions: &Decisions) -> bool {
     let asks = |route: &Route| route.behaviour.firewall.as_deref().is_some_and(|firewall| firewall.core_rules);
     is_asked(server)

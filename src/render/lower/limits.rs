@@ -1,4 +1,5 @@
-//! Limits for each client: the zones of an object, and what a location says about them.
+//! Rate and connection limits per client: the zones of an object, and the directives of a
+//! location.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use super::shared::behaviours;
 use super::slots::{Slot, Slots};
 use super::tables::Files;
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(limits) = scene.route.behaviour.limits.as_deref() else { return Ok(()) };
     let everywhere = &scene.facts.decisions.everywhere;

@@ -1,4 +1,4 @@
-//! Tables for all hosts, by which snippets look something up; it must not know who reads them.
+//! `map` tables at `http` level that snippets use. It must not know who uses them.
 
 use crate::model::expression::{LIMITS, anywhere};
 use crate::model::{LookupKey, LookupRows, LookupTable, Refused, SnippetText};
@@ -11,7 +11,7 @@ use super::server::fill;
 use super::tables::Files;
 use super::writer::Writer;
 
-/// What a row of nginx's `map` may not be where it stands for itself.
+/// Texts that are keywords as keys of nginx's `map`.
 const SPECIAL: [&str; 4] = ["default", "hostnames", "include", "volatile"];
 
 /// The file that servers require whose snippets read a table.
@@ -26,7 +26,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         let mut own = Tables::default();
         match say(table, trusts, &mut own).and_then(|()| fill(files.engine, "tables", &own)) {
             Ok(text) => writer.add(text, &table.origin),
-            // Whoever reads it is refused by nginx, and told.
+            // nginx refuses the snippets that use the missing table, which is reported.
             Err(_) => writer.leave_out(&table.origin),
         }
     }

@@ -1,4 +1,4 @@
-//! From a plan to views, part by part.
+//! Lowers a plan to the views of templates, part by part.
 
 mod access;
 mod access_log;

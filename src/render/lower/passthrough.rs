@@ -1,4 +1,5 @@
-//! From hosts whose TLS is not opened to the file that tells them apart.
+//! The file that selects the upstream of TLS connections by server name, for hosts with TLS
+//! passthrough.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -12,9 +13,10 @@ use crate::render::view::{Block, Tables};
 use super::stream::{NOBODY, of_clients, of_other_endpoints};
 use super::tables::Files;
 
-/// Longest host that nginx's table for `map` takes by default: 64 bytes hold two pointers, the length and the name.
+/// The longest host that fits into nginx's `map` table by default: 64 bytes hold two pointers, the
+/// length and the name.
 const LONGEST_HOST: usize = 46;
-/// Bytes that hold the longest host there is.
+/// A bucket size that holds the longest possible host.
 const BUCKET: u64 = 512;
 
 /// The file, where some host needs it.
@@ -106,7 +108,7 @@ fn upstream(passed: &Passthrough) -> Result<Word, Refused> {
     }
 }
 
-/// The hosts within a wildcard that is not opened which are: an exact name goes before a wildcard.
+/// Hosts with terminated TLS within a wildcard with passthrough: exact names go before wildcards.
 fn opened(plan: &Plan) -> impl Iterator<Item = &HostName> {
     let hosts = &plan.model.passthroughs.hosts;
     let passed: BTreeSet<_> = hosts.iter().map(|host| &host.name).collect();
@@ -118,13 +120,14 @@ fn opened(plan: &Plan) -> impl Iterator<Item = &HostName> {
     })
 }
 
-/// A host as a key of `map`, which ignores case, and a last dot by `hostnames`. What its table does not hold is an expression.
+/// A host as a key of `map`, which ignores case and, with `hostnames`, a trailing dot. A host that
+/// does not fit into the table is written as a regular expression.
 fn key(name: &HostName, preread: &Preread) -> Result<Literal, Refused> {
     let name = name.as_str();
     if name.len() > LONGEST_HOST && !preread.sizes_tables {
         return Literal::new(&format!("~*^{}\\.?$", expression::literal(name)));
     }
-    // Names without a dot may be words of `map`, such as `default`.
+    // Names without a dot may be keywords of `map`, such as `default`.
     let mark = if name.contains('.') { "" } else { "\\" };
     Literal::new(&format!("{mark}{name}"))
 }

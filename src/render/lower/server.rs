@@ -1,4 +1,4 @@
-//! From one server to its file.
+//! Makes the file of one server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,28 +33,29 @@ use super::{
 /// The header of RFC 6797.
 pub const HSTS: &str = "Strict-Transport-Security";
 
-/// What a server's file depends on besides the server: it changes rarely.
+/// What a server's file depends on besides the server; it changes rarely.
 #[derive(Debug, Clone)]
 pub struct Facts<'a> {
-    /// What this nginx makes necessary.
+    /// The decisions that this nginx requires.
     pub decisions: &'a Decisions,
-    /// Who is believed about clients.
+    /// Which proxies are trusted to name clients.
     pub forwarded: &'a Forwarded,
-    /// What every server says.
+    /// The directives of every server.
     pub server_directives: &'a [Directive],
-    /// The certificate for hosts that have none.
+    /// The certificate for hosts without one.
     pub default_certificate: Option<&'a CertificateId>,
-    /// What the catch-all server requires.
+    /// The files that the catch-all server requires.
     pub catch_all: Arc<[FilePath]>,
-    /// Whether the catch-all server has a certificate of its own, which nginx would serve for every host without one.
+    /// Whether the catch-all server has a certificate of its own, which nginx would present for
+    /// every host without one.
     pub catch_all_is_own: bool,
-    /// In which order nginx reads upstreams.
+    /// The order in which nginx reads upstreams.
     pub crowds: &'a Crowds,
 }
 
 /// The file of a server.
 pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
-    // A word that is refused here would have been refused by the types of the model.
+    // A word that is refused here should have been refused by the types of the model.
     written(server, facts, engine).unwrap_or_else(|_| {
         let mut writer = Writer::default();
         server.routes.iter().chain([&server.fallback]).for_each(|route| writer.leave_out(&route.origin));
@@ -62,7 +63,7 @@ pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
     })
 }
 
-/// The files that a server needs; what these need in turn is among them.
+/// The files that a server requires, including those that they require in turn.
 pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     let mut requires = BTreeSet::from([names::shared_file()]);
     requires.extend(facts.decisions.everywhere.blocks().then(names::blocked_file));
@@ -71,7 +72,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     requires.extend(access_log::is_needed(&facts.decisions.access_log).then(names::access_log_file));
     requires.extend(certificate(server, facts).map(names::certificate_file));
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
-        // nginx takes a TLS server without a certificate only beside a default server that has one.
+        // nginx accepts a TLS server without a certificate only beside a default server that has
+        // one.
         requires.insert(names::catch_all_file());
         requires.extend(facts.catch_all.iter().cloned());
     }
@@ -109,7 +111,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
 
 /// The certificate that the server's own file names.
 pub fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
-    // Where a server names no certificate, nginx asks clients for none, and ciphers are those of the default server.
+    // Where a server names no certificate, nginx asks clients for none, and ciphers are those of
+    // the default server.
     let is_default = server.name == ServerName::CatchAll
         || facts.decisions.explicit_certificates
         || facts.catch_all_is_own
@@ -129,7 +132,7 @@ fn written(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Result<File, 
     Ok(writer.file(requires(server, facts)))
 }
 
-/// Writes a server under these names.
+/// Writes a server with these names.
 pub fn write<'a>(
     server: &Server,
     names: impl IntoIterator<Item = (&'a ServerName, &'a Origin)>,
@@ -145,7 +148,8 @@ pub fn write<'a>(
     Ok(())
 }
 
-/// The sockets of each block of a server: one block believes either headers about clients or nginx itself.
+/// Groups the sockets of a server into blocks: a block trusts either headers about clients or the
+/// PROXY protocol of nginx itself.
 fn sockets_by_origin(listens: &[Listen]) -> Vec<Vec<&Listen>> {
     if !listens.iter().any(|listen| listen.connected_by == ConnectedBy::InsideTrusted) {
         return vec![listens.iter().collect()];
@@ -154,7 +158,7 @@ fn sockets_by_origin(listens: &[Listen]) -> Vec<Vec<&Listen>> {
     vec![together, apart]
 }
 
-/// Writes a block of a server with these sockets.
+/// Writes one block of a server with these sockets.
 fn write_one(
     server: &Server,
     sockets: &[&Listen],
@@ -167,7 +171,7 @@ fn write_one(
     let decisions = facts.decisions;
     let of_host = &server.directives;
     let is_said = |directive: &&Directive| of_host.iter().any(|own| own.row == directive.row);
-    // Only the server for unknown hosts may turn away whoever names none that is known.
+    // Only the catch-all server may refuse requests without a known host.
     let concerns = |directive: &&Directive| {
         *directive.row != catalogue::SSL_REJECT_HANDSHAKE || server.name == ServerName::CatchAll
     };
@@ -201,7 +205,7 @@ fn write_one(
     }
     let asked = server.client_certificates.as_deref();
     let surroundings = Surroundings {
-        // Without TLS nobody is let in where clients are chosen by their certificates.
+        // Without TLS no client is let in where client certificates are required.
         tls_host: (server.tls != TlsTermination::Default || asked.is_some_and(ClientCertificates::chooses))
             && decisions.listens.iter().any(|listen| listen.ssl),
         client_certificates: asked,
@@ -217,7 +221,7 @@ fn write_one(
             .and_then(|location| Ok((filled(&location, list, engine)?, location)));
         match written {
             Ok((texts, location)) => writer.add_location(texts, &location, &place, &common),
-            // Nothing of it may slip to another route.
+            // A closed route must not fall through to another one.
             Err(_) => {
                 writer.leave_out(&place.route.origin);
                 let closed = closed(&place).and_then(|location| Ok((filled(&location, list, engine)?, location)));
@@ -231,7 +235,7 @@ fn write_one(
         let location = external_authentication::location(&name, external, &inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
             Ok(texts) => writer.add_block(texts, &external.origin),
-            // Without it nginx lets nobody in who has to be asked about.
+            // Without the internal location, nginx refuses all clients of the protected locations.
             Err(_) => writer.leave_out(&external.origin),
         }
     }
@@ -239,7 +243,7 @@ fn write_one(
         let location = mirror::location(&name, copied, &inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
             Ok(texts) => writer.add_block(texts, &copied.0.origin),
-            // Without it nginx serves requests as it does with it.
+            // Without the internal location, nginx serves the requests without copies.
             Err(_) => writer.leave_out(&copied.0.origin),
         }
     }
@@ -273,9 +277,9 @@ fn inherited(server: &Server, facts: &Facts<'_>) -> Result<Inherited, Refused> {
 /// Which list of headers every backend of a host gets.
 #[derive(Debug, Clone, Copy)]
 struct RequestHeaderList {
-    /// With those of the ingress-nginx dialect.
+    /// Whether it has the headers of the ingress-nginx dialect.
     detailed: bool,
-    /// With what trusted proxies tell.
+    /// Whether it passes on what trusted proxies send.
     trusts: bool,
 }
 
@@ -298,7 +302,7 @@ impl RequestHeaderList {
     }
 }
 
-/// The parts of a location, without its last line.
+/// The texts of a location, without its last line.
 fn filled(location: &Location, list: RequestHeaderList, engine: &Engine) -> Result<Vec<Filled>, Refused> {
     let mut texts = vec![fill(engine, "location", &location.view)?];
     if let (Some(headers), Some(family)) = (&location.request_headers, location.family) {
@@ -324,7 +328,7 @@ fn without(template: &'static str, own: &[Word], engine: &Engine) -> Result<Fill
     engine.fill_without(template, &own).map_err(|error| Refused(error.to_string().into()))
 }
 
-/// Fills a template; it can only fail by a fault of the program.
+/// Fills a template. This fails only by a fault of the program.
 pub fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serialize) -> Result<Filled, Refused> {
     engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
 }
@@ -347,9 +351,10 @@ fn server_name(name: &ServerName, longest: usize) -> String {
         ServerName::CatchAll => String::new(),
         ServerName::Exact(host) if host.as_str().len() <= longest => host.to_string(),
         ServerName::Exact(host) => format!("~^{}$", escaped(host)),
-        // nginx's own wildcards take any number of labels.
+        // nginx's own wildcards match any number of labels.
         ServerName::Wildcard(host) => format!("~^[^.]+\\.{}$", escaped(host)),
-        // Whoever asks by an address means the node, and what is longer than any host is none.
+        // A request for an IP address means the node, and a name longer than any host is not a
+        // host.
         ServerName::Expression(host) => {
             let own = expression::anywhere(host.as_str());
             format!("~{LIMITS}^(?:[0-9.]+$|\\[|.{{254}})(*COMMIT)(*FAIL)|(?i:{own})")

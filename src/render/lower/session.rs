@@ -1,4 +1,5 @@
-//! Variables that tell the session of a client, and the cookie that makes one.
+//! Session affinity: the variables with the session of a client, and the cookie that starts a
+//! session.
 
 use crate::model::expression::literal;
 use crate::model::{Balance, HeaderName, Refused, Route, SameSite, Session, SessionCookie};
@@ -13,13 +14,13 @@ use super::shared::{routes, scheme};
 use super::slots::{Header, Slot, Slots, text};
 use super::tables::Files;
 
-/// The session that clients are given by a route. Where nobody has a backend there is none, and nothing may name the variables of
-/// it: nginx knows them only where a location sets them.
+/// The session that a route gives to clients. A route without a backend has none, and must not use
+/// its variables: nginx knows them only where a location sets them.
 pub fn given(route: &Route) -> Option<&Session> {
     route.behaviour.session.as_ref().filter(|_| route.action.upstream().is_some())
 }
 
-/// What a location says: clients without a session are given one by whoever has a backend.
+/// Writes the directives: a location with a backend gives clients without a session a new one.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if let Some(session) = given(scene.route) {
         let path = [Words::from(Word::variable(names::COOKIE_PATH)?), text(session.path.as_str())?];
@@ -30,7 +31,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The files that a location needs whose clients are given the cookie.
+/// The files that a location with the cookie requires.
 pub fn requires(cookie: &SessionCookie) -> impl Iterator<Item = FilePath> + use<> {
     let own = [names::session(&cookie.name), names::session_cookie(cookie)];
     let conditional = is_conditional(cookie).then(names::same_site_file);
@@ -80,8 +81,8 @@ fn same_site(tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The variable with the value of a cookie, if the client has sent one, and the expression by which it is found in the header with all
-/// of them where nginx has no variable for it.
+/// The variable with the value of a cookie, if the client has sent one, and the expression by
+/// which it is found in the header with all of them where nginx has no variable for it.
 fn found(cookie: &HeaderName, name: &str) -> Result<(Word, Option<Literal>), Refused> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     match cookie.as_str().bytes().all(is_plain) {

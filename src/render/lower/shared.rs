@@ -1,4 +1,4 @@
-//! From a plan to what servers share: variables, zones and the server for the daemon itself.
+//! The file that servers share: variables, zones and the daemon's own status server.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -43,7 +43,8 @@ struct Facts<'a> {
     trusts_proxies: bool,
     /// Who is believed about the port that clients connect to.
     trusted: &'a [Cidr],
-    /// Where nginx connects to itself and tells the address that a connection came from by the PROXY protocol.
+    /// Where nginx connects to itself and tells the address that a connection came from by the
+    /// PROXY protocol.
     inside: Vec<Word>,
     /// The variable with the address that any other connection came from.
     outer_peer: Word,
@@ -111,7 +112,8 @@ fn taken_back(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Whether a request is for another host than the one whose certificates of clients were asked for.
+/// Whether a request is for another host than the one whose certificates of clients were asked
+/// for.
 fn certificates(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     if facts.plan.model.servers.iter().any(|server| server.client_certificates.is_some()) {
         let map = Block::map("$ssl_client_verify:$ssl_server_name:$host", "$ingressd_misdirected").row("default", "1");
@@ -255,7 +257,7 @@ pub(super) fn scheme(trusts_proxies: bool) -> Word {
     Word::fixed(if trusts_proxies { "$ingressd\u{2}_scheme" } else { "$scheme" })
 }
 
-/// The port of plain requests: a number costs them less than a variable.
+/// The port of plain requests: a constant is cheaper for them than a variable.
 fn plain_port(decisions: &Decisions) -> Word {
     let mut ports = decisions.listens.iter().filter(|listen| !listen.ssl).map(|listen| listen.address.port());
     match ports.next() {
@@ -264,7 +266,7 @@ fn plain_port(decisions: &Decisions) -> Word {
     }
 }
 
-/// What all routes do, each with the origin of its route.
+/// The behaviour of all routes, each with the origin of its route.
 pub(super) fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crate::model::Origin)> + Clone {
     routes(plan).map(|route| (&*route.behaviour, &route.origin))
 }

@@ -1,4 +1,5 @@
-//! Variables that hold the upstream of a request where a route is split, or that it is answered.
+//! Traffic splits (canaries): the variables with the upstream of a request, or with a mark where it
+//! is answered.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use super::shared::routes;
 use super::slots::{Slot, Slots};
 use super::tables::Files;
 
-/// Differs for each request, on whatever connection it comes.
+/// A text that differs for each request, on any connection.
 pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 
 /// One file for each way of splitting, however many routes have it.
@@ -74,7 +75,7 @@ fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>
             Some(Tested::Header(name)) => Word::request_header(name)?,
             Some(Tested::Query) => Word::fixed("$args"),
             Some(Tested::Method) => Word::fixed("$request_method"),
-            // One header holds all cookies.
+            // One header contains all cookies.
             Some(Tested::Cookies) | None => Word::fixed("$http_cookie"),
         };
         let own = variable(stage)?;
@@ -94,13 +95,14 @@ fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>
     Ok(blocks)
 }
 
-/// What the variable holds in the place of an upstream where requests are answered: no upstream has such a name.
+/// The value of the variable in place of an upstream where requests are answered: no upstream has
+/// such a name.
 fn mark(split: &Split, answer: &Choice) -> Result<Word, Refused> {
     let number = split.branches.iter().position(|branch| branch.choice == *answer).unwrap_or_default();
     Word::new(&format!("answer_{number}"))
 }
 
-/// What a location says: which requests are answered before any backend is asked.
+/// Writes the responses of a location for requests that are answered before a backend is asked.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Action::Proxy { upstream, split: Some(split) } = &scene.route.action else { return Ok(()) };
     let mut known = BTreeSet::new();
@@ -114,16 +116,15 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         if known.insert(value.as_str().to_owned()) {
             let variable = Word::variable(&names::split(split, upstream))?;
             let (operator, name) = (Word::fixed("="), Word::fixed("return"));
-            slots.say_compared(
-                Slot::Answer,
-                view::Compared { variable, operator, value: value.into(), name, arguments },
-            );
+            let value = value.into();
+            slots.say_compared(Slot::Answer, view::Compared { variable, operator, value, name, arguments });
         }
     }
     Ok(())
 }
 
-/// The key of `map` for a test. Plain keys would match without regard to case, and long ones overflow nginx's table.
+/// The key of `map` for a test, as a regular expression. Plain keys would ignore case, and long
+/// ones would not fit into nginx's table.
 fn pattern(test: &Test) -> String {
     match test {
         Test::Header(_, value) => format!("~^{}$", literal(value.as_str())),

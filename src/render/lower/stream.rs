@@ -1,4 +1,4 @@
-//! From a TCP or UDP service to its files.
+//! Makes the files of a TCP or UDP service.
 
 use crate::model::{Cidr, Endpoint, Refused, Stream, StreamPolicy, StreamUpstream, Transport};
 use crate::nginx::Decisions;
@@ -15,7 +15,7 @@ use super::upstream::endpoint;
 
 /// The file of a service.
 pub fn stream(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &Engine) -> File {
-    // Names and addresses are words by construction.
+    // Names and addresses are valid words by construction.
     let text = service(stream, decisions, trusted, engine).ok().map(Part::Filled);
     File::plain(text, Owners(vec![(1, stream.origin.clone())]), [names::stream_upstream_file(&stream.upstream)])
 }

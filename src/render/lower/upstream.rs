@@ -1,4 +1,4 @@
-//! From a group of endpoints to its file.
+//! Makes the file of an upstream.
 
 use crate::model::{Balance, Endpoint, Protocol, Refused, Share, Upstream, UpstreamId};
 use crate::nginx::{Decisions, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, Plan};
@@ -16,12 +16,14 @@ use super::tables::Files;
 
 /// The file of an upstream.
 pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> File {
-    // Names and addresses are words by construction; an empty file makes nginx name its users instead.
+    // Names and addresses are valid words by construction; with an empty file, nginx's test names
+    // the users of the upstream.
     let text = written(upstream, decisions, engine).ok().map(Part::Filled);
     File::plain(text, Owners(vec![(1, upstream.origin.clone())]), variable_of(&upstream.id))
 }
 
-/// The file with the variable by which an endpoint of the upstream is chosen, where it is one of ours.
+/// The file with the variable that selects an endpoint of the upstream, where that variable is one
+/// of ours.
 pub fn variable_of(upstream: &UpstreamId) -> Option<FilePath> {
     match upstream.balance.as_deref() {
         Some(Balance::Session(cookie)) => Some(names::session_file(&names::session(cookie))),
@@ -30,7 +32,8 @@ pub fn variable_of(upstream: &UpstreamId) -> Option<FilePath> {
     }
 }
 
-/// The variables that are one of so many numbers by chance, each in a file of its own: requests with one key go to as many endpoints.
+/// The variables that are one of so many numbers by chance, each in a file of its own: requests
+/// with one key go to as many endpoints.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for upstream in &plan.model.upstreams {
         let Some(Balance::SharedKey(_, endpoints)) = balance(upstream, &plan.decisions) else { continue };
@@ -50,8 +53,8 @@ pub fn endpoint(endpoint: &Endpoint) -> Words {
     Words::join([Word::address(endpoint.address)].into_iter().chain(weight))
 }
 
-/// How many idle connections are kept, where nginx can. None where some have TLS and others do not: nginx tells them apart by their
-/// addresses alone.
+/// How many idle connections are kept, where nginx can. None where some have TLS and others do
+/// not: nginx tells them apart by their addresses alone.
 fn kept(id: &UpstreamId, decisions: &Decisions) -> Option<u32> {
     let everywhere = decisions.upstream_keepalive?;
     let connections = id.reuse.as_deref().map_or(everywhere, |own| own.connections);
@@ -81,7 +84,7 @@ fn keepalive(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstr
     Ok(())
 }
 
-/// How an endpoint is chosen, where this nginx can.
+/// The load balancing directive, where this nginx has it.
 fn balance<'a>(upstream: &'a Upstream, decisions: &Decisions) -> Option<&'a Balance> {
     upstream.id.balance.as_deref().filter(|balance| match balance {
         Balance::Session(_) | Balance::Key(_) => decisions.upstream_hash,
@@ -112,8 +115,9 @@ type Feature = fn(&Upstream, &Decisions, &mut view::Upstream) -> Result<(), Refu
 /// What an upstream may ask for.
 const FEATURES: &[Feature] = &[balancing, keepalive];
 
-/// Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the others after one slow answer, and
-/// nothing to anybody when all of them were slow once: the template turns it off.
+/// Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the
+/// others after one slow answer, and nothing to anybody when all of them were slow once: the
+/// template turns it off.
 fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
     let mut view = view::Upstream {
         name: Word::own(&names::upstream(&upstream.id))?,

@@ -1,4 +1,4 @@
-//! The live cluster by its API: credentials, clients and watches.
+//! The live cluster through its API: credentials, clients and watches.
 
 mod administrator;
 mod clients;

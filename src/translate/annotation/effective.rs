@@ -1,4 +1,4 @@
-//! What counts of one key for one object, and what it took the place of.
+//! The effective value of one key for one object, and the values that it overrides.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,11 +9,12 @@ use super::row::{OnError, Row};
 use crate::finding::Reason;
 use crate::model::{Effective, Written, WrittenAt};
 
-/// What counts of a key, given without its prefix, for an object with these annotations: built in < default of the ConfigMap < object,
-/// and above these a ceiling of the administrator. Nothing where nothing counts: there is no such key, nobody says anything, or what is
-/// said closes the routes or refuses the object.
+/// The effective value of a key, given without its prefix, for an object with these annotations.
+/// The layers are: built in < default of the ConfigMap < object < ceiling of the administrator.
+/// `None` when no value is effective: the key does not exist, has no value, or its value closes
+/// the routes or refuses the object.
 ///
-/// A value that cannot be used leaves what is built in, as it does for [`read`](super::read).
+/// An invalid value leaves the built-in one, as in [`read`](super::read).
 pub fn effective(context: &Context<'_>, annotations: &BTreeMap<String, String>, name: &str) -> Option<Effective> {
     let row = context.table.find(name)?;
     let mut layers: Vec<Written> = Vec::new();
@@ -50,7 +51,7 @@ pub fn effective(context: &Context<'_>, annotations: &BTreeMap<String, String>, 
     Effective::of(layers)
 }
 
-/// Whether the engine takes a value.
+/// Whether the engine accepts a value.
 fn is_usable(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>) -> bool {
     let mut draft = Draft::default();
     apply(row, entry, context, &mut draft);

@@ -1,4 +1,5 @@
-//! Reads the annotations of one object by a table of typed rows; it must not know paths, hosts or backends.
+//! The engine: reads the annotations of one object by a table of typed rows. It must not know
+//! paths, hosts or backends.
 
 mod basis;
 mod companions;

@@ -1,4 +1,4 @@
-//! Whether what objects and namespaces ask for is within what the administrator allows.
+//! Checks whether the demands of objects and namespaces are within the administrator's limits.
 
 mod admission;
 mod demand;
@@ -18,23 +18,23 @@ use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{Kind, ObjectId, Origin};
 
-/// Something that a namespace has a budget of.
+/// A budget of a namespace.
 struct Budget {
-    /// The key of the settings.
+    /// The key of its setting.
     key: &'static str,
-    /// What is counted.
+    /// What is counted, in words.
     what: &'static str,
-    /// How many are one of what the setting counts.
+    /// How many units of the count are one unit of the setting.
     unit: u64,
     limit: fn(&Limits) -> u64,
     used: fn(&Cost) -> u64,
-    /// What all namespaces may have together.
+    /// The limit of all namespaces together.
     total: Option<Total>,
 }
 
-/// What all namespaces may have together.
+/// The limit of all namespaces together.
 struct Total {
-    /// The key of the settings.
+    /// The key of its setting.
     key: &'static str,
     limit: fn(&Limits) -> u64,
 }
@@ -122,14 +122,15 @@ fn is_near(used: u64, limit: u64) -> bool {
     used.saturating_mul(5) > limit.saturating_mul(4)
 }
 
-/// Tells the administrator that a namespace will have used up a budget soon.
+/// The finding for the administrator that a namespace will soon have used up a budget.
 fn near(namespace: &str, key: &'static str, what: &str, used: u64, limit: u64) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
     let note = format!("the namespace {namespace:?} has {used} {what} of {limit} that it may have");
     Finding::new(Reason::NearBudget, origin, note)
 }
 
-/// Tells the administrator that all namespaces together will soon have used up what the node has.
+/// The finding for the administrator that all namespaces together will soon have used up the
+/// node's limit.
 fn near_total(key: &'static str, what: &str, used: u64, limit: u64) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
     let note = format!(

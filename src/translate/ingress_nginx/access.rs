@@ -1,4 +1,4 @@
-//! Clients by address.
+//! Annotations about client addresses.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Names and passwords; whatever is wrong with them closes the routes.
+//! Annotations about basic authentication; any mistake closes the routes.
 
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let requested = std::mem::take(&mut draft.authentication);
     match (requested.asked, requested.secret) {
         (None, _) => {}
-        // A bad auth-secret has closed the routes already, and has said so.
+        // A bad auth-secret has closed the routes already, with a finding.
         (Some(_), None) if draft.reading.closed => {}
         (Some(asked), None) => {
             draft.close(Reason::ClosedRoute, asked, "there is no auth-secret; the routes answer 503 until there is");
@@ -170,7 +170,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     }
 }
 
-/// The password file; `None` has told why and closed the routes.
+/// The password file; `None` after the routes were closed with a finding.
 fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, map: bool) -> Option<PasswordFile> {
     let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace);
     if namespace != context.namespace && !context.options.cross_namespace() {

@@ -1,8 +1,9 @@
-//! Logs and traces: the administrator decides about them.
+//! Annotations about logs and traces, about which the administrator decides.
 
 use crate::model::Argument;
 use crate::model::catalogue::{ACCESS_LOG, REWRITE_LOG};
 use crate::translate::annotation::{Effect, Family, Form, Gives, Row, Trust, nothing_to_finish, unserved};
+use crate::translate::value::arguments::switch;
 use crate::translate::value::boolean;
 
 const TRACING: &str = "nginx's module for OpenTelemetry is in no package of Debian; have the backends trace, which get the \
@@ -38,7 +39,7 @@ pub static FAMILY: Family = Family {
                 ("false", Gives::Sets("rewrite_log off;")),
                 ("yes", Gives::Refused("not true or false")),
             ],
-            effect: Effect::Directive(&REWRITE_LOG, |value| Ok(vec![Argument::Switch(boolean(value)?)])),
+            effect: Effect::Directive(&REWRITE_LOG, switch),
             ..Row::DEFAULT
         },
         unserved("opentelemetry-operation-name", "shop", "Name of the span. Not served yet.", TRACING)

@@ -3,6 +3,7 @@
 mod addresses;
 mod clients;
 mod draining;
+mod effort;
 mod names;
 mod owners;
 mod ports;

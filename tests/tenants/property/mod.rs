@@ -76,8 +76,7 @@ fn seed() -> u64 {
 fn compare(ownership: Ownership) {
     let seed = seed();
     rig::run(async move |rig| {
-        let word = if ownership == Ownership::Namespace { "namespace" } else { "shared" };
-        rig.daemon.set("hosts.ownership", word);
+        rig.daemon.set("hosts.ownership", ownership.word());
         rig.daemon.set("default-backend", "default/default");
         rig.daemon
             .set("snippets.allowed", "[{namespaces = ['*'], kinds = ['configuration-snippet', 'server-snippet']}]");

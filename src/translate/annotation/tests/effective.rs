@@ -1,11 +1,11 @@
-//! What counts of a key, and what it took the place of.
+//! The effective value of a key, and the values that it overrides.
 
 use super::*;
 use crate::model::{Origin, WrittenAt};
 use crate::translate::annotation::{NotedOptions, effective};
 use crate::translate::{DefaultValue, Places};
 
-/// The value that counts with its place, and before it those that it took the place of.
+/// The effective value with its place, after the values that it overrides.
 fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, key: &str) -> Vec<String> {
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
     let controller = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
@@ -40,7 +40,7 @@ fn every_layer_that_says_a_key_is_known() {
     assert_eq!(lines(&[], map, KEY), [BUILT_IN, OF_MAP]);
     assert_eq!(lines(&[(KEY, "20")], map, KEY), [BUILT_IN, OF_MAP, OWN]);
     assert_eq!(lines(&[(KEY, "20")], None, KEY), [BUILT_IN, OWN]);
-    // An empty value is the same as none; one that cannot be used leaves what is built in.
+    // An empty value counts as none; an invalid one leaves the built-in value.
     assert_eq!(lines(&[(KEY, " ")], map, KEY), [BUILT_IN, OF_MAP]);
     assert_eq!(lines(&[(KEY, "soon")], map, KEY), [BUILT_IN]);
     // Ceilings of the administrator are the highest layer.
@@ -71,7 +71,7 @@ fn a_ceiling_is_told_with_the_place_where_it_was_written() {
     assert!(with.ends_with("the administrator's limits.timeout (/etc/ingressd/ingressd.toml:7) sets it"), "{with}");
 }
 
-/// Words of the arguments of a row's default, where it becomes a directive.
+/// The words of the arguments of a row's default, where it becomes a directive.
 fn arguments(row: &Row) -> Option<(&'static catalogue::DirectiveRow, String)> {
     let Effect::Directive(directive, parse) = row.effect else { return None };
     let arguments = parse(row.default).unwrap();
