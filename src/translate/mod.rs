@@ -87,8 +87,8 @@ use self::subject::{Subject, Withheld};
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    AccessList, Authority, Behaviour, Forwarded, HostName, Model, ObjectId, Origin, Passthroughs, PasswordFile,
-    RouteCount, Server, ServerName,
+    AccessList, Authority, Behaviour, Forwarded, HostName, Listener, Model, ObjectId, Origin, Passthrough,
+    Passthroughs, PasswordFile, RouteCount, Server, ServerName,
 };
 use crate::source::{Snapshot, Stored, Version};
 
@@ -306,7 +306,7 @@ impl Translator {
         translation.refused.sort();
         translation.refused.dedup();
         translation.model = Model {
-            listeners: options.listeners.all(),
+            listeners: listeners(options, &passed.hosts),
             servers: built,
             upstreams,
             certificates: certificates.into_values().collect(),
@@ -324,6 +324,12 @@ impl Translator {
         memory.share(&mut translation.model);
         translation
     }
+}
+
+/// The listeners of hosts.
+fn listeners(options: &Options, passed: &[Passthrough]) -> Vec<Listener> {
+    let all = options.listeners.all();
+    if passed.is_empty() { all } else { all.into_iter().map(Listener::passing).collect() }
 }
 
 /// The snapshot with rules for the aliases of hosts, where an object of our classes has any.
