@@ -1,4 +1,4 @@
-//! docs/ingress-nginx.md, made of the tables of annotations, keys of the ConfigMap, and flags.
+//! Generates docs/ingress-nginx.md from the tables of annotations, ConfigMap keys and flags.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ ingress-nginx takes the default, leaves out everything around it, answers 503 or
 version of the object, without a word. Here it is a [finding](findings.md) at the object, and what\n\
 protects something stays closed. [`ingressd migrate report`](migrate.md) judges your values.\n";
 
-/// What differs whatever any key says.
+/// Differences that do not depend on any key.
 const BEHAVIOURS: &[(&str, Compared)] = &[
     (
         "A path that two Ingresses of one namespace and one second ask for",

@@ -1,4 +1,5 @@
-//! Reads the argument of a `log_format` as nginx does: text, and variables behind `$`; it must not know which variables there are.
+//! Reads the argument of a `log_format` as nginx does: text, and variables behind `$`; it must not
+//! know which variables there are.
 
 use super::value::Refused;
 

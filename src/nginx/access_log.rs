@@ -53,8 +53,9 @@ pub struct AccessLogOptions {
     pub streams: StreamLogOptions,
 }
 
-impl Default for AccessLogOptions {
-    fn default() -> Self {
+impl AccessLogOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         AccessLogOptions {
             enabled: true,
             unknown_hosts: true,

@@ -69,14 +69,15 @@ pub const KEEPALIVE_TIME: Duration = Duration::from_secs(3600);
 /// nginx's own default of `keepalive_timeout` for connections to endpoints.
 pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(60);
 
-impl Default for Everywhere {
-    fn default() -> Self {
+impl Everywhere {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         Everywhere {
             answer_headers: Vec::new(),
             request_headers: Vec::new(),
             client_header: None,
             host_header: None,
-            request_ids: true,
+            request_ids: false,
             original_uri: false,
             hidden_headers: Vec::new(),
             server_header: false,
@@ -84,10 +85,10 @@ impl Default for Everywhere {
             blocked_agents: Vec::new(),
             blocked_referers: Vec::new(),
             plain_paths: Vec::new(),
-            rate_status: 503,
-            connections_status: 503,
-            session_timeout: Duration::from_secs(600),
-            session_cache: ByteSize(10 << 20),
+            rate_status: 0,
+            connections_status: 0,
+            session_timeout: Duration::ZERO,
+            session_cache: ByteSize(0),
             session_tickets: false,
             ticket_key: None,
             dh_parameters: None,

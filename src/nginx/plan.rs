@@ -45,14 +45,15 @@ pub struct GateOptions {
     pub shared_servers: bool,
 }
 
-impl Default for GateOptions {
-    fn default() -> Self {
+impl GateOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         GateOptions {
-            public_https_port: 443,
-            http2: true,
+            public_https_port: 0,
+            http2: false,
             tls_protocols: Protocols::Both,
-            status: SocketAddr::from(([127, 0, 0, 1], 10246)),
-            passthrough_port: 10247,
+            status: SocketAddr::from(([127, 0, 0, 1], 0)),
+            passthrough_port: 0,
             has_passthrough: false,
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,

@@ -214,22 +214,34 @@ pub fn catch_all_file() -> FilePath {
 }
 
 /// The file of a server. nginx tries regular expressions in the order of files: exact names that
-/// are written as expressions come first (`exact`), then wildcards, then the users' expressions
-/// (`z`). A plus sign occurs in no host name.
-pub fn server_file(server: &Server) -> FilePath {
+/// are written as expressions come first (`exact`), then wildcards, those of namespaces with many
+/// after the others, then the users' expressions (`z`). A plus sign occurs in no host name.
+pub fn server_file(server: &Server, crowds: &Crowds) -> FilePath {
+    let kind;
     let (kind, host) = match &server.name {
         ServerName::CatchAll => return catch_all_file(),
         ServerName::Expression(expression) => {
             return format!("http/server-z+{:020}+{}.conf", server.order, hash(&[expression.as_str()])).into();
         }
         ServerName::Exact(host) => ("exact", host.as_str()),
-        ServerName::Wildcard(host) => ("wildcard", host.as_str()),
+        ServerName::Wildcard(host) => match crowds.step_of_wildcard(server) {
+            0 => ("wildcard", host.as_str()),
+            step => {
+                kind = format!("wildcards-{step}");
+                (&*kind, host.as_str())
+            }
+        },
     };
     match host.len() <= LONGEST_READABLE {
         true => format!("http/server-{kind}-{host}.conf").into(),
         // A plus sign occurs in no host name.
         false => format!("http/server-{kind}-+{}.conf", hash(&[host])).into(),
     }
+}
+
+/// The file of the reserved wildcards: after those that are served, before the users' expressions.
+pub fn reserved_file() -> FilePath {
+    "http/server-y+reserved.conf".into()
 }
 
 /// A name for the hosts that share a server, made from the digest of what they share.
@@ -438,6 +450,19 @@ mod tests {
             let inside = Port { transport: Transport::Tcp, number };
             assert_eq!(stream_port(&passthrough_file(number)), Some(inside));
         }
+    }
+
+    #[test]
+    fn names_that_nginx_compares_are_read_in_order() {
+        let paths = [
+            "http/server-exact-z.example.conf",
+            "http/server-wildcard-z.example.conf",
+            "http/server-wildcards-1-a.example.conf",
+            "http/server-wildcards-2-a.example.conf",
+            &reserved_file(),
+            "http/server-z+00000000000000000000+0.conf",
+        ];
+        assert!(paths.is_sorted());
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What fills the templates: proven words and nothing else, so that no text can reach a file unquoted; it must not know any feature.
+//! What fills the templates: proven words and nothing else, so that no text can reach a file
+//! unquoted; it must not know any feature.
 
 use serde::Serialize;
 

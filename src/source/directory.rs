@@ -136,7 +136,8 @@ impl Directory {
         let how = How { reread: !matches!(changes, Changes::All), is_dated: self.is_dated, purpose: self.purpose };
         let work: Vec<_> =
             candidates.into_iter().map(|path| (self.files.remove(&path).unwrap_or_default(), path)).collect();
-        // Each file is read and decoded on its own; the order of the results does not depend on who is done first.
+        // Each file is read and decoded on its own; the order of the results does not depend on
+        // who is done first.
         let done: Vec<_> = work.into_par_iter().map(|(known, path)| (known.refreshed(&path, how), path)).collect();
         for (known, path) in done {
             if let Some(known) = known {

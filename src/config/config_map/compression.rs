@@ -1,23 +1,24 @@
-//! The keys about compression of answers: what every server says by what they say together; it must not know other keys.
+//! The ConfigMap keys about compression, which make directives of every server together. They must
+//! not know other keys.
 
 use super::keys::Said;
 use crate::model::{Argument, Pattern, Refused, Text, catalogue};
 use crate::nginx::Uncompressed;
 use crate::translate::value::{boolean, integer};
 
-/// What is compressed where nobody says otherwise, besides text/html.
+/// The media types that are compressed by default, besides text/html.
 const MEDIA_TYPES: &str = "application/atom+xml application/javascript application/x-javascript application/json \
     application/rss+xml application/vnd.ms-fontobject application/x-font-ttf application/x-web-app-manifest+json \
     application/xhtml+xml application/xml font/opentype image/svg+xml image/x-icon text/css text/javascript text/plain \
     text/x-component";
 
-/// Media types with blanks between.
+/// Parses media types separated by blanks.
 pub(super) fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
     let fits = |word: &str| {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || b"/+.-*".contains(&byte);
         word == "*" || (word.bytes().all(known) && word.split('/').filter(|part| !part.is_empty()).count() == 2)
     };
-    // nginx complains about the one that it always compresses.
+    // nginx warns about text/html, which it always compresses.
     let words = value.split_whitespace().filter(|word| *word != "text/html");
     words
         .map(|word| match fits(word) {
@@ -71,7 +72,7 @@ impl Compression<'_> {
     }
 }
 
-/// What every server says of Brotli, by what the keys about it say.
+/// The directives about Brotli for these keys.
 pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
     let asked = Compression(value);
     if !asked.is_on("enable-brotli") {
@@ -85,7 +86,7 @@ pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>
     ])
 }
 
-/// The same of gzip.
+/// The directives about gzip for these keys.
 pub(super) fn gzip(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
     let asked = Compression(value);
     if !asked.is_on("use-gzip") {

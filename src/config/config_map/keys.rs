@@ -1,4 +1,6 @@
-//! Every key that the ConfigMap of an ingress-nginx has, one row each: what it does here.
+//! Every key of ingress-nginx's ConfigMap, one row each, with its effect here.
+
+use std::sync::LazyLock;
 
 use super::compared::COMPARED;
 use super::compression::{media_type, media_types, uncompressed};
@@ -8,17 +10,19 @@ use super::forms::{
 };
 use super::{Layer, tls};
 use crate::config::settings::Settings;
+use crate::config::table::rows;
 use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, ByteSize, Ciphers, Origin, Refused};
 use crate::translate::annotation::Compared;
 use crate::translate::value::arguments::{switch, time};
 use crate::translate::value::{address_list, boolean, byte_size, integer};
-use crate::translate::{ANNOTATIONS, DefaultValue, SnippetKind};
+use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind};
 
-/// From a value to another one for the setting, which its form reads; nothing leaves the setting as it is.
+/// Converts a value to one for the setting, which its form parses; an empty one leaves the setting
+/// unchanged.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
 
-/// Changes settings, and defaults of annotations, because of what is written here.
+/// Changes settings and defaults of annotations because of a key.
 pub(super) type Change = fn(&mut Settings, &mut Vec<DefaultValue>, &Origin);
 
 /// Reads a value, and puts it where it counts.
@@ -31,7 +35,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// What it does, beside what it does with ingress-nginx.
+    /// Its effect compared with ingress-nginx.
     pub(super) fn compared(&self) -> Compared {
         if let Some((_, compared)) = COMPARED.iter().find(|(name, _)| *name == self.name) {
             return *compared;
@@ -56,6 +60,25 @@ impl Key {
             }
             Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
             Effect::Unserved { instead, .. } => Compared::Refused("It has no effect here.", instead),
+        }
+    }
+
+    /// What it is about.
+    pub(super) fn scope(&self) -> Scope {
+        match self.effect {
+            Effect::Annotation(name) | Effect::Snippet(name, _) => {
+                ANNOTATIONS.find(name).map_or(Scope::Route, |row| row.scope)
+            }
+            Effect::Setting(setting, _) => rows().find(|row| row.key == setting).map_or(Scope::Node, |row| row.scope),
+            Effect::Finally(scope, ..) => scope,
+            Effect::Server(..)
+            | Effect::Headers(_)
+            | Effect::Directives(..)
+            | Effect::Gzip(_)
+            | Effect::Brotli(_)
+            | Effect::Forwarded(_)
+            | Effect::Tables => Scope::Server,
+            Effect::Host(_) | Effect::Unserved { .. } => Scope::Node,
         }
     }
 
@@ -85,11 +108,11 @@ impl Key {
     }
 }
 
-/// Whose headers a ConfigMap has.
+/// Which headers a ConfigMap contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Headers {
     Answers,
-    /// Those of requests to backends.
+    /// Headers of requests to backends.
     Requests,
 }
 
@@ -101,19 +124,19 @@ pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
 pub(super) enum Effect {
     /// It is the default of this annotation.
     Annotation(&'static str),
-    /// It counts in the place of this setting.
+    /// It overrides this setting.
     Setting(&'static str, Written),
     /// It is a directive of every server.
     Server(&'static DirectiveRow, fn(&str) -> Result<Vec<Argument>, Refused>),
     /// It names a ConfigMap with headers of this kind.
     Headers(Headers),
-    /// Directives of every server, in words and as they are.
+    /// It sets several directives of every server, which are also described in words.
     Directives(&'static str, fn(&str) -> Result<Vec<Said>, Refused>),
-    /// With others it says how answers are compressed; its form.
+    /// With other keys it decides about gzip; this checks its form.
     Gzip(fn(&str) -> Result<(), Refused>),
     /// The same for Brotli.
     Brotli(fn(&str) -> Result<(), Refused>),
-    /// With others it says who is believed about clients; its form.
+    /// With other keys it decides which proxies are trusted; this checks its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
     /// When it is true, what is said in words happens to what all other keys and the settings say.
     Finally(&'static str, Change),
@@ -121,11 +144,14 @@ pub(super) enum Effect {
     Read(&'static str, Read),
     /// It belongs to nginx.conf, as this directive.
     Host(&'static str),
-    /// It is a snippet that counts beside this annotation, where the administrator allows it for the namespace of the ConfigMap.
+    /// It is a snippet like that of this annotation, where the administrator allows it for the
+    /// namespace of the ConfigMap.
     Snippet(&'static str, SnippetKind),
-    /// It is a snippet with tables for all hosts, where the administrator allows it for the namespace of the ConfigMap.
+    /// It is a snippet with lookup tables, where the administrator allows it for the namespace of
+    /// the ConfigMap.
     Tables,
-    /// It has no effect. `harmless` asks for what happens anyway; empty where nothing does.
+    /// It has no effect. The value `harmless` asks for what happens anyway; empty when there is
+    /// none.
     Unserved { harmless: &'static str, instead: &'static str },
 }
 
@@ -223,6 +249,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "disable-ipv6",
         effect: Effect::Finally(
+            Scope::Listener,
             "leaves IPv6 addresses out of the setting `listen.addresses` when it is true",
             only_ipv4,
         ),
@@ -426,6 +453,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "retry-non-idempotent",
         effect: Effect::Finally(
+            Scope::Route,
             "adds non_idempotent to the default of the annotation `proxy-next-upstream` when it is true",
             retry_all,
         ),
@@ -509,6 +537,16 @@ pub(super) const KEYS: &[Key] = &[
     unserved("zipkin-sample-rate", "", REMOVED),
     unserved("zipkin-service-name", "", REMOVED),
 ];
+
+/// Keys with an effect that are no annotations, and what each is about.
+pub fn keys_without_annotation() -> &'static [(&'static str, Scope)] {
+    static FOUND: LazyLock<Vec<(&str, Scope)>> = LazyLock::new(|| {
+        let is_alone =
+            |key: &&Key| !matches!(key.effect, Effect::Unserved { .. }) && ANNOTATIONS.find(key.name).is_none();
+        KEYS.iter().filter(is_alone).map(|key| (key.name, key.scope())).collect()
+    });
+    &FOUND
+}
 
 /// The row of a key.
 pub(super) fn find(name: &str) -> Option<&'static Key> {

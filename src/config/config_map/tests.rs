@@ -1,4 +1,4 @@
-//! Keys of the ConfigMap and what becomes of them.
+//! The keys of the ConfigMap and their effects.
 
 use std::sync::Arc;
 
@@ -334,11 +334,11 @@ fn the_proxy_protocol_is_believed_of_those_who_are_listed() {
     type Row<'r> = (&'r Settings, &'r [(&'r str, &'r str)], (bool, Vec<Cidr>, &'r str));
     let rows: &[Row<'_>] = &[
         (&none, &[(key, "true"), (list, "10.0.0.0/8")], (true, listed.clone(), "")),
-        // As with ingress-nginx, whoever is not listed otherwise is believed; here out loud.
+        // As with ingress-nginx, all proxies are trusted without a list; here with a finding.
         (&none, &[(key, "true")], (true, everybody, "data[use-proxy-protocol]")),
         (&with_own, &[(key, "true")], (true, own_list(), "")),
         (&none, &[(key, "maybe")], (false, Vec::new(), "data[use-proxy-protocol]")),
-        // What is said of headers concerns headers.
+        // The key about headers concerns headers only.
         (&none, &[(key, "true"), (list, "10.0.0.0/8"), (headers, "false")], (true, listed.clone(), "")),
         (
             &none,
@@ -347,7 +347,7 @@ fn the_proxy_protocol_is_believed_of_those_who_are_listed() {
         ),
         (&with_protocol, &[(headers, "false")], (true, own_list(), "")),
         (&with_protocol, &[(list, "10.0.0.0/8")], (true, listed.clone(), "")),
-        // Load balancers are no proxies that clear what clients send.
+        // Load balancers do not clear headers that clients send.
         (&with_protocol, &[(key, "false")], (false, Vec::new(), "")),
         (&with_protocol, &[(key, "false"), (headers, "true"), (list, "10.0.0.0/8")], (false, listed, "")),
         (&with_own, &[(key, "false")], (false, own_list(), "")),
@@ -394,12 +394,50 @@ fn what_it_says_of_settings_keeps_its_origin() {
     };
     let of_map = "7 ConfigMap edge/controller: data[upstream-keepalive-connections]";
     assert_eq!(lines("upstreams.keepalive"), ["32 built in", of_map]);
-    // What cannot be used counts nowhere.
+    // An invalid value has no effect.
     assert_eq!(lines("listen.http2"), ["true built in"]);
-    let places = layered.settings.translate_options().places;
-    let named = "access.max-trust (ConfigMap edge/controller: data[annotations-risk-level])";
-    assert_eq!(places.named("access.max-trust"), named);
+    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+    let mut findings = [Finding::new(Reason::InvalidValue, Origin::object(&id), "access.max-trust is low")];
+    layered.settings.tell_places(&mut findings);
+    let told = "access.max-trust from ConfigMap edge/controller: data[annotations-risk-level] is low";
+    assert_eq!(&*findings[0].note, told);
 }
+
+#[test]
+fn what_several_keys_say_together_has_the_origin_of_the_one_that_decides() {
+    for (data, setting, expected) in [
+        (&[("disable-ipv6", "true")][..], "listen.addresses", "0.0.0.0 ConfigMap edge/controller: data[disable-ipv6]"),
+        (&[("use-forwarded-headers", "false")], TRUSTED, " ConfigMap edge/controller: data[use-forwarded-headers]"),
+        (
+            &[("enable-real-ip", "true"), ("proxy-real-ip-cidr", "192.0.2.0/24")],
+            TRUSTED,
+            "192.0.2.0/24 ConfigMap edge/controller: data[proxy-real-ip-cidr]",
+        ),
+        (
+            &[("use-proxy-protocol", "true")],
+            TRUSTED,
+            "0.0.0.0/0, ::/0 ConfigMap edge/controller: data[use-proxy-protocol]",
+        ),
+        (
+            &[("ssl-session-cache", "false"), ("ssl-session-cache-size", "5m")],
+            "tls.session-cache",
+            "0 ConfigMap edge/controller: data[ssl-session-cache]",
+        ),
+        (
+            &[("enable-modsecurity", "true")],
+            "firewall.shared",
+            "true ConfigMap edge/controller: data[enable-modsecurity]",
+        ),
+    ] {
+        let effective = layered(data).settings.effective(setting).unwrap();
+        assert_eq!(format!("{} {}", effective.counts.value, effective.counts.at), expected, "{data:?}");
+    }
+    let retries = layered(&[("retry-non-idempotent", "true"), ("proxy-next-upstream", "error")]);
+    let told = "ConfigMap edge/controller: data[retry-non-idempotent]";
+    assert_eq!(retries.settings.translate.defaults[0].origin.to_string(), told);
+}
+
+const TRUSTED: &str = "access.trusted-proxies";
 
 #[test]
 fn what_is_said_of_all_is_said_whatever_the_order_of_keys() {
@@ -453,7 +491,7 @@ fn labels_of_the_namespace_decide_about_its_snippets_whenever_they_change() {
     assert_eq!([counts(&unknown), counts(&other), counts(&chosen)], [0, 0, 1]);
     assert_eq!(settings.layer_version(&unknown), settings.layer_version(&other));
     assert_ne!(settings.layer_version(&other), settings.layer_version(&chosen));
-    // Nobody else has the layer read again.
+    // Other keys do not make the layer depend on it.
     let without = [("proxy-body-size", "1m")];
     let version = |labels| settings.layer_version(&with(labels, &without));
     assert_eq!(version(Some(("team", "edge"))), version(None));
@@ -474,7 +512,7 @@ fn snippets_that_count_everywhere_are_allowed_one_by_one() {
     let layered = with(&both, &[map, reads]);
     assert_eq!((layered.findings.as_slice(), layered.refused.as_ref()), (&[][..], None));
     assert_eq!(layered.settings.translate.lookup_tables.len(), 1);
-    // Without it nothing else is read, and what cannot be read leaves the last good version.
+    // Otherwise nothing is read, and an invalid one leaves the last good version.
     let off = with(&[SnippetKind::Location], &[map, reads]);
     assert_eq!((off.settings.translate.lookup_tables.len(), off.refused.is_some()), (0, true));
     let told = told(&off);

@@ -1,4 +1,4 @@
-//! Looks at nginx: what it is, its files and its processes.
+//! Gathers facts about nginx: capabilities, files and processes.
 
 use procfs::process::LimitValue;
 
@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::nginx::{gate, wanted};
 use crate::setup::Layout;
 
-/// Looks at the nginx of the settings; what it would be asked to do is in the model.
+/// Gathers facts about the nginx of the settings, given the model that it would get.
 pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
     let nginx = &settings.nginx;
     let survey = Survey::of(
@@ -44,7 +44,7 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
     Ok(Nginx { survey, layout, tested, master, worker_files, wanted, findings })
 }
 
-/// How many files the first worker may have open.
+/// The limit of open files of the first worker.
 fn worker_files(table: &Table) -> Option<u64> {
     let worker = table.in_role(Role::Worker).next()?;
     let limits = procfs::process::Process::new(worker.pid.try_into().ok()?).and_then(|process| process.limits());

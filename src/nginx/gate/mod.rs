@@ -86,8 +86,7 @@ pub fn gate(
         let finding = Finding::new(Reason::HostConflict, host(), words);
         findings.push(Finding { severity: Severity::Error, ..finding });
     }
-    let ports = sockets.listens.iter().map(|listen| listen.address.port()).collect();
-    taken::drop_taken_hosts(&mut model, other_sites, &ports, &mut findings);
+    taken::drop_taken_hosts(&mut model, other_sites, &sockets.listens, &mut findings);
     let preread = passthrough::fit(&mut model, &mut sockets, capabilities, other_sites, options, &mut findings);
     streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));

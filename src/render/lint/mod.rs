@@ -72,8 +72,8 @@ impl Uses {
     }
 }
 
-/// Proves that a template has a list directly below its first line, one line for each element: its directives have owners of their
-/// own, for which lines are counted.
+/// Proves that a template has a list directly below its first line, one line for each element: its
+/// directives have owners of their own, for which lines are counted.
 pub fn second_lines(list: &str, template: &Template) -> Result<(), String> {
     let elements = &template.elements;
     let each = elements.iter().enumerate().find_map(|(index, element)| match element {

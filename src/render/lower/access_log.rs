@@ -34,7 +34,8 @@ pub fn is_needed(log: &AccessLog) -> bool {
     matches!(log.logs, Logs::To(_)) && (log.line.is_some() || !log.unlogged.is_empty())
 }
 
-/// Variables of the line that come from the name of the upstream, each with the expression that finds it there, and what it holds.
+/// Variables of the line that come from the name of the upstream, each with the expression that
+/// finds it there, and what it holds.
 const FROM_NAMES: [(LogVariable, &str, &str, &str); 3] = [
     (
         Namespace,

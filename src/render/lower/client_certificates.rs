@@ -39,7 +39,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// Without TLS nothing is verified, and the subject of a certificate that was not verified is whatever its owner likes.
+/// Without TLS nothing is verified, and the subject of a certificate that was not verified is
+/// whatever its owner likes.
 fn map(certificates: &ClientCertificates, name: &str, tables: &mut Tables) -> Result<(), Refused> {
     let pattern = match &certificates.common_name {
         // An attribute of a subject begins after an unescaped comma or plus sign (RFC 2253).

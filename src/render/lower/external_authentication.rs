@@ -207,8 +207,8 @@ fn headers(external: &ExternalAuthentication, trusts: bool, slots: &mut Slots) -
 /// the start page of the host.
 const STAGES: usize = 32;
 
-/// One file with the variable that holds the target of a request encoded, where something refers to it, and one with the place of
-/// answers that are remembered.
+/// One file with the variable that holds the target of a request encoded, where something refers
+/// to it, and one with the place of answers that are remembered.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let all: Vec<_> = routes(plan).filter_map(asked).collect();
     if all.iter().any(|external| escapes(external)) {

@@ -122,8 +122,8 @@ fn keepalive(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Who is believed about the client's address on these sockets: nginx itself, where it connects to them, besides whom the
-/// administrator names.
+/// Who is believed about the client's address on these sockets: nginx itself, where it connects to
+/// them, besides whom the administrator names.
 fn real_ip(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let (decisions, sockets) = (head.facts.decisions, head.sockets);
     let has = |connected_by| sockets.iter().any(|listen| listen.connected_by == connected_by);

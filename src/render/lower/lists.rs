@@ -33,7 +33,8 @@ pub fn long_lists(plan: &Plan) -> Vec<Arc<AccessList>> {
 
 /// The file of a long list.
 pub fn list(list: &AccessList, engine: &Engine) -> File {
-    // Networks are words by construction; without the file nginx names the users of its variable instead.
+    // Networks are words by construction; without the file nginx names the users of its variable
+    // instead.
     let text = text(engine, |tables| say(list, tables));
     File::plain(text, Owners(vec![(1, list.origin().clone())]), [])
 }

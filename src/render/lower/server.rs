@@ -115,7 +115,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
 
 /// The certificate that the server's own file names.
 pub fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
-    // Where a server names no certificate, nginx asks clients for none, and ciphers are those of the default server.
+    // Where a server names no certificate, nginx asks clients for none, and ciphers are those of
+    // the default server.
     let is_default = server.name == ServerName::CatchAll
         || facts.decisions.explicit_certificates
         || facts.catch_all_is_own

@@ -81,8 +81,8 @@ fn same_site(tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The variable with the value of a cookie, if the client has sent one, and the expression by which it is found in the header with all
-/// of them where nginx has no variable for it.
+/// The variable with the value of a cookie, if the client has sent one, and the expression by
+/// which it is found in the header with all of them where nginx has no variable for it.
 fn found(cookie: &HeaderName, name: &str) -> Result<(Word, Option<Literal>), Refused> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     match cookie.as_str().bytes().all(is_plain) {

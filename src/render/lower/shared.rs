@@ -43,7 +43,8 @@ struct Facts<'a> {
     trusts_proxies: bool,
     /// Who is believed about the port that clients connect to.
     trusted: &'a [Cidr],
-    /// Where nginx connects to itself and tells the address that a connection came from by the PROXY protocol.
+    /// Where nginx connects to itself and tells the address that a connection came from by the
+    /// PROXY protocol.
     inside: Vec<Word>,
     /// The variable with the address that any other connection came from.
     outer_peer: Word,
@@ -111,7 +112,8 @@ fn taken_back(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Whether a request is for another host than the one whose certificates of clients were asked for.
+/// Whether a request is for another host than the one whose certificates of clients were asked
+/// for.
 fn certificates(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     if facts.plan.model.servers.iter().any(|server| server.client_certificates.is_some()) {
         let map = Block::map("$ssl_client_verify:$ssl_server_name:$host", "$ingressd_misdirected").row("default", "1");

@@ -1,4 +1,5 @@
-//! What features say beside servers and services: variables, zones and servers of ours, in files of their own.
+//! What features say beside servers and services: variables, zones and servers of ours, in files
+//! of their own.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +45,8 @@ pub struct Files<'e> {
 }
 
 impl Files<'_> {
-    /// Adds a file, once for each path. What cannot be said leaves it empty: nginx then names whoever refers to it.
+    /// Adds a file, once for each path. What cannot be said leaves it empty: nginx then names
+    /// whoever refers to it.
     pub fn add<R: IntoIterator<Item = FilePath>>(
         &mut self,
         path: FilePath,

@@ -32,7 +32,8 @@ pub fn variable_of(upstream: &UpstreamId) -> Option<FilePath> {
     }
 }
 
-/// The variables that are one of so many numbers by chance, each in a file of its own: requests with one key go to as many endpoints.
+/// The variables that are one of so many numbers by chance, each in a file of its own: requests
+/// with one key go to as many endpoints.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for upstream in &plan.model.upstreams {
         let Some(Balance::SharedKey(_, endpoints)) = balance(upstream, &plan.decisions) else { continue };
@@ -52,8 +53,8 @@ pub fn endpoint(endpoint: &Endpoint) -> Words {
     Words::join([Word::address(endpoint.address)].into_iter().chain(weight))
 }
 
-/// How many idle connections are kept, where nginx can. None where some have TLS and others do not: nginx tells them apart by their
-/// addresses alone.
+/// How many idle connections are kept, where nginx can. None where some have TLS and others do
+/// not: nginx tells them apart by their addresses alone.
 fn kept(id: &UpstreamId, decisions: &Decisions) -> Option<u32> {
     let everywhere = decisions.upstream_keepalive?;
     let connections = id.reuse.as_deref().map_or(everywhere, |own| own.connections);
@@ -114,8 +115,9 @@ type Feature = fn(&Upstream, &Decisions, &mut view::Upstream) -> Result<(), Refu
 /// What an upstream may ask for.
 const FEATURES: &[Feature] = &[balancing, keepalive];
 
-/// Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the others after one slow answer, and
-/// nothing to anybody when all of them were slow once: the template turns it off.
+/// Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the
+/// others after one slow answer, and nothing to anybody when all of them were slow once: the
+/// template turns it off.
 fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
     let mut view = view::Upstream {
         name: Word::own(&names::upstream(&upstream.id))?,

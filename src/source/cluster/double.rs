@@ -1,5 +1,5 @@
-//! A double of the API server for the tests of this room and of `publish`: it speaks lists, watches and writes, in memory or over
-//! a socket, and fails as it is told.
+//! A double of the API server for the tests of this room and of `publish`: it speaks lists,
+//! watches and writes, in memory or over a socket, and fails as it is told.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;

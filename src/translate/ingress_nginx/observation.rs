@@ -1,4 +1,4 @@
-//! Logs and traces: the administrator decides about them.
+//! Annotations about logs and traces, about which the administrator decides.
 
 use crate::model::Argument;
 use crate::model::catalogue::{ACCESS_LOG, REWRITE_LOG};

@@ -1,4 +1,4 @@
-//! Redirects of all requests of an object.
+//! Annotations about redirects of all requests of an object.
 
 use crate::model::Argument;
 use crate::model::catalogue::ABSOLUTE_REDIRECT;
@@ -7,7 +7,7 @@ use crate::translate::annotation::{
 };
 use crate::translate::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, redirect_status, redirect_url};
 
-/// Statuses unless the object says otherwise.
+/// The default statuses.
 const PERMANENT: &str = "301";
 const TEMPORAL: &str = "302";
 
