@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::apply::process::Table;
 use crate::apply::{Survey, Tested};
-use crate::config::Settings;
+use crate::config::{AskedOfNode, Settings};
 use crate::finding::Finding;
 use crate::model::Validity;
 use crate::model::catalogue::Module;
@@ -186,6 +186,8 @@ pub struct Objects {
     pub errors: usize,
     /// How many are warnings.
     pub warnings: usize,
+    /// What the ConfigMap of an ingress-nginx asks of nginx.conf.
+    pub asked: Vec<AskedOfNode>,
     /// A sample of the addresses of each mode of reaching endpoints.
     pub samples: Vec<Sample>,
 }

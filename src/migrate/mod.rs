@@ -1,5 +1,6 @@
 //! What becomes of an ingress-nginx: its flags as settings, and what of its objects is equal, stricter, different or refused here; it must not know who reads it.
 
+mod certificates;
 pub mod compare;
 mod controller;
 mod document;
@@ -14,6 +15,7 @@ pub mod take_over;
 #[cfg(test)]
 mod tests;
 
+pub use certificates::{CertificateClash, SiteCertificate, TlsHost, certificate_clashes};
 pub use controller::{Argument, Controller, controllers};
 pub use document::document;
 pub use drop_in::{Class, DropIn, drop_in};

@@ -6,6 +6,7 @@ pub mod complaint;
 mod everywhere;
 mod firewall;
 mod gate;
+mod host_lines;
 mod other_sites;
 mod plan;
 
@@ -15,5 +16,8 @@ pub use capabilities::{Capabilities, UnknownBuild};
 pub use everywhere::{Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, SetHeader, Test};
 pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
 pub use gate::{gate, wanted};
-pub use other_sites::{HostConfiguration, OtherSites, ParsedFile, SiteListen, SiteName, StreamListen, survey};
+pub use host_lines::{HostBlock, HostLine};
+pub use other_sites::{
+    HostConfiguration, OtherSites, ParsedFile, SiteCertificate, SiteListen, SiteName, StreamListen, survey,
+};
 pub use plan::{ConnectedBy, Decisions, GateOptions, Http2, Inside, Listen, NamesHash, Plan, Preread, Reset};

@@ -157,6 +157,7 @@ const COMPARED: &[(&str, Compared)] = &[
         "retry-non-idempotent",
         Compared::Different("An annotation proxy-next-upstream counts as it is written.", "add non_idempotent there"),
     ),
+    ("server-name-hash-max-size", Compared::Equal),
     (
         "server-tokens",
         Compared::Stricter(
@@ -180,6 +181,8 @@ const COMPARED: &[(&str, Compared)] = &[
         "upstream-keepalive-connections",
         Compared::Different("It counts for each upstream, not for all backends together.", ""),
     ),
+    ("variables-hash-bucket-size", Compared::Equal),
+    ("variables-hash-max-size", Compared::Equal),
     (
         "use-proxy-protocol",
         Compared::Different(

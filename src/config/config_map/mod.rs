@@ -5,10 +5,12 @@ mod document;
 mod forms;
 mod headers;
 mod keys;
+mod node;
 #[cfg(test)]
 mod tests;
 
 pub use document::{KeyFacts, document, facts};
+pub use node::{AskedOfNode, OfNode};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -170,13 +172,12 @@ impl Layer<'_> {
             Effect::Finally(_, change) => {
                 boolean(value).map(|is_on| self.last.extend(is_on.then(|| (change, origin.clone()))))
             }
-            Effect::Host(directive) => {
-                let note =
-                    format!("it belongs to nginx.conf of each node, which is not ours to write: set {directive} there");
-                let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), note);
-                self.findings.push(Finding { severity: Severity::Info, ..finding });
-                Ok(())
-            }
+            Effect::Host(_) => node::note(key.name, value).map(|note| {
+                self.findings.extend(note.map(|note| Finding {
+                    severity: Severity::Info,
+                    ..Finding::new(Reason::UnsupportedKey, origin.clone(), note)
+                }));
+            }),
             Effect::Snippet(annotation, kind) => {
                 if self.settings.allows_snippet_of(&self.id.namespace, kind, self.snapshot) {
                     // What it leaves out may protect something: without it, the last good version counts.

@@ -80,6 +80,7 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) 
         upstreams: translation.model.upstreams.len(),
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
+        asked: settings.asked_of_nodes(snapshot),
         samples: Vec::new(),
     };
     let auto = Some(EndpointMode::Auto).filter(|auto| settings.translate.modes().contains(auto));
