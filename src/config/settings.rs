@@ -93,11 +93,20 @@ pub struct Apply {
     pub kept_generations: usize,
 }
 
+/// Who is asked for addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolver {
+    /// Those that programs of this host ask.
+    OfHost,
+    /// This one.
+    Server(SocketAddr),
+}
+
 /// How names behind Services are resolved.
 #[derive(Debug, Clone, Default)]
 pub struct NameSettings {
     /// DNS servers; without one no name is resolved.
-    pub resolvers: Vec<SocketAddr>,
+    pub resolvers: Vec<Resolver>,
     /// Least time between two questions for a name.
     pub interval: Duration,
 }
