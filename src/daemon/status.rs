@@ -1,6 +1,7 @@
 //! The state of the daemon, one value from which every answer is made.
 
 mod document;
+mod expressions;
 mod inquiry;
 
 pub use inquiry::Inquiry;
