@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressStatus};
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressClassSpec, IngressStatus};
 
 use super::kind::{Kept as _, Watched as _, for_kind};
 use super::{Endpoints, List, Namespace, Service};
@@ -163,6 +163,20 @@ impl Snapshot {
     /// The class of this name.
     pub fn ingress_class(&self, name: &str) -> Option<&Stored<IngressClass>> {
         self.ingress_classes.find("", name)
+    }
+
+    /// Puts a class of this controller in the place of one that was not read.
+    pub fn stand_in_for_class(&mut self, name: &str, controller: &str) {
+        let Err(index) = self.ingress_classes.position("", name) else { return };
+        let spec = IngressClassSpec { controller: Some(controller.to_owned()), ..IngressClassSpec::default() };
+        let stored = Stored {
+            id: Arc::new(ObjectId::new(Kind::IngressClass, "", name)),
+            version: Version("".into()),
+            object: Arc::new(IngressClass { spec: Some(spec), ..IngressClass::default() }),
+            published: None,
+            place: None,
+        };
+        self.ingress_classes.edit().insert(index, stored);
     }
 
     /// The object of this name, when it cannot be used as it is now.
