@@ -54,6 +54,7 @@ pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_wi
 pub use budget::keys as budget_keys;
 pub use canary::Canary;
 pub use claims::Claims;
+pub use host::written as written_host;
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
