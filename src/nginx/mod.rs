@@ -7,6 +7,7 @@ pub mod complaint;
 mod everywhere;
 mod firewall;
 mod gate;
+pub mod geoip;
 mod host_lines;
 mod other_sites;
 mod plan;
@@ -18,6 +19,7 @@ pub use capabilities::{Capabilities, UnknownBuild};
 pub use everywhere::{Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, SetHeader, Test, Uncompressed};
 pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
 pub use gate::{gate, wanted};
+pub use geoip::{Geo, GeoFile, GeoOptions};
 pub use host_lines::{HostBlock, HostLine};
 pub use other_sites::{
     HostConfiguration, OtherSites, ParsedFile, SiteCertificate, SiteListen, SiteName, StreamListen, survey,

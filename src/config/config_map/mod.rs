@@ -13,6 +13,7 @@ mod tests;
 mod tls;
 
 pub use document::{KeyFacts, document, facts};
+pub(super) use keys::keys_without_annotation;
 pub use node::{AskedOfNode, OfNode};
 
 use std::collections::BTreeMap;
