@@ -20,6 +20,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.unknown-hosts",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "true",
         doc: "Whether requests for hosts that no Ingress has are logged as well. Where an Ingress without a host, or with `spec.defaultBackend`, answers them, they are logged like others.",
@@ -105,6 +106,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.streams",
+        scope: Scope::Listener,
         form: Form::Boolean,
         default: "true",
         doc: "Whether connections to TCP and UDP services are logged, where `access-log.stream-path` or `listen.access-log` names a file for them. With `access-log.enabled = false` they are not.",
@@ -112,6 +114,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.stream-path",
+        scope: Scope::Listener,
         form: Form::Text,
         default: r#""""#,
         doc: "File for the log of these connections, absolute. Empty is that of `listen.access-log`, where it names one; elsewhere they are logged as the block `stream` of nginx.conf says, which is not at all by itself.",
@@ -119,6 +122,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.stream-line",
+        scope: Scope::Listener,
         form: Form::Text,
         default: r#""""#,
         doc: "What a line of it says: text and variables of nginx's stream module, such as `$remote_addr`, `$protocol`, `$status`, `$bytes_sent`, `$session_time` and `$upstream_addr`. Empty is the line of ingress-nginx.",

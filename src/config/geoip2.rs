@@ -8,11 +8,13 @@ use config::Value;
 use super::table::Row;
 use super::value::{Form, Setting, put};
 use crate::nginx::GeoFile;
+use crate::translate::Scope;
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
     Row {
         key: "geoip2.enabled",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether the access log (`access-log.line`), headers of all hosts and snippets may tell where clients are, by the variables that ingress-nginx has for it, such as `$geoip2_city_country_code`, `$geoip2_country_code` and `$geoip2_asn`. nginx needs the module geoip2 (libnginx-mod-http-geoip2 on Debian and Ubuntu). Otherwise, and where no database tells it, they are empty, and routes answer 503 whose snippets decide by them. nginx gets what is asked for and nothing else.",
@@ -20,6 +22,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "geoip2.databases",
+        scope: Scope::Server,
         form: Form::List,
         default: r#"["/var/lib/GeoIP/GeoLite2-City.mmdb", "/var/lib/GeoIP/GeoLite2-ASN.mmdb"]"#,
         doc: "Files with databases, absolute, which nginx's workers may read. Their names say what they tell, as MaxMind names them: `GeoLite2-` or `GeoIP2-`, then `City`, `Country`, `ASN`, `ISP`, `Connection-Type` or `Anonymous-IP`, then `.mmdb`. Of two that tell the same the first counts. They are yours to fetch, for example with `geoipupdate`, whose folder is that of the default. A file that is not there is left out.",
@@ -27,6 +30,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "geoip2.reload",
+        scope: Scope::Server,
         form: Form::Duration,
         default: r#""0s""#,
         doc: "How often nginx looks whether a database is another one, in whole seconds. With 0 it does when it is reloaded.",

@@ -80,7 +80,7 @@ fn words(key: &Key) -> String {
         Effect::Headers(Headers::Requests) => "headers of all requests to backends, one for each key of the ConfigMap of \
                                                the same namespace that it names, besides the setting `headers.requests`"
             .to_owned(),
-        Effect::Directives(words, _) | Effect::Finally(words, _) | Effect::Read(words, _) => words.to_owned(),
+        Effect::Directives(words, _) | Effect::Finally(_, words, _) | Effect::Read(words, _) => words.to_owned(),
         Effect::Brotli(_) => "says with the others how answers are compressed by Brotli in every server, when `enable-brotli` is \
                               true and nginx has the module (libnginx-mod-http-brotli-filter)"
             .to_owned(),

@@ -74,6 +74,7 @@ impl Key {
             Effect::Server(..)
             | Effect::Headers(_)
             | Effect::Directives(..)
+            | Effect::Read(..)
             | Effect::Gzip(_)
             | Effect::Brotli(_)
             | Effect::Forwarded(_)
@@ -138,8 +139,8 @@ pub(super) enum Effect {
     Brotli(fn(&str) -> Result<(), Refused>),
     /// With other keys it decides which proxies are trusted; this checks its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
-    /// When it is true, what is said in words happens to what all other keys and the settings say.
-    Finally(&'static str, Change),
+    /// When it is true, what is said in words happens to what all other keys and the settings say about this.
+    Finally(Scope, &'static str, Change),
     /// What is said in words comes of it, by this.
     Read(&'static str, Read),
     /// It belongs to nginx.conf, as this directive.
