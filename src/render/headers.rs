@@ -23,8 +23,10 @@ pub enum Value {
     Set(&'static str, &'static str),
     /// Always this, where HTTP/1.1 is spoken to the backend.
     SetByHttp(&'static str, &'static str),
-    /// The first, and the second where somebody is believed.
+    /// The first, and the second where headers of somebody are believed.
     SetOrTold(&'static str, &'static str, &'static str),
+    /// The same, and the second also where somebody is believed by the PROXY protocol.
+    Scheme(&'static str, &'static str, &'static str),
     /// Nothing, whoever sends it.
     Cleared,
     /// Nothing, but what a believed peer sends.
@@ -33,15 +35,15 @@ pub enum Value {
     Passed,
 }
 
-use Value::{Cleared, ClearedUnlessTold, Passed, Set, SetByHttp, SetOrTold};
+use Value::{Cleared, ClearedUnlessTold, Passed, Scheme, Set, SetByHttp, SetOrTold};
 
 /// Each pass makes four of what came and adds one: 1, 5, 21, 85, 341, 1365, 5461. The next one is longer than nginx reads
 /// (`large_client_header_buffers`), which ends a request that goes round and round with 400. So nobody counts or compares, and
 /// no server has a condition of its own, which would cost as much memory as a location.
 const HOPS: &str = "\"1$http_x_ingress_hops$http_x_ingress_hops$http_x_ingress_hops$http_x_ingress_hops\"";
 
-/// What is told of the scheme.
-const SCHEME: Value = SetOrTold("$scheme", "$ingressd_scheme", "`http` or `https`");
+/// What is told of the scheme; the second also where the PROXY protocol is believed.
+const SCHEME: Value = Scheme("$scheme", "$ingressd_scheme", "`http` or `https`");
 
 /// Every header that a backend might believe, in the order in which they are written.
 pub const HEADERS: &[Header] = &[
@@ -121,31 +123,49 @@ enum Spoken {
     FastCgi,
 }
 
-/// Templates of headers: name, what is spoken, whether the headers are the detailed ones, whether somebody is believed.
-const LISTS: [(&str, Spoken, bool, bool); 12] = [
-    ("proxy_headers", Spoken::Http, false, false),
-    ("proxy_headers_told", Spoken::Http, false, true),
-    ("proxy_headers_detailed", Spoken::Http, true, false),
-    ("proxy_headers_detailed_told", Spoken::Http, true, true),
-    ("grpc_headers", Spoken::Grpc, false, false),
-    ("grpc_headers_told", Spoken::Grpc, false, true),
-    ("grpc_headers_detailed", Spoken::Grpc, true, false),
-    ("grpc_headers_detailed_told", Spoken::Grpc, true, true),
-    ("fastcgi_headers", Spoken::FastCgi, false, false),
-    ("fastcgi_headers_told", Spoken::FastCgi, false, true),
-    ("fastcgi_headers_detailed", Spoken::FastCgi, true, false),
-    ("fastcgi_headers_detailed_told", Spoken::FastCgi, true, true),
+/// Who is believed about clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Believed {
+    /// Nobody.
+    Nobody,
+    /// Whoever speaks the PROXY protocol, which tells of the scheme by a port.
+    Protocol,
+    /// Proxies, by their headers.
+    Headers,
+}
+
+/// Templates of headers: name, what is spoken, whether the headers are the detailed ones, who is believed.
+const LISTS: [(&str, Spoken, bool, Believed); 18] = [
+    ("proxy_headers", Spoken::Http, false, Believed::Nobody),
+    ("proxy_headers_by_port", Spoken::Http, false, Believed::Protocol),
+    ("proxy_headers_told", Spoken::Http, false, Believed::Headers),
+    ("proxy_headers_detailed", Spoken::Http, true, Believed::Nobody),
+    ("proxy_headers_detailed_by_port", Spoken::Http, true, Believed::Protocol),
+    ("proxy_headers_detailed_told", Spoken::Http, true, Believed::Headers),
+    ("grpc_headers", Spoken::Grpc, false, Believed::Nobody),
+    ("grpc_headers_by_port", Spoken::Grpc, false, Believed::Protocol),
+    ("grpc_headers_told", Spoken::Grpc, false, Believed::Headers),
+    ("grpc_headers_detailed", Spoken::Grpc, true, Believed::Nobody),
+    ("grpc_headers_detailed_by_port", Spoken::Grpc, true, Believed::Protocol),
+    ("grpc_headers_detailed_told", Spoken::Grpc, true, Believed::Headers),
+    ("fastcgi_headers", Spoken::FastCgi, false, Believed::Nobody),
+    ("fastcgi_headers_by_port", Spoken::FastCgi, false, Believed::Protocol),
+    ("fastcgi_headers_told", Spoken::FastCgi, false, Believed::Headers),
+    ("fastcgi_headers_detailed", Spoken::FastCgi, true, Believed::Nobody),
+    ("fastcgi_headers_detailed_by_port", Spoken::FastCgi, true, Believed::Protocol),
+    ("fastcgi_headers_detailed_told", Spoken::FastCgi, true, Believed::Headers),
 ];
 
 /// The text of every template that is made of the table, by name.
 pub fn templates() -> Vec<(&'static str, String)> {
-    let list = |spoken: Spoken, detailed: bool, trusts_proxies: bool| {
+    let list = |spoken: Spoken, detailed: bool, believed: Believed| {
         let line = |header: &Header| {
             let value = match if detailed { header.detailed } else { header.usual } {
                 SetByHttp(..) if spoken != Spoken::Http => return None,
-                SetOrTold(_, told, _) if trusts_proxies => told.to_owned(),
-                ClearedUnlessTold if trusts_proxies => header.told(),
-                Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) => value.to_owned(),
+                SetOrTold(_, told, _) if believed == Believed::Headers => told.to_owned(),
+                Scheme(_, told, _) if believed != Believed::Nobody => told.to_owned(),
+                ClearedUnlessTold if believed == Believed::Headers => header.told(),
+                Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) | Scheme(value, ..) => value.to_owned(),
                 Cleared | ClearedUnlessTold => "\"\"".to_owned(),
                 Passed => return None,
             };
@@ -166,7 +186,7 @@ pub fn templates() -> Vec<(&'static str, String)> {
         let _ = writeln!(told, "        set {} $http_{};", header.told(), header.variable());
     }
     told.push_str("    }\n");
-    let lists = LISTS.map(|(name, spoken, detailed, trusts_proxies)| (name, list(spoken, detailed, trusts_proxies)));
+    let lists = LISTS.map(|(name, spoken, detailed, believed)| (name, list(spoken, detailed, believed)));
     lists.into_iter().chain([("told", told)]).collect()
 }
 
@@ -179,7 +199,7 @@ pub fn document() -> String {
     let words = |value: Value| match value {
         Set("$ingressd_host", words) => (words, "`X-Forwarded-Host`, else the same"),
         Set(_, words) | SetByHttp(_, words) => (words, "the same"),
-        SetOrTold(_, _, words) => (words, "what they tell of the client"),
+        SetOrTold(_, _, words) | Scheme(_, _, words) => (words, "what they tell of the client"),
         Cleared => ("nothing", "nothing"),
         ClearedUnlessTold => ("nothing", "what they send"),
         Passed => ("what the client sends", "the same"),

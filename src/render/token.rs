@@ -182,7 +182,7 @@ impl Word {
 
     /// What was asked for at another host: the variable with the scheme, the host, and the variable with the port behind a colon, where
     /// it is written.
-    pub fn to_host(scheme: &'static str, host: &HostName, port: &'static str) -> Self {
+    pub fn to_host(Word(scheme): &Word, host: &HostName, port: &'static str) -> Self {
         Word(Cow::Owned(format!("{scheme}://{host}{port}$request_uri")))
     }
 
@@ -297,7 +297,7 @@ impl Text {
         fits(quoted).map(Text)
     }
 
-    /// Words of ours, and a template behind them; `trusts` tells whether proxies are believed about the scheme of a request.
+    /// Words of ours, and a template behind them; `trusts` tells whether somebody is believed about the scheme of a request.
     pub fn template(before: &[Word], template: &Template, trusts: bool) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");
         before.iter().for_each(|word| quoted.push_str(&word.0));

@@ -34,6 +34,8 @@ pub struct Shared {
     pub plain_port: Word,
     /// The variable with the scheme of the client's request.
     pub scheme: Word,
+    /// Whether the PROXY protocol is believed about it.
+    pub tells_scheme: bool,
     /// The variable with the address that the connection came from.
     pub peer: Word,
     /// Where nginx connects to itself and tells that address by the PROXY protocol; none or one.
@@ -143,6 +145,8 @@ pub struct Server {
     pub detailed: bool,
     /// Whether anybody is believed about clients.
     pub trusts_proxies: bool,
+    /// Whether the PROXY protocol is believed about the scheme.
+    pub tells_scheme: bool,
     /// Who is believed about the client's address, and by which word; none or one.
     pub real_ip: Vec<RealIp>,
     /// The variable with the policy of strict transport security, none or one.

@@ -114,6 +114,13 @@ const COMPARED: &[(&str, Compared)] = &[
         ),
     ),
     (
+        "custom-http-errors",
+        Compared::Stricter(
+            "Statuses below 400 are refused: redirects reach clients, also those that nginx makes.",
+            "list those from 400 on",
+        ),
+    ),
+    (
         "forwarded-for-proxy-protocol-header",
         Compared::Different("ingress-nginx keeps a value of its own in it on the way, which is not needed here.", ""),
     ),
@@ -179,14 +186,6 @@ const COMPARED: &[(&str, Compared)] = &[
     (
         "upstream-keepalive-connections",
         Compared::Different("It counts for each upstream, not for all backends together.", ""),
-    ),
-    (
-        "use-proxy-protocol",
-        Compared::Different(
-            "A load balancer that ends TLS itself and connects to the port for http makes plain requests, also where the \
-             protocol names port 443.",
-            "have it pass TLS on to the port for https",
-        ),
     ),
     (
         "use-forwarded-headers",

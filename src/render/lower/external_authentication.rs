@@ -80,7 +80,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         false => slots.answer_header_of_success(cookie),
     }
     if let Some(url) = &policy.sign_in {
-        let url = Text::template(&[], url, scene.facts.forwarded.trusts_proxies())?;
+        let url = Text::template(&[], url, scene.facts.tells_scheme())?;
         let status = [Word::fixed("401").into(), Words::from(Word::fixed("=302")), url.into()];
         slots.say(Slot::Authentication, "error_page", Words::join(status));
     }
@@ -94,7 +94,7 @@ pub fn location(
     inherited: &Inherited,
     facts: &Facts<'_>,
 ) -> Result<Location, Refused> {
-    let trusts = facts.forwarded.trusts_proxies();
+    let trusts = facts.tells_scheme();
     let mut slots = Slots::default();
     let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
     let fixed = |word: &'static str| Words::from(Word::fixed(word));
@@ -148,7 +148,7 @@ fn remember(
     let Some(memory) = external.policy.memory.as_ref().filter(|_| facts.decisions.answer_memory.is_some()) else {
         return Ok(());
     };
-    let trusts = facts.forwarded.trusts_proxies();
+    let trusts = facts.tells_scheme();
     say("proxy_cache", Word::own(names::ANSWER_MEMORY)?.into());
     // Whose answer it is, and for which host: what follows is whatever the client sends.
     let whose = [Word::new(name)?, Word::fixed("|$host|")];

@@ -13,6 +13,7 @@ use crate::render::token::{Literal, SnippetSurroundings, Text, Word, Words};
 use crate::render::view;
 
 use super::server::fill;
+use super::shared::has_request_ids;
 use super::writer::Writer;
 
 /// What a row of nginx's `map` may not be where it stands for itself.
@@ -24,10 +25,14 @@ pub fn lookups(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     if tables.is_empty() {
         return BTreeMap::new();
     }
-    let trusts = plan.model.forwarded.trusts_proxies();
+    let surroundings = SnippetSurroundings {
+        known: &|_| None,
+        trusts: !plan.trusted().is_empty(),
+        has_request_ids: has_request_ids(plan),
+    };
     let mut writer = Writer::default();
     for table in tables.iter() {
-        match view(table, trusts).and_then(|view| fill(engine, template(table), &view)) {
+        match view(table, &surroundings).and_then(|view| fill(engine, template(table), &view)) {
             Ok(text) => writer.add(text, &table.origin),
             // Whoever reads it is refused by nginx, and told.
             Err(_) => writer.leave_out(&table.origin),
@@ -43,9 +48,8 @@ const fn template(table: &LookupTable) -> &'static str {
     }
 }
 
-fn view(table: &LookupTable, trusts: bool) -> Result<view::Lookup, Refused> {
-    let surroundings = SnippetSurroundings { known: &|_| None, trusts };
-    let text = |text: &SnippetText| Text::of_snippet(text, &surroundings);
+fn view(table: &LookupTable, surroundings: &SnippetSurroundings<'_>) -> Result<view::Lookup, Refused> {
+    let text = |text: &SnippetText| Text::of_snippet(text, surroundings);
     let (source, rows) = match &table.rows {
         LookupRows::Texts(source, rows) => {
             let row = |(key, value): &(LookupKey, SnippetText)| {
@@ -54,7 +58,8 @@ fn view(table: &LookupTable, trusts: bool) -> Result<view::Lookup, Refused> {
             (text(source)?.into(), rows.iter().map(row).collect::<Result<_, Refused>>()?)
         }
         LookupRows::Addresses(source, rows) => {
-            let source = Word::of_snippet(source, trusts).ok_or(Refused::because("a table looks no variable up"))?;
+            let source =
+                Word::of_snippet(source, surroundings).ok_or(Refused::because("a table looks no variable up"))?;
             let row = |(network, value): &(Cidr, Arc<str>)| {
                 Ok(view::LookupRow { key: Word::network(network).into(), value: Literal::new(value)?.into() })
             };

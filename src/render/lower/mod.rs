@@ -47,7 +47,7 @@ pub use passthrough::passthrough;
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};
 pub use session::sessions;
-pub use shared::shared;
+pub use shared::{has_request_ids, shared};
 pub use split::splits;
 pub use stream::{stream, stream_upstream};
 pub use upstream::{turns, upstream};

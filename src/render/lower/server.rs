@@ -13,6 +13,7 @@ use crate::nginx::{ConnectedBy, Decisions, Http2, Listen, Reset};
 use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath};
+use crate::render::headers::Believed;
 use crate::render::names;
 use crate::render::shape::Filled;
 use crate::render::token::{Literal, Path, Word, Words};
@@ -47,8 +48,36 @@ pub struct Facts<'a> {
     pub catch_all: Arc<[FilePath]>,
     /// Whether the catch-all server has a certificate of its own, which nginx would serve for every host without one.
     pub catch_all_is_own: bool,
+    /// Whether there is a variable with what clients call a request, or else with a number of ours.
+    pub has_request_ids: bool,
     /// In which order nginx reads upstreams.
     pub crowds: &'a Crowds,
+}
+
+impl Facts<'_> {
+    /// Who is believed about clients.
+    fn believed(&self) -> Believed {
+        match (self.forwarded.trusts_proxies(), self.decisions.proxies.is_empty()) {
+            (true, _) => Believed::Headers,
+            (false, false) => Believed::Protocol,
+            (false, true) => Believed::Nobody,
+        }
+    }
+
+    /// Whether anybody is believed about the scheme of a request, by headers or by the PROXY protocol.
+    pub fn tells_scheme(&self) -> bool {
+        self.believed() != Believed::Nobody
+    }
+
+    /// The variable with the scheme of the client's request.
+    pub fn scheme(&self) -> Word {
+        client_scheme(self.tells_scheme())
+    }
+}
+
+/// The variable with the scheme of the client's request, where somebody is believed about it or nobody is.
+pub fn client_scheme(is_told: bool) -> Word {
+    Word::fixed(if is_told { "$ingressd\u{2}_scheme" } else { "$scheme" })
 }
 
 /// The file of a server.
@@ -213,8 +242,7 @@ fn write_one(
         log_line: decisions.access_log.line(server.handover == Handover::Detailed),
         backends,
     };
-    let list =
-        RequestHeaderList { detailed: server.handover == Handover::Detailed, trusts: facts.forwarded.trusts_proxies() };
+    let list = RequestHeaderList { detailed: server.handover == Handover::Detailed, believed: facts.believed() };
     for place in places(server) {
         let written = location(&place, &surroundings, facts)
             .and_then(|location| Ok((filled(&location, list, engine)?, location)));
@@ -292,25 +320,31 @@ fn sessions(decisions: &Decisions) -> Result<Vec<view::Directive>, Refused> {
 struct RequestHeaderList {
     /// With those of the ingress-nginx dialect.
     detailed: bool,
-    /// With what trusted proxies tell.
-    trusts: bool,
+    /// With what they tell who are believed.
+    believed: Believed,
 }
 
 impl RequestHeaderList {
     fn template(self, family: Family) -> &'static str {
-        match (family, self.detailed, self.trusts) {
-            (Family::Proxy, false, false) => "proxy_headers",
-            (Family::Proxy, false, true) => "proxy_headers_told",
-            (Family::Proxy, true, false) => "proxy_headers_detailed",
-            (Family::Proxy, true, true) => "proxy_headers_detailed_told",
-            (Family::Grpc, false, false) => "grpc_headers",
-            (Family::Grpc, false, true) => "grpc_headers_told",
-            (Family::Grpc, true, false) => "grpc_headers_detailed",
-            (Family::Grpc, true, true) => "grpc_headers_detailed_told",
-            (Family::FastCgi, false, false) => "fastcgi_headers",
-            (Family::FastCgi, false, true) => "fastcgi_headers_told",
-            (Family::FastCgi, true, false) => "fastcgi_headers_detailed",
-            (Family::FastCgi, true, true) => "fastcgi_headers_detailed_told",
+        match (family, self.detailed, self.believed) {
+            (Family::Proxy, false, Believed::Nobody) => "proxy_headers",
+            (Family::Proxy, false, Believed::Protocol) => "proxy_headers_by_port",
+            (Family::Proxy, false, Believed::Headers) => "proxy_headers_told",
+            (Family::Proxy, true, Believed::Nobody) => "proxy_headers_detailed",
+            (Family::Proxy, true, Believed::Protocol) => "proxy_headers_detailed_by_port",
+            (Family::Proxy, true, Believed::Headers) => "proxy_headers_detailed_told",
+            (Family::Grpc, false, Believed::Nobody) => "grpc_headers",
+            (Family::Grpc, false, Believed::Protocol) => "grpc_headers_by_port",
+            (Family::Grpc, false, Believed::Headers) => "grpc_headers_told",
+            (Family::Grpc, true, Believed::Nobody) => "grpc_headers_detailed",
+            (Family::Grpc, true, Believed::Protocol) => "grpc_headers_detailed_by_port",
+            (Family::Grpc, true, Believed::Headers) => "grpc_headers_detailed_told",
+            (Family::FastCgi, false, Believed::Nobody) => "fastcgi_headers",
+            (Family::FastCgi, false, Believed::Protocol) => "fastcgi_headers_by_port",
+            (Family::FastCgi, false, Believed::Headers) => "fastcgi_headers_told",
+            (Family::FastCgi, true, Believed::Nobody) => "fastcgi_headers_detailed",
+            (Family::FastCgi, true, Believed::Protocol) => "fastcgi_headers_detailed_by_port",
+            (Family::FastCgi, true, Believed::Headers) => "fastcgi_headers_detailed_told",
         }
     }
 }
@@ -369,6 +403,7 @@ fn head(
         grpc,
         detailed,
         trusts_proxies: facts.forwarded.trusts_proxies(),
+        tells_scheme: facts.believed() == Believed::Protocol,
         real_ip: Vec::new(),
         hsts: hsts.cloned().into_iter().collect(),
         resets: resets(decisions, |row| {

@@ -13,6 +13,7 @@ use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view;
 
 use super::location::Scene;
+use super::server::client_scheme;
 use super::shared::routes;
 use super::slots::{Header, Slot, Slots, text};
 
@@ -57,7 +58,7 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         let part = |variable: &str| Some(Part::Filled(engine.fill("session", &session(name, variable).ok()?).ok()?));
         add(names::session(name), origin, Vec::new(), &part);
     }
-    let scheme = Word::fixed(if plan.model.forwarded.trusts_proxies() { "$ingressd\u{2}_scheme" } else { "$scheme" });
+    let scheme = client_scheme(!plan.trusted().is_empty());
     for (cookie, origin) in cookies {
         let part = |variable: &str| {
             let view = session_cookie(cookie, variable, &scheme).ok()?;

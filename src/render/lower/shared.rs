@@ -12,7 +12,7 @@ use crate::render::names;
 use crate::render::token::{Number, Text, Word};
 use crate::render::view;
 
-use super::server::{is_of_client_certificates, resets};
+use super::server::{client_scheme, is_of_client_certificates, resets};
 
 /// The file that all servers require.
 pub fn shared(plan: &Plan, engine: &Engine) -> File {
@@ -57,9 +57,10 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         variables_hash_max_size: decisions.variables_hash_max_size,
         variables_hash_bucket_size: decisions.variables_hash_bucket_size,
         trusts_proxies,
-        detailed: plan.model.servers.iter().any(|server| server.handover == Handover::Detailed),
+        detailed: has_request_ids(plan),
         plain_port: plain_port(decisions),
-        scheme: Word::fixed(if trusts_proxies { "$ingressd\u{2}_scheme" } else { "$scheme" }),
+        scheme: client_scheme(!trusted.is_empty()),
+        tells_scheme: !trusted.is_empty() && !trusts_proxies,
         peer: if inside.is_empty() { peer } else { Word::fixed("$ingressd\u{2}_peer") },
         inside,
         trusts: !trusted.is_empty(),
@@ -75,6 +76,11 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         hsts: policies.iter().map(hsts).collect::<Result<_, _>>()?,
         status: status.into_iter().collect(),
     })
+}
+
+/// Whether there is a variable with what clients call a request, or else with a number of ours.
+pub fn has_request_ids(plan: &Plan) -> bool {
+    plan.model.servers.iter().any(|server| server.handover == Handover::Detailed)
 }
 
 /// The port of plain requests: a number costs them less than a variable.

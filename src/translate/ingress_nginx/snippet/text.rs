@@ -121,7 +121,9 @@ impl Variables {
             SnippetPart::Own(own) => self.sizes.get(own).copied().unwrap_or_default(),
             SnippetPart::Variable(name) => longest_variable(name.as_str()),
             SnippetPart::Capture(_) => captures.longest(),
-            SnippetPart::Route(_) | SnippetPart::ClientScheme | SnippetPart::ClientHost => LONGEST_LINE,
+            SnippetPart::Route(_) | SnippetPart::ClientScheme | SnippetPart::ClientHost | SnippetPart::RequestId => {
+                LONGEST_LINE
+            }
         }
     }
 
@@ -162,6 +164,7 @@ impl Variables {
             "" => return Err(Refused::because("a $ refers to nothing")),
             "best_http_host" => return Ok(SnippetPart::ClientHost),
             "pass_access_scheme" => return Ok(SnippetPart::ClientScheme),
+            "req_id" => return Ok(SnippetPart::RequestId),
             _ => {}
         }
         if let Some(variable) = RouteVariable::named(name) {
