@@ -20,6 +20,7 @@ mod error_backend;
 mod host;
 mod ingress_nginx;
 mod key;
+mod left_out;
 mod limits;
 mod memory;
 mod mirror;
@@ -198,13 +199,13 @@ impl Translator {
         let options = &*streams::with_ports(options, &claims_on_ports);
         translation.findings.extend(allowed::unseen(snapshot, options));
         let everywhere = tables::everywhere(snapshot, options);
-        let first = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
-        let expanded = with_aliases(snapshot, options, &first, memory, &mut translation.findings);
+        let (first, withheld, left_out) = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
+        let expanded = with_aliases(snapshot, options, (&first, &withheld), memory, &mut translation.findings);
         let snapshot = expanded.as_ref().map_or(snapshot, |expanded| &expanded.snapshot);
-        let (subjects, mut withheld) = match &expanded {
+        let (subjects, mut withheld, left_out) = match &expanded {
             // What was told of the objects is told again in the same words, and stands once in the end.
             Some(_) => subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation),
-            None => first,
+            None => (first, withheld, left_out),
         };
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
@@ -238,6 +239,9 @@ impl Translator {
             findings: Vec::new(),
             refused: Vec::new(),
         };
+        if !left_out.is_empty() {
+            findings.extend(left_out::findings(nothing_built(), &left_out));
+        }
         let mut servers = nothing_built();
         let mut hosts = Vec::with_capacity(sites.len() + 1);
         hosts
@@ -323,7 +327,7 @@ impl Translator {
 fn with_aliases(
     snapshot: &Snapshot,
     options: &Options,
-    (subjects, withheld): &(Vec<Subject<'_>>, Vec<Withheld<'_>>),
+    (subjects, withheld): (&[Subject<'_>], &[Withheld<'_>]),
     memory: &mut Memory,
     findings: &mut Vec<Finding>,
 ) -> Option<Expanded> {
@@ -343,14 +347,14 @@ fn with_aliases(
     Expanded::of(snapshot, &named.collect::<Vec<_>>(), &options.limits, findings)
 }
 
-/// The objects that are ours and fit to be served, the oldest first, and those that are not. Of these it is noted why.
+/// The objects that are ours and fit to be served, the oldest first, those that are not, and what they would be. Of these it is noted why.
 fn subjects<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
     everywhere: &Behaviour,
     memory: &mut Memory,
     translation: &mut Translation,
-) -> (Vec<Subject<'a>>, Vec<Withheld<'a>>) {
+) -> (Vec<Subject<'a>>, Vec<Withheld<'a>>, Vec<Subject<'a>>) {
     let mut selected = Vec::with_capacity(snapshot.ingresses.len());
     for stored in snapshot.ingresses.iter() {
         match class::select(stored, snapshot, options) {
@@ -368,7 +372,7 @@ fn subjects<'a>(
     let is_everywhere = |access: &AccessList| {
         lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
     };
-    let (mut subjects, mut refused) = (Vec::with_capacity(selected.len()), Vec::new());
+    let (mut subjects, mut refused, mut left_out) = (Vec::with_capacity(selected.len()), Vec::new(), Vec::new());
     for (stored, rule) in selected {
         let Known { reading, behaviour, rules } = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
@@ -388,6 +392,7 @@ fn subjects<'a>(
             translation.findings.extend(faults);
             translation.refused.push((Arc::clone(&stored.id), stored.version.clone()));
             if subject.reading.refused || !is_fit {
+                left_out.push(subject.clone());
                 // A canary has no claim that could be kept for it.
                 withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
                 refused.extend(is_fit.then_some(subject));
@@ -403,7 +408,8 @@ fn subjects<'a>(
     }
     budget::close_refused(refused, &mut subjects);
     subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
-    (subjects, withheld)
+    left_out.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
+    (subjects, withheld, left_out)
 }
 
 fn accepted<'s, 'a: 's>(

@@ -242,9 +242,7 @@ impl<'a> Servers<'a> {
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
                 if path::is_like_an_expression(claim.matching, &claim.path) {
-                    let note =
-                        format!("{} is read as text, for nothing makes it an expression", excerpt(claim.path.as_str()));
-                    self.findings.push(Finding::new(Reason::LiteralPath, claim.origin.clone(), note));
+                    self.tell_of_literal_path(&claim.path, &claim.origin);
                 }
                 let action = match claim.closed {
                     true => Action::Closed,
@@ -326,6 +324,12 @@ impl<'a> Servers<'a> {
         Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour), errors })
     }
 
+    /// Somebody may have meant an expression.
+    pub fn tell_of_literal_path(&mut self, path: &UrlPath, origin: &Origin) {
+        let note = format!("{} is read as text, for nothing makes it an expression", excerpt(path.as_str()));
+        self.findings.push(Finding::new(Reason::LiteralPath, origin.clone(), note));
+    }
+
     /// The action of a path with its canary, where it has one.
     fn with_canary(&mut self, action: Action, subject: &Subject<'a>, offer: Option<&'a Offer<'a, 'a>>) -> Action {
         match (action, offer) {
@@ -366,7 +370,8 @@ impl<'a> Servers<'a> {
         (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }))
     }
 
-    fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
+    /// Where the requests for a path go.
+    pub fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
         if subject.reading.closed {
             return Action::Closed;
         }

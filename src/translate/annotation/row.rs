@@ -2,6 +2,7 @@
 
 use super::companions::Companion;
 use super::draft::{Context, Draft, Entry};
+use super::mistakes::Elsewhere;
 use super::value::Form;
 use super::value::{boolean, byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
@@ -218,8 +219,12 @@ pub enum Gives {
     Nothing,
     /// This line of the outline, and a finding that the value asked for more.
     Cut(&'static str),
+    /// This line of the outline, which is near to what the value asks for, and a finding that says so.
+    Near(&'static str),
     /// A finding whose note holds this text.
     Refused(&'static str),
+    /// The same, and whatever a bad value does, this one has no effect: it is of the form, and cannot be honoured.
+    LeftOut(&'static str),
 }
 
 /// A value and what it gives: a test, and an example in the manual.
@@ -238,6 +243,8 @@ pub struct Row {
     pub trust: Trust,
     /// What follows from a bad value.
     pub on_error: OnError,
+    /// What ingress-nginx makes of one; several where it depends on what is bad.
+    pub elsewhere: &'static [Elsewhere],
     /// How far its number may go.
     pub ceiling: Ceiling,
     /// What counts where nobody says anything, as it would be written; empty where that cannot be said.
@@ -271,6 +278,7 @@ impl Row {
         scope: Scope::Route,
         trust: Trust::Low,
         on_error: OnError::Skip,
+        elsewhere: &[Elsewhere::Default],
         ceiling: Ceiling::NoNumber,
         default: "",
         form: Form::NotJudged("nobody has said yet what its values look like"),
