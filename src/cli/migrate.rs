@@ -1,4 +1,5 @@
-//! The command `migrate`: from an ingress-nginx to ingressd, step by step; it must not know what is judged equal.
+//! The command `migrate`: the steps of a migration from ingress-nginx. It must not know how
+//! objects are judged.
 
 mod compare;
 mod take_over;
@@ -36,11 +37,13 @@ pub struct Arguments {
 /// One variant for each step.
 #[derive(Debug, Subcommand)]
 enum Step {
-    /// Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do.
+    /// Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what
+    /// to do.
     Report(ReportArguments),
     /// Print settings that do what the controller's flags do, and that read its ConfigMap.
     Settings(SettingsOf),
-    /// Ask the controller and ingressd the same requests, and show what differs and which annotation explains it.
+    /// Ask the controller and ingressd the same requests, and show what differs and which
+    /// annotation explains it.
     Compare(compare::Arguments),
     /// Let the addresses in statuses become those of the nodes, or what they were before.
     TakeOver(take_over::Arguments),
@@ -51,7 +54,8 @@ enum Step {
 struct SettingsOf {
     #[command(flatten)]
     origin: Origin,
-    /// For the time in which both programs serve the same objects: on other ports, and without writing statuses.
+    /// For the time in which both programs serve the same objects: on other ports, and without
+    /// writing statuses.
     #[arg(long)]
     side_by_side: bool,
     /// The ports for http and https meanwhile, none of them the controller's.
@@ -62,10 +66,12 @@ struct SettingsOf {
 /// Where the objects are.
 #[derive(Debug, clap::Args)]
 struct Origin {
-    /// Files and folders with what `kubectl get -o yaml` printed, or with manifests; without any a live cluster is read.
+    /// Files and folders with what `kubectl get -o yaml` printed, or with manifests; without any a
+    /// live cluster is read.
     #[arg(value_name = "FILE|FOLDER")]
     files: Vec<PathBuf>,
-    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config.
+    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or
+    /// ~/.kube/config.
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     admin_kubeconfig: Option<PathBuf>,
     /// Context of the administrator's kubeconfig, when not its current one.
@@ -165,7 +171,8 @@ fn report(arguments: &ReportArguments) -> Ended {
 }
 
 impl Judging {
-    /// Lets the pipeline judge what was read, as a daemon would with what the controller's flags become.
+    /// Runs the pipeline over the objects, as a daemon would with the settings that replace the
+    /// controller's flags.
     fn report(&self, inventory: &mut Inventory, controller: Option<&Controller>) -> Result<Report, Exit> {
         let drop_in = drop_in(&controller.cloned().unwrap_or_default());
         let mut sources = self.settings.sources([]);
@@ -191,7 +198,7 @@ impl Judging {
     }
 }
 
-/// Leaves out Ingresses of namespaces that are not served, as the daemon does not see them.
+/// Removes the Ingresses of namespaces that are not served, because the daemon does not see them.
 fn keep_served(inventory: &mut Inventory, settings: &Settings) {
     let cluster = &settings.cluster;
     let selector: Option<Selector> = cluster.namespace_selector.as_ref().and_then(|selector| selector.parse().ok());
@@ -211,9 +218,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
     })
 }
 
-/// Tells why a cluster could not be asked.
+/// Prints why a cluster could not be asked.
 fn no_answer(error: &AdministratorError) -> Exit {
-    // It may quote what others wrote: nothing of it may steer a terminal.
+    // The error may quote others: control characters must not reach the terminal.
     complain!("ingressd: {}", error.to_string().replace(char::is_control, " "));
     if let AdministratorError::Kubeconfig(_) = error {
         complain!("ingressd: name another one with --admin-kubeconfig, or by the variable KUBECONFIG");
@@ -240,7 +247,7 @@ impl Origin {
         Ok(Inventory::of_objects(&objects.map_err(|error| no_answer(&error))?))
     }
 
-    /// The controller that is meant; `None` where there is none.
+    /// The selected controller; `None` when there is none.
     fn controller(&self, inventory: &Inventory) -> Result<Option<Controller>, Exit> {
         let mut found = controllers(&inventory.workloads);
         if let Some(name) = &self.controller {

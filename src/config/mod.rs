@@ -1,4 +1,4 @@
-//! What the administrator wrote: one row for each key feeds the reader, the man page and the
+//! The administrator's settings: one row for each key, used by the parser, the man page and the
 //! sample.
 
 mod access;
@@ -7,6 +7,7 @@ mod config_map;
 mod document;
 mod everywhere;
 mod firewall;
+mod geoip2;
 mod hosts;
 mod ingress_nginx;
 mod layer;
@@ -18,6 +19,7 @@ mod settings;
 mod snippets;
 mod table;
 mod templates;
+mod usual;
 mod value;
 mod written;
 

@@ -1,4 +1,4 @@
-//! Asks DNS servers for the addresses of a name; it remembers no answers.
+//! Asks DNS servers for the addresses of a name. It caches no answers.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -12,29 +12,30 @@ use hickory_resolver::proto::rr::Name;
 
 use crate::model::HostName;
 
-/// How long one server may take to answer, and how often it is asked.
+/// The time limit of one query, and the number of attempts.
 const TIMEOUT: Duration = Duration::from_secs(2);
 const ATTEMPTS: usize = 2;
 
-/// What became of a question.
+/// The result of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Looked {
-    /// These addresses, sorted, for as long as that; never empty.
+    /// These addresses, sorted, and how long they are valid; never empty.
     Addresses(Vec<IpAddr>, Duration),
-    /// DNS knows that there is no address; one clause says what it said.
+    /// DNS says that there is no address; one clause says how.
     Nothing(&'static str),
     /// No answer; one clause says why.
     Failed(String),
 }
 
-/// The servers.
+/// The DNS servers.
 #[derive(Debug, Clone)]
 pub struct Dns {
     resolver: Result<TokioResolver, String>,
 }
 
 impl Dns {
-    /// These servers, and no file of this host: names of tenants mean nothing here.
+    /// Uses these servers, and no file of this host, because names of tenants must not depend on
+    /// it.
     pub fn of(servers: &[SocketAddr]) -> Self {
         if servers.is_empty() {
             let why = "no DNS server is set; name one with upstreams.resolvers";
@@ -53,23 +54,23 @@ impl Dns {
         options.timeout = TIMEOUT;
         options.attempts = ATTEMPTS;
         options.use_hosts_file = ResolveHosts::Never;
-        // The caller keeps the answer and asks again when it is due.
+        // The caller keeps the answer and asks again when it has expired.
         options.cache_size = 0;
         Dns { resolver: builder.build().map_err(|error| error.to_string()) }
     }
 
-    /// Whether there is anybody to ask.
+    /// Whether there are servers to ask.
     pub fn is_set(&self) -> bool {
         self.resolver.is_ok()
     }
 
-    /// Asks for both families.
+    /// Asks for IPv4 and IPv6 addresses.
     pub async fn ask(&self, name: &HostName) -> Looked {
         let resolver = match &self.resolver {
             Ok(resolver) => resolver,
             Err(why) => return Looked::Failed(why.clone()),
         };
-        // With the dot at its end no search list applies.
+        // With a trailing dot no search list applies.
         let name = match Name::from_ascii(format!("{}.", name.as_str())) {
             Ok(name) => name,
             Err(_) => return Looked::Nothing("it is no name of DNS"),
@@ -79,7 +80,7 @@ impl Dns {
     }
 }
 
-/// One family is enough: many servers cannot answer for the other.
+/// An answer for one address family is enough: many servers cannot answer for the other.
 fn merge(answers: [Result<Lookup, NetError>; 2], now: Instant) -> Looked {
     let mut addresses = Vec::new();
     let mut lasts = Duration::MAX;

@@ -1,4 +1,4 @@
-//! docs/ingress-nginx.md, made of the tables of annotations, keys of the ConfigMap, and flags.
+//! Generates docs/ingress-nginx.md from the tables of annotations, ConfigMap keys and flags.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ what happens anyway is equal.\n\n\
 A row says what holds for a value that both programs take; what becomes of others is told\n\
 [further down](#values-that-are-none). [`ingressd migrate report`](migrate.md) judges your values.\n";
 
-/// What differs whatever any key says.
+/// Differences that do not depend on any key.
 const BEHAVIOURS: &[(&str, Compared)] = &[
     (
         "A path that two Ingresses of one namespace and one second ask for",

@@ -1,11 +1,11 @@
-//! A report as one page that needs nothing beside itself: no script, no other file.
+//! The report as one self-contained HTML page, without scripts or other files.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::item::{Item, Verdict};
 use super::report::{Ingress, Report};
 
-/// Colours for light and dark; the words tell the same.
+/// Colours for light and dark; the words say the same.
 const STYLE: &str = "
 :root { color-scheme: light dark; --line: #8884; --faint: #888;
   --equal: #2e7d32; --stricter: #1565c0; --different: #b26a00; --refused: #c62828; }
@@ -37,7 +37,7 @@ pub fn page(report: &Report) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                // Nothing is loaded and nothing runs, whatever an object holds.
+                // Nothing is loaded or executed, whatever an object contains.
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
@@ -92,7 +92,7 @@ fn notes(report: &Report) -> Markup {
     }
 }
 
-/// Those that need something are open, and stand first.
+/// Ingresses that need attention are expanded and stand first.
 fn ingresses(report: &Report) -> Markup {
     let (needy, ready): (Vec<_>, Vec<_>) = report.ingresses.iter().partition(|ingress| !ingress.needs_nothing());
     html! {

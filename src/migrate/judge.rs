@@ -1,4 +1,4 @@
-//! Puts what the pipeline found to each key and object: the same findings that `check` and the daemon have; it must not find anything itself.
+//! Assigns the findings of the pipeline to keys and objects. It must not find anything itself.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,18 +13,18 @@ use crate::source::Inventory;
 use crate::translate::annotation::{Compared, Table};
 use crate::translate::{ANNOTATIONS, snippet_alternatives};
 
-/// What a report is made of.
+/// The input of a report.
 #[derive(Debug)]
 pub struct Judged<'a> {
     /// What there is.
     pub inventory: &'a Inventory,
-    /// What the pipeline found about it.
+    /// The findings of the pipeline.
     pub findings: &'a [Finding],
-    /// Whose place is to be taken; `None` where none was found, and its defaults count.
+    /// The controller that is to be replaced; `None` when none was found, so that defaults count.
     pub controller: Option<&'a Controller>,
-    /// What its flags become.
+    /// The settings that replace its flags.
     pub drop_in: &'a DropIn,
-    /// Whether it was judged for the nginx of this host.
+    /// Whether the pipeline ran for the nginx of this host.
     pub is_this_host: bool,
 }
 
@@ -68,10 +68,10 @@ pub fn judge(judged: &Judged<'_>) -> Report {
     }
 }
 
-/// A snippet where it counts.
+/// The comparison of an allowed snippet.
 const SNIPPET: Compared = Compared::Different("A snippet is read into values: docs/snippets.md says what differs.", "");
 
-/// What is said of one Ingress: of its annotations, then of everything else.
+/// The items of one Ingress: its annotations, then everything else.
 fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &Table) -> Vec<Item> {
     let mut items = Vec::new();
     for (key, value) in annotations {
@@ -101,7 +101,7 @@ fn place(finding: &Finding) -> String {
     }
 }
 
-/// A snippet that is not read, with what does the same directive by directive.
+/// The item of a snippet that is not allowed, with the alternative to each directive.
 fn without_snippet(item: Item) -> Item {
     if item.verdict != Verdict::Refused || !item.remedy.starts_with("raw configuration") {
         return item;
@@ -109,7 +109,7 @@ fn without_snippet(item: Item) -> Item {
     Item { remedy: snippet_alternatives(&item.value).join("; "), ..item }
 }
 
-/// Several findings about one key are told as one, by the worst.
+/// The worst of several items about one key.
 fn worst(items: Vec<Item>) -> Option<Item> {
     let remedies: Vec<_> = items.iter().map(|item| item.remedy.clone()).filter(|remedy| !remedy.is_empty()).collect();
     let worst = items.into_iter().max_by_key(|item| item.verdict)?;
@@ -127,7 +127,7 @@ fn data<'a>(judged: &Judged<'a>, id: &ObjectId) -> impl Iterator<Item = (&'a Str
     stored.into_iter().flat_map(|stored| stored.object.data.iter().flatten())
 }
 
-/// What is said of the keys of the ConfigMap with this name, or that there is none.
+/// The items of the ConfigMap with this name, or one that it is missing.
 fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<Item> {
     let id = object(name);
     let findings = by_object.get(&id).map_or(&[][..], Vec::as_slice);
@@ -148,7 +148,7 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
     items
 }
 
-/// What is said of TCP and UDP services.
+/// The items of TCP and UDP services.
 fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str) -> Option<&'a str>) -> Vec<Item> {
     let mut items = Vec::new();
     for (name, transport) in [("tcp-services-configmap", "TCP"), ("udp-services-configmap", "UDP")] {
@@ -170,7 +170,7 @@ fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str
     items
 }
 
-/// What is wrong with what was read, or is not known.
+/// Notes about what could not be read, or is not known.
 fn notes(judged: &Judged<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if judged.controller.is_none() {
@@ -189,7 +189,7 @@ fn notes(judged: &Judged<'_>) -> Vec<String> {
     notes
 }
 
-/// What other sites of this host have, or its nginx says otherwise.
+/// Conflicts with other sites of this host, or with its nginx.conf.
 fn clashes(findings: &[Finding]) -> Vec<String> {
     let reasons = [Reason::HostConflict, Reason::DefaultServerTaken, Reason::PortConflict];
     let of_host = |finding: &&Finding| {
@@ -199,7 +199,7 @@ fn clashes(findings: &[Finding]) -> Vec<String> {
     findings.iter().filter(of_host).map(|finding| on_one_line(&finding.to_string())).collect()
 }
 
-/// Whether anything is refused.
+/// The worst verdict.
 pub(super) fn worst_of<'a>(items: impl Iterator<Item = &'a Item>) -> Verdict {
     items.map(|item| item.verdict).max().unwrap_or_default()
 }

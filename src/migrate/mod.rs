@@ -1,4 +1,5 @@
-//! What becomes of an ingress-nginx: its flags as settings, and what of its objects is equal, stricter, different or refused here; it must not know who reads it.
+//! The migration from ingress-nginx: its flags as settings, and which parts of its objects are
+//! equal, stricter, different or refused. It must not know the reader of the report.
 
 pub mod compare;
 mod controller;

@@ -1,4 +1,4 @@
-//! TCP and UDP services: who has which port, and where its connections go.
+//! TCP and UDP services: which claim gets a port, and the upstream of its connections.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,16 +12,24 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Listener, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
 
 /// What the administrator decides about TCP and UDP services.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// Namespace and name of the ConfigMap with TCP services in the form of ingress-nginx.
+    /// Namespace and name of the ConfigMap with TCP services in ingress-nginx's form.
     pub tcp_services: Option<(Arc<str>, Arc<str>)>,
-    /// The same with UDP services.
+    /// The same for UDP services.
     pub udp_services: Option<(Arc<str>, Arc<str>)>,
-    /// When connections end.
+    /// Timeouts and retries of connections.
     pub policy: StreamPolicy,
-    /// TCP ports that are taken already, each with the setting that says so.
+    /// TCP ports that are used already, each with the setting that says so.
     pub reserved: Vec<(u16, &'static str)>,
+}
+
+impl StreamOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        let policy = StreamPolicy::empty();
+        StreamOptions { tcp_services: None, udp_services: None, policy, reserved: Vec::new() }
+    }
 }
 
 /// Somebody wants connections to a port of the host to go to a Service.
@@ -30,7 +38,7 @@ pub struct Claim<'a> {
     pub origin: Origin,
     /// The port of the host.
     pub wanted: Port,
-    /// Whether clients begin with a header of the PROXY protocol.
+    /// Whether clients must begin with a header of the PROXY protocol.
     pub accepts_proxy_protocol: bool,
     /// The namespace of the Service.
     pub namespace: &'a str,
@@ -40,7 +48,8 @@ pub struct Claim<'a> {
     pub sends_proxy_protocol: bool,
 }
 
-/// The claims that have their port, sorted by it: of several the first in the order of objects, and none has one of ours.
+/// The claims that get their port, sorted by port: the first in the order of objects wins, and
+/// ports of our own listeners are refused.
 pub fn settle<'a>(mut claims: Vec<Claim<'a>>, options: &StreamOptions, findings: &mut Vec<Finding>) -> Vec<Claim<'a>> {
     claims.sort_by(|one, other| (one.wanted, &one.origin).cmp(&(other.wanted, &other.origin)));
     let mut settled = Vec::<Claim<'_>>::with_capacity(claims.len());
@@ -65,7 +74,8 @@ pub fn settle<'a>(mut claims: Vec<Claim<'a>>, options: &StreamOptions, findings:
     settled
 }
 
-/// The settings with the ports of these claims among our own: what went back to one of them would go round for ever.
+/// The settings with the ports of these claims among our own ports: a connection that goes back to
+/// one of them would loop.
 pub fn with_ports<'o>(options: &'o Options, claims: &[Claim<'_>]) -> Cow<'o, Options> {
     let mut options = Cow::Borrowed(options);
     if !claims.is_empty() {
@@ -74,8 +84,8 @@ pub fn with_ports<'o>(options: &'o Options, claims: &[Claim<'_>]) -> Cow<'o, Opt
     options
 }
 
-/// The services of these claims and the endpoints behind them, beside those that are there already, sorted. A Service without endpoints keeps its port, so that little
-/// changes when it gets some.
+/// Adds the services of these claims and their endpoints to the existing ones, sorted. A Service
+/// without endpoints keeps its port, so that little changes when it gets some.
 pub fn build<'a>(
     claims: &[Claim<'a>],
     mut upstreams: BTreeMap<StreamUpstreamId, StreamUpstream>,

@@ -1,4 +1,5 @@
-//! A report of a migration, for people at a terminal: what is refused first, and a summary at the end; it must not know how it was found out.
+//! The report of a migration for people: refused items first, and a summary at the end. It must
+//! not know how objects are judged.
 
 use anstyle::Style;
 
@@ -6,10 +7,10 @@ use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, STRONG, count, styled, wrappe
 use crate::finding::on_one_line;
 use crate::migrate::{Ingress, Item, Report, Verdict};
 
-/// Where words begin, behind the verdict.
+/// The column of the text, behind the verdict.
 const INDENT: usize = 11;
 
-/// The report on lines of this width; with `all` also what is equal and needs nothing.
+/// The report on lines of this width; with `all` it includes equal items.
 pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
     let mut text = String::new();
     match &report.controller {
@@ -36,7 +37,7 @@ pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
     text + "\n" + &summary(report, all, width) + "\n"
 }
 
-/// Items that need something, below a heading; nothing where none does.
+/// Items that need attention, below a heading; empty when there are none.
 fn section(heading: &str, items: &[Item], all: bool, width: Option<usize>) -> String {
     let mut items: Vec<_> = items.iter().filter(|item| all || item.needs_something()).collect();
     if items.is_empty() {
@@ -59,7 +60,7 @@ fn shown_ingress(ingress: &Ingress, all: bool, width: Option<usize>) -> String {
     text
 }
 
-/// One item: its name, why it is not the same, and what to do.
+/// One item: its name, the difference, and what to do.
 fn shown(item: &Item, indent: usize, width: Option<usize>) -> String {
     let column = INDENT + indent;
     let blanks = " ".repeat(column);
@@ -82,7 +83,7 @@ fn shown(item: &Item, indent: usize, width: Option<usize>) -> String {
     text
 }
 
-/// Values may be as long as anybody likes.
+/// Shortens a value, which may have any length.
 pub(super) fn shortened(value: &str) -> String {
     const LONGEST: usize = 80;
     match value.char_indices().nth(LONGEST) {

@@ -1,4 +1,4 @@
-//! The certificates of the generation in place, and the hosts that use them.
+//! Gathers the certificates of the current generation, and the hosts that use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -46,7 +46,7 @@ fn values<'a>(server: &'a Directive, name: &'a str) -> impl Iterator<Item = &'a 
     named.flat_map(|directive| &directive.arguments)
 }
 
-/// Names and validity of the first certificate of a file.
+/// The names and validity of the first certificate in a file.
 fn leaf(bytes: &[u8]) -> Result<(Vec<String>, Validity), String> {
     let blocks = x509_parser::pem::Pem::iter_from_buffer(bytes).filter_map(Result::ok);
     let mut certificates = blocks.filter(|block| block.label == "CERTIFICATE");

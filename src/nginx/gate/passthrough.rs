@@ -1,4 +1,5 @@
-//! Whether this nginx can leave TLS of some hosts unopened, and where it listens then; it must not know how names are told apart.
+//! Whether this nginx can pass TLS of some hosts through, and on which sockets it listens then. It
+//! must not know how server names are told apart.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -12,11 +13,12 @@ use crate::nginx::{Capabilities, ConnectedBy, GateOptions, Inside, Listen, Other
 use super::sockets::Sockets;
 use super::{host, routes, streams};
 
-/// Why it cannot.
+/// Why TLS passthrough is impossible.
 type Obstacle = (Reason, String);
 
-/// Puts a stream server in front of the sockets for TLS where some host needs it; without such a host nothing changes. Where it
-/// cannot be had, those hosts are closed, and all others are served as ever.
+/// Puts a stream server in front of the TLS sockets where some host needs it; without such a host
+/// nothing changes. Where it is impossible, those hosts are closed, and all others are served as
+/// before.
 pub fn fit(
     model: &mut Model,
     sockets: &mut Sockets,
@@ -52,7 +54,7 @@ pub fn fit(
     })
 }
 
-/// Where TLS is opened that comes through the stream server.
+/// The sockets on which TLS is terminated that comes through the stream server.
 fn inside(believes: bool, options: &GateOptions) -> Vec<Listen> {
     let listen = |address, connected_by| Listen {
         address: SocketAddr::new(address, options.passthrough_port),
@@ -65,7 +67,8 @@ fn inside(believes: bool, options: &GateOptions) -> Vec<Listen> {
     [clients].into_iter().chain(believes.then(|| listen(Inside::TRUSTED, ConnectedBy::InsideTrusted))).collect()
 }
 
-/// Goes on listening inside for one generation: workers of the one in place have taken connections that they have yet to pass on.
+/// Keeps listening inside for one more generation: workers of the current one have accepted
+/// connections that they have yet to pass on.
 fn stay(inside: Vec<Listen>, sockets: &mut Sockets, capabilities: &Capabilities, options: &GateOptions) {
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
     if options.has_passthrough && has_tls && capabilities.has(Module::RealIp) {
@@ -73,7 +76,7 @@ fn stay(inside: Vec<Listen>, sockets: &mut Sockets, capabilities: &Capabilities,
     }
 }
 
-/// What nginx lacks.
+/// What nginx lacks for passthrough.
 fn lacking(
     model: &Model,
     capabilities: &Capabilities,
@@ -83,7 +86,8 @@ fn lacking(
     if let Some(words) = streams::impossible(capabilities, other_sites, options) {
         return Some((Reason::MissingCapability, words));
     }
-    // Without the last ones nobody would know who the clients are, and lists of addresses would let in whom they should not.
+    // Without the last ones the addresses of clients would be unknown, and address lists would let
+    // in whom they should not.
     let needed = [
         (true, Module::StreamSslPreread),
         (true, Module::StreamMap),
@@ -101,7 +105,7 @@ fn lacking(
     missing.map(|(_, module)| (Reason::MissingCapability, words(module)))
 }
 
-/// Who has an address that is needed: nginx gives it to `http` or to `stream`, never to both.
+/// Who uses an address that is needed: nginx gives it to `http` or to `stream`, never to both.
 fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOptions) -> Option<Obstacle> {
     let conflict = |words: String| Some((Reason::HostConflict, words));
     if outside.is_empty() {
@@ -128,7 +132,8 @@ fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOpti
     conflict(format!("{who} has {address}, which nginx needs for itself; set listen.passthrough-port to another port"))
 }
 
-/// Closes the hosts: to open TLS that was to stay closed would mean something else.
+/// Closes the hosts: to terminate TLS that should be passed through would be something else than
+/// what the object asks for.
 fn close(model: &mut Model, reason: Reason, words: &str, findings: &mut Vec<Finding>) {
     let passthroughs = std::mem::take(&mut model.passthroughs.hosts);
     let told =

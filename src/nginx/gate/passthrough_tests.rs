@@ -1,4 +1,5 @@
-//! When TLS of a host can be left unopened beside whatever else the host has, and who is closed where it cannot.
+//! When TLS of a host can be passed through beside other features of the host, and which hosts are
+//! closed where it cannot.
 
 use std::net::SocketAddr;
 
@@ -11,7 +12,7 @@ use crate::model::{
 };
 use crate::nginx::{ConnectedBy, Inside, StreamListen};
 
-/// The hosts `a.example`, whose TLS is passed on, and `b.example`.
+/// The hosts `a.example`, whose TLS is passed through, and `b.example`.
 fn both() -> Model {
     let origin =
         |name: &str| Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", name)), field: Field::Object };
@@ -50,7 +51,7 @@ fn closed(plan: &Plan) -> Vec<String> {
     closed.map(|server| server.origin.object.name.to_string()).collect()
 }
 
-/// Where TLS comes to, as `ADDRESS[<]`: `<` for what comes from nginx itself.
+/// The TLS sockets, as `ADDRESS[<]`: `<` marks those that nginx itself connects to.
 fn tls(plan: &Plan) -> String {
     let listens = plan.decisions.listens.iter().filter(|listen| listen.ssl);
     let one = |listen: &crate::nginx::Listen| {
@@ -67,7 +68,7 @@ fn a_stream_server_stands_in_front_where_a_host_needs_it() {
     let rows = [
         (Vec::new(), false, "127.0.0.1:10247<"),
         (trusted.clone(), false, "127.0.0.1:10247< 127.0.0.3:10247<"),
-        // The PROXY protocol alone is believed then, and no header.
+        // Only the PROXY protocol is trusted then, and no header.
         (trusted, true, "127.0.0.1:10247<"),
     ];
     for (trusted, proxy_protocol, expected) in rows {
@@ -83,7 +84,7 @@ fn a_stream_server_stands_in_front_where_a_host_needs_it() {
         assert_eq!(preread.listens, ["0.0.0.0:443", "[::]:443"].map(|address| address.parse::<SocketAddr>().unwrap()));
         assert_eq!((preread.proxy_protocol, preread.sizes_tables), (proxy_protocol, true));
         assert_eq!(plan.model.stream_upstreams.len(), 1);
-        // Nobody else pays for what nobody asks for.
+        // Without a host that asks for passthrough nothing changes.
         let mut model = both();
         model.passthroughs.hosts.clear();
         let (plan, _) = with(model);
@@ -106,7 +107,7 @@ fn what_is_on_its_way_is_waited_for_when_the_last_host_is_gone() {
     assert_eq!(listens(model.clone(), &all), "0.0.0.0:443 [::]:443 127.0.0.1:10247<");
     model.forwarded.trusted = vec!["10.0.0.0/8".parse().expect("a network")];
     assert_eq!(listens(model.clone(), &all), "0.0.0.0:443 [::]:443 127.0.0.1:10247< 127.0.0.3:10247<");
-    // Without the module nobody would know who comes there.
+    // Without the module the addresses of clients are unknown.
     model.forwarded.trusted.clear();
     let mut lacking = all;
     lacking.modules.remove(&Module::RealIp);

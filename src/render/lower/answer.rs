@@ -1,4 +1,4 @@
-//! Requests that nginx answers itself: redirects, statuses, another path for those that go on.
+//! Responses of nginx itself: redirects and statuses; also the rewriting of paths for backends.
 
 use crate::model::expression::LIMITS;
 use crate::model::{Action, PathMatch, Refused, RewritePattern, Route, UrlPath};
@@ -9,7 +9,7 @@ use super::location::Scene;
 use super::paths::anchored;
 use super::slots::{Slot, Slots, text};
 
-/// To the same path with a slash at its end.
+/// Writes the redirect to the same path with a slash at its end.
 pub fn to_slash(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if let Some(target) = &scene.place.to_slash {
         slots.say(Slot::ToSlash, "return", Words::join([Words::from(Word::fixed("301")), target.clone().into()]));
@@ -33,7 +33,7 @@ pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refuse
     Ok(())
 }
 
-/// Whether the path of a route begins like this.
+/// Whether the path of a route has this prefix.
 fn begins_with(route: &Route, start: &UrlPath) -> bool {
     match &route.path {
         PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().starts_with(start.as_str()),
@@ -41,7 +41,7 @@ fn begins_with(route: &Route, start: &UrlPath) -> bool {
     }
 }
 
-/// What the action says where no backend is asked.
+/// Writes the response of an action that has no backend.
 pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     match &scene.route.action {
         Action::Proxy { .. } => Ok(()),
@@ -64,7 +64,7 @@ pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     }
 }
 
-/// A status with its name.
+/// Writes a response with this status.
 pub fn respond(status: u16, slots: &mut Slots) -> Result<(), Refused> {
     let reason = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     let words = text(&format!("{status} {}", reason.unwrap_or("Unknown")))?;
@@ -72,7 +72,7 @@ pub fn respond(status: u16, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Another path for the backend.
+/// Writes the rewriting of the path for the backend.
 pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(rewrite) = &scene.route.behaviour.rewrite else { return Ok(()) };
     if scene.route.action.upstream().is_none() {
@@ -90,7 +90,7 @@ pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
             let arguments = arguments.into_iter().chain([Words::from(Word::fixed("break"))]);
             slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
         }
-        // `break` by itself goes on with the rewritten path as well, after what stands before it.
+        // A plain `break` keeps the path that the directives before it have rewritten.
         Some(kept) => {
             slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
             slots.say(Slot::Rewrite, "set", kept);

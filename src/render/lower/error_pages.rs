@@ -1,4 +1,5 @@
-//! Answers that another backend gives: what a location says about them, and the locations where requests for them go.
+//! Error pages of another backend: the directives of a location, and the internal locations that
+//! request them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use crate::render::view;
 use super::location::Scene;
 use super::slots::{Family, Header, Slot, Slots, text};
 
-/// What the other backend is told of the route, by the variables that hold it.
+/// The headers that tell the other backend about the route, with the variables of their values.
 const TOLD: [(&str, &str); 4] = [
     ("X-Namespace", "$ingressd\u{2}_error_namespace"),
     ("X-Ingress-Name", "$ingressd\u{2}_error_ingress"),
@@ -18,7 +19,7 @@ const TOLD: [(&str, &str); 4] = [
     ("X-Service-Port", "$ingressd\u{2}_error_port"),
 ];
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(pages) = scene.route.errors.as_deref() else { return Ok(()) };
     let values = values(scene.route, pages)?;
@@ -41,7 +42,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Where requests of a server go for these answers.
+/// The internal locations of a server that request error pages, by name.
 pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> {
     let pages = server.routes.iter().chain([&server.fallback]).filter_map(|route| route.errors.as_deref());
     let pages = pages.filter(|pages| !pages.stands_in);
@@ -52,7 +53,7 @@ pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> 
     places.collect()
 }
 
-/// A location for these answers, with the headers of its backend.
+/// An internal location for error pages, with the headers of its backend.
 pub fn location(name: &str, upstream: &UpstreamId, status: u16) -> Result<(view::Location, Vec<Header>), Refused> {
     let mut slots = Slots::default();
     slots.say(

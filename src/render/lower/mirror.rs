@@ -1,7 +1,9 @@
-//! What locations say about copies of requests, and the location by which a copy goes to its service; it must not know where the service's address comes from.
+//! Mirrored requests: the directives of locations, and the internal location that sends a copy to
+//! its service. It must not know where the service's address comes from.
 //!
-//! nginx makes copies after it has judged a request: whoever is not let in is not copied. It ignores the answer, but ends a request
-//! only when its copy has ended, so that copies have short times.
+//! nginx copies a request after access control: refused requests are not copied. It ignores the
+//! response to the copy, but keeps the original request open until its copy has ended, so copies
+//! have short timeouts.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +19,10 @@ use super::location::{Location, Scene};
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slot, Slots};
 
-/// A service that gets copies, with the headers that another one tells of clients.
+/// A service that gets copies, with the headers that an authentication service sets.
 pub type Copied<'a> = (&'a Mirror, &'a [HeaderName]);
 
-/// Who gets copies, where a backend gets requests.
+/// The mirror of a route that has a backend.
 fn copied(route: &Route) -> Option<Copied<'_>> {
     let mirror = route.behaviour.mirror.as_deref().filter(|_| route.action.upstream().is_some())?;
     let told = asked(route).map_or(&[][..], |external| &external.policy.response_headers[..]);
@@ -31,17 +33,17 @@ fn name((mirror, told): Copied<'_>) -> String {
     names::mirror(&mirror.service, &mirror.policy, told)
 }
 
-/// The services that get copies of a server's requests, each once for each sort of copy, by the names of their locations.
+/// The mirrors of a server, by the name of the internal location; each distinct policy has one.
 pub fn of_server(server: &Server) -> BTreeMap<String, Copied<'_>> {
     server.routes.iter().chain([&server.fallback]).filter_map(copied).map(|copied| (name(copied), copied)).collect()
 }
 
-/// The file that a route needs for its copies.
+/// The file that a route requires for its mirror.
 pub fn requires(route: &Route, crowds: &Crowds) -> Option<FilePath> {
     copied(route).map(|(mirror, _)| names::upstream_file(&mirror.service, crowds))
 }
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(copied) = copied(scene.route) else { return Ok(()) };
     slots.say(Slot::Backend, "mirror", Word::new(&name(copied))?);
@@ -51,7 +53,8 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The location by which a copy goes. No path of a client leads there: all of those begin with a slash.
+/// The internal location that sends copies. Clients cannot request it: the paths of requests begin
+/// with a slash, its name does not.
 pub fn location(
     name: &str,
     (mirror, told): Copied<'_>,
@@ -63,7 +66,7 @@ pub fn location(
     let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
     let fixed = |word: &'static str| Words::from(Word::fixed(word));
     say("internal", Words::nothing());
-    // Whatever the server says of these.
+    // This resets what the server sets.
     say("proxy_intercept_errors", fixed("off"));
     say("error_page", fixed("599 /"));
     say("client_max_body_size", fixed("0"));
@@ -88,7 +91,8 @@ pub fn location(
     if !policy.has_body {
         slots.request_header(Header::fixed("Content-Length", EMPTY));
     }
-    // As the backend has them: what a client sends under these names reaches nobody.
+    // The same headers as the backend gets: those of the client under these names are not passed
+    // on.
     for (number, name) in told.iter().enumerate() {
         let value = Word::variable(&format!("authentication_{number}"))?;
         slots.request_header(Header::new(Word::header_name(name)?, value));

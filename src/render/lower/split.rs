@@ -1,45 +1,52 @@
-//! Variables that hold the upstream of a request where a route is split.
+//! Traffic splits (canaries): the variables with the upstream of a request.
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
 
 use crate::model::expression::{LIMITS, anywhere, literal};
-use crate::model::{Action, Branch, Refused, Split, Test, Tested, UpstreamId};
+use crate::model::{Action, Refused, Share, Split, Test, Tested, UpstreamId};
 use crate::nginx::Plan;
-use crate::render::content::Part;
 use crate::render::crowds::Crowds;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
-use crate::render::token::{Literal, Word};
-use crate::render::view;
+use crate::render::token::{Literal, Word, Words};
+use crate::render::view::Block;
 
-/// Differs for each request, on whatever connection it comes.
+use super::shared::routes;
+use super::tables::Files;
+
+/// A text that differs for each request, on any connection.
 pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 
 /// One file for each way of splitting, however many routes have it.
-pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let mut files = BTreeMap::new();
-    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams));
-    let routes = plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
-    for route in routes {
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
+    for route in routes(plan) {
         let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
         let name = names::split(split, upstream);
-        files.entry(names::split_file(&name)).or_insert_with(|| {
+        let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
+        let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
+        files.add(names::split_file(&name), Some(&split.origin), upstreams.chain(session), |tables| {
             // What cannot be written sends nothing elsewhere.
             let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
-            let view = view(split, upstream, &name).or_else(|_| self::view(&none, upstream, &name));
-            let text = view.ok().and_then(|view| engine.fill("split", &view).ok()).map(Part::Filled);
-            let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
-            let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
-            File::plain(text, Owners(vec![(1, split.origin.clone())]), upstreams.chain(session))
+            blocks(split, upstream, &name)
+                .or_else(|_| blocks(&none, upstream, &name))
+                .map(|blocks| blocks.into_iter().for_each(|block| tables.block(block)))
         });
     }
-    files
+}
+
+/// A variable that is one of these words by chance, each for a share of what the key may be.
+pub fn shares(
+    key: Word,
+    variable: Word,
+    parts: impl IntoIterator<Item = (Word, Share)>,
+    rest: impl Into<Words>,
+) -> Block {
+    let block = Block::new(Words::join(["split_clients".into(), Words::from(key), variable.into()]));
+    parts.into_iter().fold(block, |block, (word, share)| block.row(Word::percent(share), word)).row("*", rest)
 }
 
 /// The last variable, which the route names, is that of the tests that are tried first.
-fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split, Refused> {
+fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>, Refused> {
     let written = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
     let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).collect();
     let mut rest = written(upstream)?;
@@ -47,47 +54,40 @@ fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split,
         0 => Word::variable(name),
         _ => Word::variable(&format!("{name}_{stage}")),
     };
-    let mut shares = Vec::new();
+    let mut blocks = Vec::new();
     if !split.shares.is_empty() {
-        let part = |(upstream, share): &(UpstreamId, _)| {
-            Ok(view::SplitPart { percent: Word::percent(*share), upstream: written(upstream)? })
-        };
-        let parts = split.shares.iter().map(part).collect::<Result<_, Refused>>()?;
+        let part = |(upstream, share): &(UpstreamId, Share)| Ok((written(upstream)?, *share));
+        let parts = split.shares.iter().map(part).collect::<Result<Vec<_>, Refused>>()?;
         let own = variable(runs.len())?;
         let key = match &split.session {
             Some(cookie) => Word::variable(&names::session(cookie))?,
             None => Word::fixed(EACH_REQUEST),
         };
-        shares.push(view::Shares { key, variable: own.clone(), parts, rest: std::mem::replace(&mut rest, own) });
+        blocks.push(shares(key, own.clone(), parts, std::mem::replace(&mut rest, own)));
     }
-    let mut tests = Vec::new();
     for (stage, run) in runs.iter().enumerate().rev() {
         let subject = match run.first().map(|branch| branch.test.tested()) {
             Some(Tested::Header(name)) => Word::request_header(name)?,
             Some(Tested::Query) => Word::fixed("$args"),
             Some(Tested::Method) => Word::fixed("$request_method"),
-            // One header holds all cookies.
+            // One header contains all cookies.
             Some(Tested::Cookies) | None => Word::fixed("$http_cookie"),
         };
-        let branch = |branch: &Branch| {
-            Ok(view::SplitBranch {
-                pattern: Literal::new(&pattern(&branch.test))?,
-                upstream: written(&branch.upstream)?,
-            })
-        };
-        let branches = run.iter().map(branch).collect::<Result<_, Refused>>()?;
         let own = variable(stage)?;
-        tests.push(view::Tests { subject, variable: own.clone(), branches, rest: std::mem::replace(&mut rest, own) });
+        let map = run.iter().try_fold(Block::map(subject, own.clone()), |map, branch| {
+            Ok::<_, Refused>(map.row(Literal::new(&pattern(&branch.test))?, written(&branch.upstream)?))
+        })?;
+        blocks.push(map.row("default", std::mem::replace(&mut rest, own)));
     }
-    if shares.is_empty() && tests.is_empty() {
+    if blocks.is_empty() {
         // The route names a variable all the same.
-        let (subject, branches) = (Word::fixed("$http_cookie"), Vec::new());
-        tests.push(view::Tests { subject, variable: variable(0)?, branches, rest });
+        blocks.push(Block::map("$http_cookie", variable(0)?).row("default", rest));
     }
-    Ok(view::Split { shares, tests })
+    Ok(blocks)
 }
 
-/// The key of `map` for a test. Plain keys would match without regard to case, and long ones overflow nginx's table.
+/// The key of `map` for a test, as a regular expression. Plain keys would ignore case, and long
+/// ones would not fit into nginx's table.
 fn pattern(test: &Test) -> String {
     match test {
         Test::Header(_, value) => format!("~^{}$", literal(value.as_str())),

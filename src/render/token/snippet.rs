@@ -1,4 +1,5 @@
-//! Texts and variables of snippets as words of nginx's language; it must not know which directive they are for.
+//! Texts and variables of snippets as tokens of nginx's language. It must not know which directive
+//! they are for.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,13 +8,13 @@ use std::sync::Arc;
 use super::{INSTANCE, OURS, Text, Word, escape, fits};
 use crate::model::{OwnVariable, Refused, RouteVariable, SnippetPart, SnippetText};
 
-/// What variables of snippets depend on besides the request.
+/// What the variables of snippets depend on besides the request.
 pub struct Surroundings<'a> {
-    /// What is known of the route.
+    /// Values that are known from the route.
     pub known: &'a dyn Fn(RouteVariable) -> Option<Arc<str>>,
-    /// Whether somebody is believed about the scheme of a request.
+    /// Whether proxies are trusted to name the scheme of a request.
     pub trusts: bool,
-    /// Whether there is a variable with what clients call a request, or else with a number of ours.
+    /// Whether `$ingressd_request_id` is defined.
     pub has_request_ids: bool,
 }
 
@@ -44,12 +45,13 @@ impl Text {
 }
 
 impl Word {
-    /// A reference to a variable in a condition; `None` for what is none, or is known without any request.
+    /// A reference to a variable in a condition; `None` when the part is not a variable, or is
+    /// known from the route.
     pub fn of_snippet(part: &SnippetPart, surroundings: &Surroundings<'_>) -> Option<Self> {
         name(part, surroundings).map(|name| Word(Cow::Owned(format!("${name}"))))
     }
 
-    /// A variable that a snippet sets.
+    /// A variable that a snippet defines.
     pub fn own_variable(own: &OwnVariable) -> Self {
         Word(Cow::Owned(format!("${OURS}{INSTANCE}_{}", own.as_str())))
     }
@@ -59,6 +61,7 @@ impl Word {
 fn name(part: &SnippetPart, surroundings: &Surroundings<'_>) -> Option<String> {
     match part {
         SnippetPart::Variable(name) => Some(name.to_string()),
+        SnippetPart::Geo(variable) => Some(format!("{OURS}{INSTANCE}_{variable}")),
         SnippetPart::Own(own) => Some(format!("{OURS}{INSTANCE}_{}", own.as_str())),
         SnippetPart::ClientScheme if surroundings.trusts => Some(format!("{OURS}{INSTANCE}_scheme")),
         SnippetPart::ClientScheme => Some("scheme".to_owned()),

@@ -1,4 +1,4 @@
-//! Clients by address.
+//! Annotations about client addresses.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ pub static FAMILY: Family = Family {
             key: "allowlist-source-range",
             elsewhere: &[Elsewhere::Close],
             aliases: &["whitelist-source-range"],
+            setting: "access.allowlist",
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Addresses,
@@ -33,6 +34,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "denylist-source-range",
             elsewhere: &[Elsewhere::Close],
+            setting: "access.denylist",
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Addresses,

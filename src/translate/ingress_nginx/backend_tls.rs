@@ -1,4 +1,4 @@
-//! TLS towards backends: whom they are shown as, and whether they are verified.
+//! Annotations about TLS towards backends: client certificate and verification.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use crate::translate::annotation::{
 use crate::translate::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
 use crate::translate::{RequestedBackendTls, certificate};
 
-/// How many authorities may stand between, unless the object says otherwise.
+/// The default depth of the certificate chain.
 const DEPTH: &str = "1";
 
 const SECRET: &[(&str, &str)] = &[("proxy-ssl-secret", SOMETHING)];
 
-/// A row that has an effect beside proxy-ssl-secret alone.
+/// A row that depends on proxy-ssl-secret.
 const ROW: Row = Row {
     scope: Scope::Upstream,
     beside: &[("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "default/backend")],
     ..Row::DEFAULT
 };
 
-/// What [`Ciphers`] are.
+/// The form of [`Ciphers`].
 pub const CIPHERS: Shape = Shape {
     name: "a list of ciphers, in the words of OpenSSL",
     pattern: r"[A-Za-z0-9+:_!@=.-]+",
@@ -197,7 +197,7 @@ fn depth(value: &str) -> Result<u32, Refused> {
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let requested = std::mem::take(&mut draft.backend_tls);
     let Some(wanted) = requested.secret else {
-        // A bad proxy-ssl-secret has closed the routes already, and has said so.
+        // A bad proxy-ssl-secret has closed the routes already, with a finding.
         if let Some(origin) = requested.verify.filter(|_| !draft.reading.closed) {
             let note = "there is no proxy-ssl-secret with the authority (ca.crt) that has signed the backend's certificate; the \
                     routes answer 503 until there is";

@@ -1,4 +1,4 @@
-//! Which endpoint takes a request, and how clients are kept at one.
+//! Annotations about load balancing and session affinity.
 
 use std::sync::Arc;
 
@@ -11,28 +11,28 @@ use crate::translate::annotation::{
 };
 use crate::translate::value::{HASH_KEY, boolean, hash_key, integer, is_number};
 
-/// Name of the cookie unless the object says otherwise.
+/// The default name of the cookie.
 const NAME: &str = "INGRESSCOOKIE";
 
-/// Longest name of a cookie.
+/// The longest name of a cookie.
 const LONGEST_NAME: usize = 128;
 
-/// How many endpoints share a key, and how many at most.
+/// The default and the greatest number of endpoints that share a key.
 const SHARING: &str = "3";
 const MOST_SHARING: u64 = 100;
 
 const SESSION: &[(&str, &str)] = &[("affinity", "cookie")];
 
-/// A row of the way to the backends.
+/// A row about connections to backends.
 const WAY: Row = Row { scope: Scope::Upstream, trust: Trust::Medium, ..Row::DEFAULT };
 
-/// A row of the cookie.
+/// A row about the cookie.
 const COOKIE: Row = Row { counts_with: SESSION, beside: SESSION, ..WAY };
 
-/// A number of seconds that clients get.
+/// A number of seconds for clients.
 const SECONDS: Form = Form::Integer { least: 0, most: u32::MAX as u64 };
 
-/// What [`cookie_name`] takes.
+/// The form of [`cookie_name`].
 pub const COOKIE_NAME: Shape = Shape {
     name: "a name of letters, digits, - _ and .",
     pattern: "[A-Za-z0-9_.-]+",
@@ -40,14 +40,14 @@ pub const COOKIE_NAME: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// A domain for hosts below it as well.
+/// A domain, which includes the hosts below it.
 const COOKIE_DOMAIN: Shape = Shape {
     name: "a DNS name in lower case, perhaps with a dot in front",
     pattern: r"\.*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
     ..Shape::DEFAULT
 };
 
-/// What [`CookiePath`] takes.
+/// The form of [`CookiePath`].
 const COOKIE_PATH: Shape = Shape {
     name: "a path of printable ASCII without quotes, backslash, ; and $",
     pattern: r"/[!#%-:<-\[\]-~]*",
@@ -429,18 +429,18 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
-/// What one of these words stands for.
+/// The meaning of one of these words.
 fn one_of<T: Copy>(value: &str, words: &[(&str, T)], refusal: &'static str) -> Result<T, Refused> {
     let known = words.iter().find(|(word, _)| *word == value.trim());
     known.map(|(_, meaning)| *meaning).ok_or(Refused::because(refusal))
 }
 
-/// How many endpoints share a key.
+/// Parses the number of endpoints that share a key.
 fn sharing(value: &str) -> Result<u8, Refused> {
     integer(value, 1, MOST_SHARING).map(|number| u8::try_from(number).unwrap_or(u8::MAX))
 }
 
-/// The name of a cookie, short and plain.
+/// Parses the name of a cookie.
 pub fn cookie_name(value: &str) -> Result<HeaderName, Refused> {
     let name = HeaderName::new(value.trim())?;
     match name.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {

@@ -1,4 +1,4 @@
-//! Certificates of clients: whatever is wrong with them closes the routes.
+//! Annotations about client certificates; any mistake closes the routes.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use crate::translate::annotation::{
 };
 use crate::translate::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
 
-/// What a common name begins with in the value of auth-tls-match-cn.
+/// The prefix of a common name in the value of auth-tls-match-cn.
 const COMMON_NAME: &str = "CN=";
 
-/// How many authorities may stand between unless the object says otherwise.
+/// The default depth of the certificate chain.
 const DEPTH: &str = "1";
 
 const SECRET: &[(&str, &str)] = &[("auth-tls-secret", SOMETHING)];
 
-/// A row that has an effect beside auth-tls-secret alone.
+/// A row that depends on auth-tls-secret.
 const ROW: Row = Row { scope: Scope::Server, beside: &[("auth-tls-secret", "default/authority")], ..Row::DEFAULT };
 
-/// What auth-tls-match-cn begins with.
+/// The form of auth-tls-match-cn.
 const NAMED: Shape = Shape { name: "CN= and an expression", pattern: r"(?s)CN=.+", ..Shape::DEFAULT };
 
 pub static FAMILY: Family = Family {

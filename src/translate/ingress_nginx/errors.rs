@@ -1,4 +1,4 @@
-//! Answers that another backend gives in the place of a path's own.
+//! Annotations about error pages of another backend.
 
 use crate::model::{Refused, is_label};
 use crate::translate::annotation::{
@@ -6,13 +6,13 @@ use crate::translate::annotation::{
 };
 use crate::translate::value::{boolean, excerpt};
 
-/// nginx takes none of it for an answer.
+/// A status that nginx does not accept in `error_page`.
 const IMPOSSIBLE: u16 = 499;
 
-/// More than anybody needs: each is a location of the host.
+/// The most statuses, each of which needs a location of the host.
 const MOST: usize = 32;
 
-/// A status that may have another answer.
+/// A status that can have an error page.
 const STATUS: Shape = Shape { name: "a status from 400 to 599", pattern: "[+]?0*[45][0-9][0-9]", ..Shape::DEFAULT };
 
 /// The name of a Service.

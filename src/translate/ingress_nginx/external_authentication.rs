@@ -1,4 +1,4 @@
-//! Authentication by another service; whatever is wrong with it closes the routes.
+//! Annotations about authentication by another service; any mistake closes the routes.
 
 use std::sync::Arc;
 
@@ -23,16 +23,16 @@ use super::config_map::{self, Fault};
 pub(super) const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
 pub(super) const ASKS: &[(&str, &str)] = &[("auth-url", SOMETHING)];
 pub(super) const BESIDE: &[(&str, &str)] = &[URL];
-/// What a question is without any of the other keys.
+/// The outline of a subrequest without any of the other keys.
 const ASKED: &str = "asks GET https://auth.example.com/check";
 
-/// For how long answers are remembered where nothing else is said.
+/// The default of how long responses are cached.
 const DURATIONS: &str = "200 202 401 5m";
 
-/// By the length of this header nginx knows how often a request came by.
+/// The header whose length tells nginx how often a request came by.
 const HOPS: &str = "x-ingress-hops";
 
-/// Headers that frame a request or a connection: nginx writes them itself.
+/// Headers that frame a request or a connection: nginx sets them itself.
 const FRAMING: [&str; 10] = [
     "connection",
     "content-length",
@@ -46,21 +46,21 @@ const FRAMING: [&str; 10] = [
     "upgrade",
 ];
 
-/// The most headers that a backend, or the service, is told.
+/// The most headers for a backend, or for the service.
 const MOST_HEADERS: usize = 32;
 
-/// How long the headers of a question may become together.
+/// The greatest total length of the headers of a subrequest.
 const LONGEST_HEADERS: u32 = 1 << 20;
 
-/// Statuses with the time behind them.
+/// Statuses followed by a time.
 const DURATION: Shape = Shape {
     name: "statuses with the time behind them",
     pattern: "(?:[2-5][0-9]{2}[ \t]+)*0*[0-9]{1,6}[smhd]?",
     ..Shape::DEFAULT
 };
-/// What tells clients apart.
+/// A key that distinguishes clients.
 const CACHE_KEY: Shape = Shape { name: "text with a variable", pattern: "[!-~]*[$][!-~]*", ..Shape::DEFAULT };
-/// The name of a parameter of a query.
+/// The name of a query parameter.
 const PARAMETER: Shape = Shape {
     name: "the name of a parameter",
     pattern: "[A-Za-z0-9._~-]+",
@@ -68,7 +68,7 @@ const PARAMETER: Shape = Shape {
     verbatim: true,
     ..Shape::DEFAULT
 };
-/// A URL that may hold variables.
+/// A URL that may contain variables.
 const URL_WITH_VARIABLES: Shape = Shape {
     name: "a URL of http or https",
     pattern: "(?:https?|[$]scheme|[$]pass_access_scheme)://[!-~]+",
@@ -76,7 +76,7 @@ const URL_WITH_VARIABLES: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// What keys have in common that count together with `auth-url` alone.
+/// A row that depends on `auth-url`.
 const BELONGING: Row =
     Row { on_error: OnError::Close, stands_alone: true, counts_with: ASKS, beside: BESIDE, ..Row::DEFAULT };
 
@@ -391,15 +391,16 @@ pub static FAMILY: Family = Family {
 /// The annotation that names a service by its URL.
 pub const KEY: &str = "auth-url";
 
-/// With its prefix.
+/// The key with its prefix.
 pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/auth-url";
 
-/// The name that DNS has to tell for the annotation.
+/// The DNS name in the annotation, if it has one.
 pub fn name(value: &str) -> Option<crate::model::HostName> {
     name_of_host(service_url(value).ok()?)
 }
 
-/// Whether a header may be set: nginx refuses names that its tables do not take, and some are its own.
+/// Checks whether a header may be set: nginx refuses names that do not fit into its tables, and
+/// sets some itself.
 pub(super) fn settable(name: &HeaderName) -> Result<(), Refused> {
     if name.as_str().len() > LONGEST_HEADER_NAME {
         return Err(Refused::because("a name of a header has more than 46 letters, which is more than nginx takes"));

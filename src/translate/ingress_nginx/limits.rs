@@ -1,4 +1,4 @@
-//! How much each client may ask for.
+//! Annotations about rate and connection limits per client.
 
 use std::sync::Arc;
 
@@ -9,19 +9,20 @@ use crate::translate::annotation::{
 };
 use crate::translate::value::{address_list, integer, is_number, positive};
 
-/// The highest rate; nginx counts thousandths of a request in 32 bits.
+/// The highest rate: nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;
-/// nginx keeps one number for each client, whatever the limit is, and holds no request back.
+/// No ceiling: nginx keeps one number for each client, whatever the limit is, and delays no
+/// request.
 const COUNTED: Ceiling = Ceiling::NotNeeded("a higher limit costs nginx nothing, and protects less");
-/// nginx counts connections in 16 bits.
+/// The most connections: nginx counts them in 16 bits.
 const MOST_CONNECTIONS: u32 = 65_535;
-/// The burst as a multiple of the rate, unless the object says otherwise.
+/// The default burst, as a multiple of the rate.
 const BURST_MULTIPLIER: &str = "5";
 
 /// The largest multiple.
 const MOST_BURSTS: u64 = 10_000;
 
-/// The largest rate.
+/// The largest rate in kilobytes.
 const MOST_KILOBYTES: u64 = 1 << 30;
 
 pub static FAMILY: Family = Family {
@@ -177,7 +178,7 @@ fn burst_multiplier(value: &str) -> Result<u32, Refused> {
     integer(value, 1, 10_000).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// A directive in kilobytes, unless the value is 0.
+/// Sets a directive in kilobytes, unless the value is 0.
 fn kilobytes(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Result<(), Refused> {
     let number = integer(entry.value, 0, MOST_KILOBYTES)?;
     if number > 0 {
@@ -186,7 +187,7 @@ fn kilobytes(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -
     Ok(())
 }
 
-/// For rows of which 0 asks for nothing.
+/// For rows of which 0 has no effect.
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let limits = &mut draft.limits;
     let multiplier = limits.burst_multiplier.unwrap_or_else(|| built_in(BURST_MULTIPLIER, burst_multiplier));

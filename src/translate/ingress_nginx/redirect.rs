@@ -1,4 +1,4 @@
-//! Redirects of all requests of an object.
+//! Annotations about redirects of all requests of an object.
 
 use crate::model::catalogue::ABSOLUTE_REDIRECT;
 use crate::model::{Argument, Refused};
@@ -8,7 +8,7 @@ use crate::translate::annotation::{
 };
 use crate::translate::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, is_number, redirect_status, redirect_url};
 
-/// Statuses unless the object says otherwise.
+/// The default statuses.
 const PERMANENT: &str = "301";
 const TEMPORAL: &str = "302";
 

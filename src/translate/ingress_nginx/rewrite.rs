@@ -1,4 +1,4 @@
-//! Paths as regular expressions, and what they become.
+//! Annotations about regular expressions as paths, and about rewriting.
 
 use crate::model::{RedirectUrl, Refused};
 use crate::translate::AppRoot;

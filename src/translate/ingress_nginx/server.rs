@@ -1,4 +1,4 @@
-//! Settings of a whole host.
+//! Annotations about a whole host.
 
 use super::backend_tls::CIPHERS;
 use crate::finding::Reason;
@@ -8,12 +8,13 @@ use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
 };
 use crate::translate::host::server_name;
+use crate::translate::value::arguments::switch;
 use crate::translate::value::{boolean, excerpt};
 
-/// How many aliases a host may have: each is a host with all its paths.
+/// The most aliases of a host, each of which is a host with all its paths.
 const MOST_ALIASES: usize = 32;
 
-/// A further name, or nothing.
+/// An alias; may be empty.
 const ALIAS: Shape = Shape {
     name: "a host, a wildcard such as *.example.com or an expression such as ~^[a-z]+\\.example\\.com$",
     pattern: r"|~[!-+\--~]+|(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
@@ -120,16 +121,14 @@ pub static FAMILY: Family = Family {
                 ("false", Gives::Sets("hosts: ssl_prefer_server_ciphers off;")),
                 ("yes", Gives::Refused("not true or false")),
             ],
-            effect: Effect::Directive(&catalogue::SSL_PREFER_SERVER_CIPHERS, |value| {
-                Ok(vec![Argument::Switch(boolean(value)?)])
-            }),
+            effect: Effect::Directive(&catalogue::SSL_PREFER_SERVER_CIPHERS, switch),
             ..Row::DEFAULT
         },
     ],
     finish,
 };
 
-/// Names of hosts, each once, and what its expressions weigh.
+/// Parses aliases without duplicates, and the weight of the expressions among them.
 fn aliases(value: &str) -> Result<(Vec<ServerName>, u32), Refused> {
     let (mut names, mut weight) = (Vec::new(), 0);
     for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
@@ -156,7 +155,7 @@ fn aliases(value: &str) -> Result<(Vec<ServerName>, u32), Refused> {
     }
 }
 
-/// Whoever lists ciphers wants the first that both know.
+/// A list of ciphers is meant in its order of preference.
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     passthrough(draft, context);
     let said = &draft.reading.host.directives;
@@ -175,7 +174,7 @@ fn passthrough(draft: &mut Draft, context: &Context<'_>) {
                     remove it to let TLS end here";
         return draft.find(Reason::RefusedValue, origin.clone(), note);
     }
-    // What TLS is spoken to behind its own port is spoken to so by us as well, where requests come without.
+    // A host with passthrough has a TLS backend, which plain requests have to reach by TLS too.
     draft.reading.protocol = Some(match draft.reading.protocol {
         Some(Protocol::Grpc | Protocol::Grpcs) => Protocol::Grpcs,
         Some(Protocol::Http | Protocol::Https | Protocol::AutoHttp | Protocol::FastCgi) | None => Protocol::Https,

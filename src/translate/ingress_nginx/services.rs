@@ -1,4 +1,5 @@
-//! ConfigMaps with TCP and UDP services: a port of the host, and `namespace/service:port[:PROXY[:PROXY]]`.
+//! Reads ConfigMaps with TCP and UDP services: a port of the host, and
+//! `namespace/service:port[:PROXY[:PROXY]]`.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::translate::port::PortReference;
 use crate::translate::streams::{Claim, StreamOptions};
 use crate::translate::value::excerpt;
 
-/// What the ConfigMaps that the settings name ask for.
+/// The claims of the ConfigMaps that the settings name.
 pub fn claims<'a>(snapshot: &'a Snapshot, options: &StreamOptions, findings: &mut Vec<Finding>) -> Vec<Claim<'a>> {
     let mut claims = Vec::new();
     for (name, transport) in [(&options.tcp_services, Transport::Tcp), (&options.udp_services, Transport::Udp)] {
@@ -35,7 +36,7 @@ pub fn claims<'a>(snapshot: &'a Snapshot, options: &StreamOptions, findings: &mu
     claims
 }
 
-/// Reads one entry, or says what is wrong with it and how it is written.
+/// Parses one entry; the error contains the right form.
 fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -> Result<Claim<'a>, String> {
     // Two spellings of one number would be two entries for one port.
     let number = number(key).filter(|number| number.to_string() == key);

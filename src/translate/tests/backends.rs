@@ -52,7 +52,7 @@ fn external(name: &str) -> String {
 fn external_names_are_those_addresses_of_an_answer_that_may_take_requests() {
     type Row<'a> = (&'a str, Option<(&'a [&'a str], Option<&'a str>)>, &'a [&'a str], &'a [&'a str]);
     let rows: &[Row<'_>] = &[
-        // The name, what DNS says, the upstreams, the findings.
+        // Each row: the name, the DNS answer, the upstreams, the findings.
         (
             "b.example",
             Some((&["192.0.2.1", "2001:db8::1"], None)),

@@ -200,7 +200,7 @@ fn a_host_has_a_bounded_number_of_paths_and_the_youngest_goes_without() {
         let paths: Vec<_> = (0..count).map(|number| path(&format!("/{name}/{number}"), "Exact", "web")).collect();
         ingress(name, "nginx", "a.example", "", &paths)
     };
-    // Of the same age they come by name.
+    // Objects of the same age are ordered by name.
     let documents = [many("a", 6000), many("b", 4001), many("c", 2).replace("a.example", "b.example")];
     let mut options = options();
     options.limits.object.paths = 10_000;

@@ -1,9 +1,9 @@
-//! What a row says of its values as data is what its parser says.
+//! The form of a row, as data, agrees with its parser.
 
 use super::*;
 use crate::translate::annotation::Form;
 
-/// Whether the parser refuses the value, whatever comes of the object.
+/// Whether the parser refuses the value, whatever happens to the object.
 fn is_refused(row: &Row, value: &str) -> bool {
     let key = format!("{PREFIX}{}", row.key);
     let about = |finding: &&Finding| finding.origin.field == crate::model::Field::Annotation(key.clone().into());
@@ -52,7 +52,8 @@ fn no_number_is_larger_than_a_ceiling_takes() {
     }
 }
 
-/// Values that are nearly something: those of all tries, with a letter more, less or another; numbers; and anything.
+/// Values that are nearly valid: those of all tries with a character added, removed or changed;
+/// numbers; and any text.
 fn values() -> impl Strategy<Value = String> {
     let tries: Vec<&str> = served().iter().flat_map(|row| row.tries()).map(|(value, _)| value).collect();
     let letters = proptest::sample::select(Vec::from_iter(
