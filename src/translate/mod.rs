@@ -55,6 +55,7 @@ pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_wi
 pub use budget::keys as budget_keys;
 pub use canary::Canary;
 pub use claims::Claims;
+pub use host::written as written_host;
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
@@ -88,8 +89,8 @@ use self::subject::{Subject, Withheld};
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    AccessList, Authority, Behaviour, Forwarded, HostName, Model, ObjectId, Origin, Passthroughs, PasswordFile,
-    RouteCount, Server, ServerName,
+    AccessList, Authority, Behaviour, Forwarded, HostName, Listener, Model, ObjectId, Origin, Passthrough,
+    Passthroughs, PasswordFile, RouteCount, Server, ServerName,
 };
 use crate::source::{Snapshot, Stored, Version};
 
@@ -310,7 +311,7 @@ impl Translator {
         translation.refused.sort();
         translation.refused.dedup();
         translation.model = Model {
-            listeners: options.listeners.all(),
+            listeners: listeners(options, &passed.hosts),
             servers: built,
             upstreams,
             certificates: certificates.into_values().collect(),
@@ -328,6 +329,12 @@ impl Translator {
         memory.share(&mut translation.model);
         translation
     }
+}
+
+/// The listeners of hosts.
+fn listeners(options: &Options, passed: &[Passthrough]) -> Vec<Listener> {
+    let all = options.listeners.all();
+    if passed.is_empty() { all } else { all.into_iter().map(Listener::passing).collect() }
 }
 
 /// The snapshot with rules for the aliases of hosts, where an object of our classes has any.

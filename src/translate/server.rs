@@ -21,8 +21,8 @@ use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, Field, Handover, Hsts, Kind, ObjectId,
-    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Balance, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Handover, Hsts, Kind,
+    ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::Version;
 
@@ -366,7 +366,7 @@ impl<'a> Servers<'a> {
         }
         let branch = |(test, takes): &(Test, bool)| {
             let upstream = if *takes { own.clone() } else { main.clone() };
-            Branch { test: test.clone(), upstream }
+            Branch { test: test.clone(), choice: Choice::Forward(upstream) }
         };
         let branches: Vec<_> = canary.tests.iter().map(branch).collect();
         let some = canary.share.ten_thousandths() > 0;

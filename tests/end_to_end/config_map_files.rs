@@ -164,6 +164,7 @@ fn what_few_routes_have_is_said_for_them_alone_and_logs_go_where_they_should() {
             ("ssl-dh-param", "default/nothing", "MissingSecret", "does not exist"),
             ("ssl-dh-param", "other/exchange", "CrossNamespace", "namespace default"),
             ("disable-stream-access-log", "perhaps", "InvalidValue", "true or false"),
+            ("stream-access-log-path", "/etc/passwd", "InvalidValue", "access-log.stream-path"),
         ] {
             says(rig, &[(key, value), ("enable-access-log-for-default-backend", "true")]);
             let is_told =

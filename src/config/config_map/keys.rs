@@ -119,6 +119,114 @@ pub(super) enum Headers {
 /// A directive and its arguments.
 pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
 
+/// What is told of these beside ingress-nginx; of the others their effect tells it.
+const COMPARED: &[(&str, Compared)] = &[
+    (
+        "allow-snippet-annotations",
+        Compared::Stricter(
+            "With true, snippets of annotations count in namespaces that snippets.allowed names, with directives of a list.",
+            "",
+        ),
+    ),
+    (
+        "annotation-value-word-blocklist",
+        Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
+    ),
+    (
+        "access-log-path",
+        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
+    ),
+    (
+        "add-headers",
+        Compared::Stricter(
+            "The ConfigMap has to be in the same namespace, and values may tell only what clients sent.",
+            "",
+        ),
+    ),
+    (
+        "forwarded-for-proxy-protocol-header",
+        Compared::Different("ingress-nginx keeps a value of its own in it on the way, which is not needed here.", ""),
+    ),
+    ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
+    (
+        "enable-brotli",
+        Compared::Different(
+            "Answers are compressed only on nodes whose nginx has the module.",
+            "install libnginx-mod-http-brotli-filter on each node",
+        ),
+    ),
+    (
+        "enable-owasp-modsecurity-crs",
+        Compared::Stricter(
+            "It also counts where an Ingress asks for the firewall by itself; on nodes without the rules the routes answer 503.",
+            "install modsecurity-crs on each node",
+        ),
+    ),
+    (
+        "http-access-log-path",
+        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
+    ),
+    (
+        "log-format-upstream",
+        Compared::Different("Names of Services are those of requests that reached one; others have a dash.", ""),
+    ),
+    ("lua-shared-dicts", Compared::Equal),
+    ("nginx-status-ipv4-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
+    ("nginx-status-ipv6-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
+    ("proxy-headers-hash-bucket-size", Compared::Equal),
+    ("proxy-headers-hash-max-size", Compared::Equal),
+    (
+        "proxy-set-headers",
+        Compared::Stricter(
+            "The ConfigMap has to be in the same namespace, values may tell only what clients sent, and what every backend \
+             is told anyway stays.",
+            "use upstream-vhost for another Host",
+        ),
+    ),
+    (
+        "retry-non-idempotent",
+        Compared::Different("An annotation proxy-next-upstream counts as it is written.", "add non_idempotent there"),
+    ),
+    ("server-name-hash-max-size", Compared::Equal),
+    (
+        "server-tokens",
+        Compared::Stricter(
+            "The version of nginx is never told. With false the header Server is taken out only where nginx has the module \
+             headers-more; elsewhere it says nginx.",
+            "install libnginx-mod-http-headers-more-filter to be without it",
+        ),
+    ),
+    (
+        "strict-validate-path-type",
+        Compared::Different("Paths are judged by the rules of the API server, whatever it says.", ""),
+    ),
+    (
+        "syslog-host",
+        Compared::Stricter(
+            "Only an IP address is taken: nginx would have to ask DNS at each reload.",
+            "write the address",
+        ),
+    ),
+    (
+        "upstream-keepalive-connections",
+        Compared::Different("It counts for each upstream, not for all backends together.", ""),
+    ),
+    ("variables-hash-bucket-size", Compared::Equal),
+    ("variables-hash-max-size", Compared::Equal),
+    (
+        "use-proxy-protocol",
+        Compared::Different(
+            "A load balancer that ends TLS itself and connects to the port for http makes plain requests, also where the \
+             protocol names port 443.",
+            "have it pass TLS on to the port for https",
+        ),
+    ),
+    (
+        "use-forwarded-headers",
+        Compared::Stricter("Only proxies that are trusted are believed, also about host and scheme.", ""),
+    ),
+];
+
 /// What a key does.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Effect {

@@ -15,7 +15,7 @@ use crate::source::{Snapshot, Version};
 use crate::translate::value::excerpt;
 
 /// What the Secret calls them.
-const FILE: &str = "dhparam.pem";
+const NAME: &str = "dhparam.pem";
 /// What PEM calls them.
 const LABEL: &str = "DH PARAMETERS";
 /// Bits of the prime. The TLS library refuses smaller ones, and with larger ones each handshake would keep a worker busy.
@@ -58,7 +58,7 @@ pub(super) fn dh_parameters(layer: &mut Layer<'_>, value: &str, origin: &Origin)
         layer.find(Reason::MissingSecret, origin.clone(), note);
         return Ok(());
     };
-    let content = secret.object.data.iter().flatten().find_map(|(name, content)| (name == FILE).then_some(&content.0));
+    let content = secret.object.data.iter().flatten().find_map(|(name, content)| (name == NAME).then_some(&content.0));
     match content.ok_or(Refused::because("it has no dhparam.pem")).and_then(|content| parameters(content)) {
         Ok(content) => {
             let origin = Origin::object(&secret.id);

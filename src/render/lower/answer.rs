@@ -1,7 +1,7 @@
 //! Responses of nginx itself: redirects and statuses; also the rewriting of paths for backends.
 
 use crate::model::expression::LIMITS;
-use crate::model::{Action, PathMatch, Refused, RewritePattern, Route, UrlPath};
+use crate::model::{Action, PathMatch, RedirectUrl, Refused, RewritePattern, Route, UrlPath};
 use crate::render::token::{Literal, Text, Word, Words};
 
 use super::backend_headers::kept_captures;
@@ -46,8 +46,7 @@ pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     match &scene.route.action {
         Action::Proxy { .. } => Ok(()),
         Action::Redirect { status, location } => {
-            let arguments = [Words::from(Word::number(u64::from(*status))), text(location.as_str())?];
-            slots.say(Slot::Answer, "return", Words::join(arguments));
+            slots.say(Slot::Answer, "return", redirected(*status, location)?);
             Ok(())
         }
         Action::ToHost { status, host } => {
@@ -66,10 +65,20 @@ pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 
 /// Writes a response with this status.
 pub fn respond(status: u16, slots: &mut Slots) -> Result<(), Refused> {
+    slots.say(Slot::Answer, "return", with_name(status)?);
+    Ok(())
+}
+
+/// A status with its name.
+pub fn with_name(status: u16) -> Result<Words, Refused> {
     let reason = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     let words = text(&format!("{status} {}", reason.unwrap_or("Unknown")))?;
-    slots.say(Slot::Answer, "return", Words::join([Words::from(Word::number(u64::from(status))), words]));
-    Ok(())
+    Ok(Words::join([Words::from(Word::number(u64::from(status))), words]))
+}
+
+/// A status with a place.
+pub fn redirected(status: u16, location: &RedirectUrl) -> Result<Words, Refused> {
+    Ok(Words::join([Words::from(Word::number(u64::from(status))), text(location.as_str())?]))
 }
 
 /// Writes the rewriting of the path for the backend.

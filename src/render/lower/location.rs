@@ -16,7 +16,7 @@ use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
     access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, error_pages,
-    external_authentication, fastcgi, firewall, limits, mirror, session, snippet,
+    external_authentication, fastcgi, firewall, limits, mirror, session, snippet, split,
 };
 
 /// What the locations of a server share.
@@ -66,6 +66,7 @@ const FEATURES: &[Feature] = &[
     session::lower,
     access_log::lower,
     answer::answer,
+    split::lower,
     answer::rewrite,
     access::together,
     access::by_address,

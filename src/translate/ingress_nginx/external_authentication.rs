@@ -343,7 +343,8 @@ pub static FAMILY: Family = Family {
                 $remote_addr, $request_method, $request_uri, $escaped_request_uri, $scheme and $server_name. The certificate \
                 of an https URL is not verified. A request that cannot be judged is never let in.",
             compared: Compared::Different(
-                "Names that are not of the cluster need upstreams.resolvers, and Services of other namespaces need cross-namespace.",
+                "Names that are not of the cluster are those of the DNS servers in upstreams.resolvers, and Services of other namespaces need \
+                 cross-namespace.",
                 "",
             ),
             trust: Trust::High,
