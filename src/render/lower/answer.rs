@@ -51,10 +51,10 @@ pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         }
         Action::ToHost { status, host } => {
             let facts = scene.facts;
-            let scheme = if facts.forwarded.trusts_proxies() { "$ingressd\u{2}_scheme" } else { "$scheme" };
             let has_usual_ports = facts.decisions.public_https_port == 443
                 && facts.decisions.listens.iter().all(|listen| listen.ssl || listen.address.port() == 80);
-            let target = Word::to_host(scheme, host, if has_usual_ports { "" } else { ":$ingressd\u{2}_port" });
+            let target =
+                Word::to_host(&facts.scheme(), host, if has_usual_ports { "" } else { ":$ingressd\u{2}_port" });
             slots.say(Slot::Answer, "return", Words::join([Word::number(u64::from(*status)), target]));
             Ok(())
         }

@@ -83,7 +83,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         false => slots.answer_header_of_success(cookie),
     }
     if let Some(url) = &policy.sign_in {
-        let url = Text::template(&[], url, scene.facts.forwarded.trusts_proxies())?;
+        let url = Text::template(&[], url, scene.facts.tells_scheme())?;
         let status = [Word::fixed("401").into(), Words::from(Word::fixed("=302")), url.into()];
         slots.say(Slot::Authentication, "error_page", Words::join(status));
     }
@@ -98,7 +98,7 @@ pub fn location(
     inherited: &Inherited,
     facts: &Facts<'_>,
 ) -> Result<Location, Refused> {
-    let trusts = facts.forwarded.trusts_proxies();
+    let trusts = facts.tells_scheme();
     let mut slots = Slots::default();
     let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
     let fixed = |word: &'static str| Words::from(Word::fixed(word));
@@ -152,7 +152,7 @@ fn remember(
     let Some(memory) = external.policy.memory.as_ref().filter(|_| facts.decisions.answer_memory.is_some()) else {
         return Ok(());
     };
-    let trusts = facts.forwarded.trusts_proxies();
+    let trusts = facts.tells_scheme();
     say("proxy_cache", Word::own(names::ANSWER_MEMORY)?.into());
     // The service and the host come first; the rest of the key is controlled by the client.
     let whose = [Word::new(name)?, Word::fixed("|$host|")];

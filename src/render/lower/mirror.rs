@@ -61,7 +61,7 @@ pub fn location(
     inherited: &Inherited,
     facts: &Facts<'_>,
 ) -> Result<Location, Refused> {
-    let (policy, trusts) = (&mirror.policy, facts.forwarded.trusts_proxies());
+    let (policy, trusts) = (&mirror.policy, facts.tells_scheme());
     let mut slots = Slots::default();
     let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
     let fixed = |word: &'static str| Words::from(Word::fixed(word));
