@@ -9,9 +9,7 @@ use crate::nginx::Everywhere;
 
 /// How many hosts each module would serve.
 pub fn wanted(model: &Model, everywhere: &Everywhere) -> BTreeMap<Module, usize> {
-    let has_firewall = |server: &Server| {
-        server.routes.iter().chain([&server.fallback]).any(|route| route.behaviour.firewall.is_some())
-    };
+    let has_firewall = |server: &Server| server.all_routes().any(|route| route.behaviour.firewall.is_some());
     let has_brotli = model.server_directives.iter().any(|directive| directive.row.module == Some(Module::Brotli));
     let hosts = |asks: &dyn Fn(&Server) -> bool| model.servers.iter().filter(|server| asks(server)).count();
     let all = [
