@@ -12,7 +12,7 @@ use super::slots::{Slot, Slots, text};
 /// Writes the redirect to the same path with a slash at its end.
 pub fn to_slash(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if let Some(target) = &scene.place.to_slash {
-        slots.say(Slot::ToSlash, "return", Words::join([Words::from(Word::fixed("301")), target.clone().into()]));
+        slots.say(Slot::ToSlash, "return", Words::join([Words::from("301"), target.clone().into()]));
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let arguments = [pattern.into(), target.into()];
     match kept_captures(scene.route)? {
         None => {
-            let arguments = arguments.into_iter().chain([Words::from(Word::fixed("break"))]);
+            let arguments = arguments.into_iter().chain([Words::from("break")]);
             slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
         }
         // A plain `break` keeps the path that the directives before it have rewritten.

@@ -84,7 +84,7 @@ pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
     // A word that is refused here should have been refused by the types of the model.
     written(server, facts, engine).unwrap_or_else(|_| {
         let mut writer = Writer::default();
-        server.routes.iter().chain([&server.fallback]).for_each(|route| writer.leave_out(&route.origin));
+        server.all_routes().for_each(|route| writer.leave_out(&route.origin));
         writer.file([])
     })
 }
@@ -108,7 +108,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         requires.extend(facts.catch_all.iter().cloned());
     }
     requires.extend(server.client_certificates.iter().flat_map(|asked| client_certificates::requires(asked)));
-    for route in server.routes.iter().chain([&server.fallback]) {
+    for route in server.all_routes() {
         if let Action::Proxy { upstream, split } = &route.action {
             requires.insert(names::upstream_file(upstream, facts.crowds));
             requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
@@ -278,14 +278,7 @@ fn write_one(
         }
     }
     for (name, (upstream, status, origin)) in error_pages::places(server) {
-        let (view, headers) = error_pages::location(&name, upstream, status)?;
-        let location = Location {
-            view,
-            family: Some(Family::Proxy),
-            request_headers: Some(headers),
-            parameters: Vec::new(),
-            owners: Vec::new(),
-        };
+        let location = error_pages::location(&name, upstream, status)?;
         writer.add_block(filled(&location, list, engine)?, origin);
     }
     writer.end(&server.origin);

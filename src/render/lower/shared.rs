@@ -284,5 +284,5 @@ pub(super) fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crat
 
 /// All routes.
 pub(super) fn routes(plan: &Plan) -> impl Iterator<Item = &Route> + Clone {
-    plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]))
+    plan.model.servers.iter().flat_map(|server| server.all_routes())
 }
