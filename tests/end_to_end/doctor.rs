@@ -76,6 +76,7 @@ fn a_host_that_serves_has_no_error_and_tells_what_it_has() {
             ("other-sites", "nothing that we need"),
             ("ports", "nobody else listens on 80, 443, 10246, 10254"),
             ("limits", "workers may have 256 connections and"),
+            ("expressions", "no path is an expression"),
             ("daemon", "serves generation 1"),
             ("objects", "1 of 1 Ingresses are ours"),
             ("endpoints", "pod, which is chosen: 1 of 1 addresses answer"),
@@ -122,6 +123,15 @@ fn what_is_wrong_with_the_host_is_told() {
         told.expect("default-server", "warning", "sites-enabled/default:1 is the default server of 0.0.0.0:80");
         told.expect("other-sites", "warning", "keeps it");
         assert_eq!(told.code, Some(1));
+
+        doctor(rig, &["expressions"]).expect("expressions", "ok", "no path is an expression");
+        let shop = ingress("items").annotation("use-regex", "true");
+        let shop = shop.path("items.example", "ImplementationSpecific", "/item/[0-9]+", "web").build();
+        rig.manifests.write("items.yaml", &[shop]);
+        doctor(rig, &["expressions"]).expect("expressions", "warning", "write `pcre_jit on;` into nginx.conf");
+        let text = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
+        std::fs::write(rig.nginx.configuration(), format!("pcre_jit on;\n{text}")).unwrap();
+        doctor(rig, &["expressions"]).expect("expressions", "ok", "pcre_jit");
 
         let include = rig.nginx.prefix().join("conf.d/ingressd.conf");
         std::fs::remove_file(include).unwrap();
