@@ -311,7 +311,7 @@ fn mebibytes(slot: &mut u64, value: &Value) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::config::Settings;
-    use crate::translate::{Limits, bounds, budget_keys};
+    use crate::translate::{bounds, budget_keys};
 
     #[test]
     fn budgets_are_never_without_a_bound() {
