@@ -176,7 +176,7 @@ const ROOM: usize = 100;
 pub struct LogLine(Vec<LogPart>);
 
 impl LogLine {
-    /// The argument of a `log_format`, of variables that there are.
+    /// Parses the argument of a `log_format` with known variables.
     pub fn new(text: &str) -> Result<Self, Refused> {
         let (mut parts, mut length) = (Vec::new(), 0);
         for part in log_format(text)? {
@@ -231,7 +231,7 @@ impl LogLine {
     }
 }
 
-/// Refuses what could end a line, or hide in one.
+/// Refuses characters that could end a line, or be invisible in one.
 fn printable(text: &str) -> Result<(), Refused> {
     let is_control = |character: &char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
     text.chars().find(is_control).map_or(Ok(()), |control| {

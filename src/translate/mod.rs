@@ -54,7 +54,7 @@ pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_wi
 pub use canary::Canary;
 pub use claims::Claims;
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
-pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
+pub use names::{ChosenNames, NameAnswer, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use places::Places;
 pub use reading::{
@@ -79,7 +79,7 @@ use self::backend::{Backends, NamedBy};
 use self::built::Surroundings;
 use self::canary::Canaries;
 use self::endpoint::Slices;
-use self::memory::{Known, Memory};
+use self::memory::{KnownObject, Memory};
 use self::passthrough::Passed;
 use self::server::Servers;
 use self::site::{Askers, Refusals, Sites};
@@ -377,7 +377,7 @@ fn subjects<'a>(
     };
     let (mut subjects, mut refused) = (Vec::with_capacity(selected.len()), Vec::new());
     for (stored, rule) in selected {
-        let Known { reading, behaviour, rules } = memory.read(stored, rule, snapshot, options);
+        let KnownObject { reading, behaviour, rules } = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;

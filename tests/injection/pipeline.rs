@@ -10,7 +10,7 @@ use ingressd::nginx::syntax::{self, Directive};
 use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites};
 use ingressd::render::{File, FilePath, FileSet, Renderer};
 use ingressd::source::Snapshot;
-use ingressd::translate::{Answer, Names, Options, Translator, Wanted};
+use ingressd::translate::{NameAnswer, Names, Options, Translator, Wanted};
 use serde_json::Value;
 
 use crate::blocks;
@@ -54,7 +54,7 @@ pub fn options(snapshot: &Snapshot) -> Options {
 pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
     let options = options(snapshot);
     // Whatever is asked, DNS answers.
-    let answer = Answer { addresses: vec![IpAddr::from([192, 0, 2, 80])], ..Answer::default() };
+    let answer = NameAnswer { addresses: vec![IpAddr::from([192, 0, 2, 80])], ..NameAnswer::default() };
     let wanted = Wanted::of(snapshot, &options).referred.into_keys();
     let names = Names(wanted.map(|name| (name, answer.clone())).collect());
     let translation = Translator::new(options).translate(snapshot, &names, &Default::default());

@@ -24,7 +24,7 @@ pub type Placed<'a> = (Option<FilePlace>, &'a Finding);
 
 /// The findings in the order of their places; those that are about no file come last.
 pub fn placed(processed: &Processed) -> Vec<Placed<'_>> {
-    let mut places = Places::default();
+    let mut places = FileTexts::default();
     let mut placed: Vec<_> =
         processed.findings.iter().map(|finding| (places.of(processed, finding), finding)).collect();
     placed.sort_by(|(one, _), (other, _)| one.is_none().cmp(&other.is_none()).then_with(|| one.cmp(other)));
@@ -33,9 +33,9 @@ pub fn placed(processed: &Processed) -> Vec<Placed<'_>> {
 
 /// The texts of files with findings.
 #[derive(Default)]
-struct Places(BTreeMap<Arc<str>, Lines>);
+struct FileTexts(BTreeMap<Arc<str>, Lines>);
 
-impl Places {
+impl FileTexts {
     fn of(&mut self, processed: &Processed, finding: &Finding) -> Option<FilePlace> {
         let (object, field) = (&finding.origin.object, &finding.origin.field);
         if object.kind == Kind::File {

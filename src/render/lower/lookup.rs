@@ -14,7 +14,7 @@ use super::writer::Writer;
 /// Texts that are keywords as keys of nginx's `map`.
 const SPECIAL: [&str; 4] = ["default", "hostnames", "include", "volatile"];
 
-/// The file that servers require whose snippets read a table.
+/// The file that servers require whose snippets use a table.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let tables = &plan.model.lookup_tables;
     if tables.is_empty() {
@@ -39,11 +39,11 @@ fn say(table: &LookupTable, trusts: bool, tables: &mut Tables) -> Result<(), Ref
     let variable = Word::own_variable(&table.variable);
     let default = text(&table.default)?;
     let block = match &table.rows {
-        LookupRows::Texts(source, rows) => rows
-            .iter()
-            .try_fold(Block::map(text(source)?, variable).row("default", default), |map, (key, value)| {
+        LookupRows::Texts(source, rows) => {
+            rows.iter().try_fold(Block::map(text(source)?, variable).row("default", default), |map, (key, value)| {
                 Ok::<_, Refused>(map.row(key_of(key)?, text(value)?))
-            })?,
+            })?
+        }
         LookupRows::Addresses(source, rows) => {
             let source = Word::of_snippet(source, trusts).ok_or(Refused::because("a table looks no variable up"))?;
             rows.iter().try_fold(Block::geo(source, variable).row("default", default), |geo, (network, value)| {
