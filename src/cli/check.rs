@@ -12,8 +12,11 @@ use super::admission::Chosen;
 use super::exit::{Ended, Exit};
 use super::offline::{Manifests, Processed};
 use super::output;
+use crate::cli::explain::option;
+use crate::daemon::explain::Told;
 use crate::finding::Severity;
 use crate::model::Kind;
+pub(super) use placed::Files;
 use placed::{Placed, placed};
 
 /// Arguments of `ingressd check`.
@@ -27,6 +30,10 @@ pub struct Arguments {
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
+    /// Tell besides where each value was written that counts: of the settings, of the ConfigMap of
+    /// an ingress-nginx and of each Ingress.
+    #[arg(long)]
+    origins: bool,
     /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the
     /// next flags are those of that command.
     #[arg(long)]
@@ -55,6 +62,12 @@ pub fn run(arguments: &Arguments) -> Ended {
         complain!("ingressd: --class and --action say what is judged with --admission, which is missing");
         return Err(Exit::Usage);
     }
+    if arguments.origins && arguments.format != Format::Text {
+        complain!(
+            "ingressd: --origins is text; `ingressd explain --format json` tells programs what counts of a request"
+        );
+        return Err(Exit::Usage);
+    }
     let mut processed = arguments.manifests.process(true)?;
     if arguments.admission {
         judge(&mut processed, &arguments.chosen);
@@ -62,6 +75,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let findings = placed(&processed);
     let written = match arguments.format {
+        Format::Text if arguments.origins => origins(&processed) + &text(&processed),
         Format::Text => text(&processed),
         Format::Json => output::json(&json(&findings)),
         Format::Sarif => {
@@ -89,11 +103,29 @@ fn judge(processed: &mut Processed, chosen: &Chosen) {
     processed.findings = all.into_iter().collect();
 }
 
+/// Who wrote what counts, object by object.
+fn origins(processed: &Processed) -> String {
+    let (in_force, files) = (processed.in_force(), Files::of(processed));
+    let mut text = String::new();
+    let mut tell = |title: &str, told: Vec<Told>| {
+        if !told.is_empty() {
+            text += &format!("{title}\n");
+            let written = told.iter().map(|told| told.json(&|origin| files.place_of(origin)));
+            written.for_each(|told| text += &option(&told));
+        }
+    };
+    tell("Settings", in_force.written_settings());
+    for stored in &processed.snapshot.ingresses {
+        tell(&stored.id.to_string(), in_force.written_for(&stored.id, &processed.findings));
+    }
+    text
+}
+
 pub(super) fn text(processed: &Processed) -> String {
     let mut text = String::new();
     for (place, finding) in placed(processed) {
         if let Some(place) = place {
-            text += &format!("{}:{}: ", place.file.escape_debug(), place.line);
+            text += &format!("{place}: ");
         }
         text += &format!("{}: {finding}\n", finding.severity.name());
     }

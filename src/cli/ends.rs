@@ -77,6 +77,20 @@ const ENDS: &[(&str, &[End])] = &[
         ],
     ),
     (
+        "explain",
+        &[
+            (Exit::Success, "an Ingress takes the request"),
+            (Exit::Findings, "none does"),
+            (Exit::NoInput, "a manifest cannot be read"),
+            (
+                Exit::Unavailable,
+                "no daemon answers, nginx of this host cannot be asked, or the output cannot be written",
+            ),
+            NO_SOCKET,
+            BAD_SETTINGS,
+        ],
+    ),
+    (
         "kubeconfig",
         &[
             (Exit::Success, "the credentials are written and work"),

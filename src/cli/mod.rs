@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod drain;
 mod ends;
 pub mod exit;
+pub mod explain;
 pub mod generate;
 pub mod kubeconfig;
 mod members;
@@ -52,6 +53,9 @@ pub enum Command {
     Admission(admission::Arguments),
     /// Show the nginx configuration that manifests give, without a daemon.
     Render(render::Arguments),
+    /// Say why a request is answered as it is: what takes it, and where each option was written
+    /// that counts there.
+    Explain(explain::Arguments),
     /// Ask the running daemon how it is.
     Status(status::Arguments),
     /// Have the running daemon read its settings again.
@@ -97,6 +101,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Check(arguments) => check::run(&arguments),
         Command::Admission(arguments) => admission::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Reload(arguments) => reload::run(&arguments),
         Command::Drain(arguments) => drain::run(&arguments),

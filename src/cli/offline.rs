@@ -8,6 +8,7 @@ use super::exit::Exit;
 use super::settings::SettingsArguments;
 use crate::apply::Survey;
 use crate::config::{Nginx, Settings};
+use crate::daemon::explain::InForce;
 use crate::daemon::{Dns, look_up, options_under, to_look_with};
 use crate::finding::{Finding, limit};
 use crate::model::Instance;
@@ -51,6 +52,20 @@ pub struct Processed {
     pub templates: Templates,
     /// The options of the translation.
     pub options: Options,
+    /// The settings under the ConfigMap that they name.
+    pub settings: Arc<Settings>,
+}
+
+impl Processed {
+    /// What explains answers of the nginx that would have this.
+    pub fn in_force(&self) -> InForce {
+        InForce {
+            settings: Arc::clone(&self.settings),
+            options: self.options.clone(),
+            snapshot: Snapshot::clone(&self.snapshot),
+            servers: self.plan.model.servers.clone(),
+        }
+    }
 }
 
 pub(super) fn version(text: &str) -> Result<Version, String> {
@@ -72,8 +87,13 @@ fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
 }
 
 impl Manifests {
-    /// Reads, translates and gates; errors are printed. With `judge` it also uses objects that an
-    /// API server would refuse.
+    /// These files, for a command that has arguments of its own.
+    pub fn of(files: &[PathBuf], nginx_version: Option<Version>, settings: &SettingsArguments) -> Self {
+        Manifests { files: files.to_vec(), nginx_version, settings: settings.clone() }
+    }
+
+    /// Reads, translates and gates; tells on standard error what keeps it from doing so. To
+    /// `judge` goes on with objects that an API server would refuse.
     pub fn process(&self, judge: bool) -> Result<Processed, Exit> {
         let settings = self.settings.load([])?;
         let options = to_look_with(&settings).map_err(|error| {
@@ -129,11 +149,13 @@ pub(super) fn process(
         snapshot.findings.contains(finding) || !known.contains(&(finding.reason, finding.origin.clone()))
     });
     findings.extend(gated);
+    layered.settings.tell_places(&mut findings);
     findings.sort();
     findings.dedup();
     limit(&mut findings, most_findings);
     let Settings { instance, templates, .. } = settings;
-    Ok(Processed { snapshot, ours, plan, findings, instance, templates, options })
+    let settings = Arc::new(layered.settings);
+    Ok(Processed { snapshot, ours, plan, findings, instance, templates, options, settings })
 }
 
 /// The nginx that the plan is made for, and its other sites.
@@ -159,7 +181,7 @@ impl Host {
         let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
         match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root, &settings.instance) {
             Ok(survey) => {
-                let Survey { capabilities, other_sites, .. } = survey.with_rules(&settings.gate.firewall);
+                let Survey { capabilities, other_sites, .. } = survey.with_files(&settings.gate);
                 Host { capabilities, other_sites, is_this: true }
             }
             Err(error) => {

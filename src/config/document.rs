@@ -96,7 +96,7 @@ pub fn manual() -> String {
             page.control("TP", []);
             page.text([
                 bold(row.key),
-                roman(" ("),
+                roman(format!(" (about {}; ", row.scope.about())),
                 roman(row.form.name()),
                 roman("; default "),
                 italic(row.default),
@@ -142,8 +142,9 @@ pub fn reference() -> String {
         for row in rows {
             let (key, form, default, variable) = (row.key, row.form.name(), row.default, row.variable());
             text.push_str(&format!(
-                "\n### {key}\n\n{}\n\nForm: {form}; default `{default}`; variable `{variable}`.\n",
-                row.doc
+                "\n### {key}\n\n{}\n\nAbout {}. Form: {form}; default `{default}`; variable `{variable}`.\n",
+                row.doc,
+                row.scope.about(),
             ));
             if let Form::Tables(columns) = row.form {
                 text.push_str("\n| key | form | what |\n| --- | --- | --- |\n");

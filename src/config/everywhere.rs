@@ -10,12 +10,14 @@ use super::value::{Form, Setting, put, text};
 use crate::model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
 use crate::nginx::{SetHeader, Test};
 use crate::render::headers::{HEADERS, Value as Told};
+use crate::translate::Scope;
 use crate::translate::value::{byte_size, is_harmless};
 
 /// Their keys.
 pub const ROWS: &[Row] = &[
     Row {
         key: "headers.answers",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Headers of all answers, each as `Name: value`, in the place of those of backends. A value may hold variables that tell what the client sent, such as `$host`.",
@@ -26,6 +28,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.allowed",
+        scope: Scope::Route,
         form: Form::List,
         default: "[]",
         doc: "Headers of answers that objects may set by a ConfigMap (`custom-headers`), for example `X-Frame-Options`. Others close the routes that ask for them (503). Empty allows none.",
@@ -33,6 +36,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.requests",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Headers of all requests to backends, each as `Name: value`. What every backend is told anyway (docs/security.md) is not taken.",
@@ -43,6 +47,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.original-uri",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether backends are told the path and query as the client sent them, in `X-Original-Uri`.",
@@ -50,6 +55,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.request-ids",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "true",
         doc: "Whether a request that brings no `X-Request-ID` gets one, for hosts of the ingress-nginx dialect; others pass on what came.",
@@ -57,6 +63,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.hidden",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Headers of backends that do not reach clients, for example `X-Powered-By`.",
@@ -64,6 +71,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.server",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether answers of hosts of the dialect ingress-nginx name nginx in the header `Server`. With false it is taken out where nginx has the module headers-more (libnginx-mod-http-headers-more-filter on Debian and Ubuntu); without the module it stays. The version of nginx is never told.",
@@ -71,6 +79,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.client-header",
+        scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
         doc: "Header by which trusted proxies (`access.trusted-proxies`) tell the address of a client, for example `CF-Connecting-IP`. Empty is `X-Forwarded-For`.",
@@ -78,6 +87,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.host-header",
+        scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
         doc: "Header by which trusted proxies tell the host that a client asked for. Empty is `X-Forwarded-Host`.",
@@ -85,6 +95,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.blocked-networks",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Clients that are answered 403 by all hosts, whatever annotations say.",
@@ -92,6 +103,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.blocked-agents",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Programs that are answered 403 by all hosts: the value of `User-Agent`, or an expression behind `~` (`~*` for small and large letters alike).",
@@ -99,6 +111,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.blocked-referers",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "The same by the value of `Referer`.",
@@ -106,6 +119,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.rate-status",
+        scope: Scope::Route,
         form: Form::Number,
         default: "503",
         doc: "Status of requests above a rate (`limit-rps`, `limit-rpm`), 400 to 599.",
@@ -116,6 +130,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.connections-status",
+        scope: Scope::Route,
         form: Form::Number,
         default: "503",
         doc: "Status of requests of clients with too many connections (`limit-connections`), 400 to 599.",
@@ -126,6 +141,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "tls.plain-paths",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Beginnings of paths of Ingresses that send nobody to https. `/.well-known/acme-challenge` never does.",
@@ -133,6 +149,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "tls.session-cache",
+        scope: Scope::Server,
         form: Form::Size,
         default: r#""10m""#,
         doc: "Memory for sessions of TLS that clients may take up again, for all hosts together, 0 for none.",
@@ -148,6 +165,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "tls.session-timeout",
+        scope: Scope::Server,
         form: Form::Duration,
         default: r#""10m""#,
         doc: "How long they may be taken up.",
@@ -158,6 +176,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "tls.session-tickets",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether clients keep sessions themselves, encrypted with a key that nginx makes when it starts or reloads. Who learns that key can read what was sent with it.",
@@ -165,6 +184,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "upstreams.keepalive-requests",
+        scope: Scope::Upstream,
         form: Form::Number,
         default: "10000",
         doc: "How many requests a connection to an endpoint may have.",
@@ -178,6 +198,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "upstreams.keepalive-time",
+        scope: Scope::Upstream,
         form: Form::Duration,
         default: r#""1h""#,
         doc: "How long such a connection is used at most, since nginx 1.19.10.",
@@ -188,6 +209,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "upstreams.keepalive-timeout",
+        scope: Scope::Upstream,
         form: Form::Duration,
         default: r#""60s""#,
         doc: "How long such a connection may be idle.",
@@ -258,7 +280,7 @@ pub(super) fn header_name(text: &str) -> Result<HeaderName, Refused> {
 pub(super) fn header(name: &str, value: &str) -> Result<SetHeader, Refused> {
     let (name, value) = (header_name(name.trim())?, LogLine::new(value)?);
     let told = value.parts().iter().find(|part| match part {
-        LogPart::Text(_) => false,
+        LogPart::Text(_) | LogPart::Geo(_) => false,
         LogPart::Nginx(name) => !is_harmless(name),
         LogPart::Route(_) => true,
     });

@@ -7,6 +7,7 @@ mod config_map;
 mod document;
 mod everywhere;
 mod firewall;
+mod geoip2;
 mod hosts;
 mod ingress_nginx;
 mod layer;
@@ -18,6 +19,7 @@ mod settings;
 mod snippets;
 mod table;
 mod templates;
+mod usual;
 mod value;
 mod written;
 

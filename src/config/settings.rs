@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use config::Config;
 
+use super::config_map;
 use super::layer::Layer;
 use super::layers::{merge, merged_value};
 use super::table::rows;
@@ -226,14 +227,14 @@ impl Settings {
             templates: Templates::default(),
             apply: Apply::default(),
             pacing: Pacing::default(),
-            publish: publish::Options::default(),
+            publish: publish::Options::empty(),
             http: Http { address: SocketAddr::from(([127, 0, 0, 1], 0)), remote: false, hosts: Vec::new() },
             control_socket: PathBuf::new(),
             log: Log::default(),
             names: NameSettings::default(),
             ingress_nginx: IngressNginx::default(),
-            translate: translate::Options::default(),
-            gate: nginx::GateOptions::default(),
+            translate: translate::Options::empty(),
+            gate: nginx::GateOptions::empty(),
             written: Layers::default(),
         }
     }
@@ -247,7 +248,7 @@ impl Settings {
     /// never upstreams.
     pub fn translate_options(&self) -> translate::Options {
         let mut options = self.translate.clone();
-        options.places = self.written.places();
+        options.keys_of_config_map = config_map::keys_without_annotation();
         options.own_addresses.extend([self.gate.status, self.http.address]);
         options.own_ports.extend(self.translate.listeners.ports());
         let inside = self.translate.passthrough.then_some(self.gate.passthrough_port);

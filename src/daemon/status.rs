@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::explain::InForce;
 use super::link::Link;
 use super::standing::Judgement;
 use super::withdrawal::Withdrawal;
@@ -94,7 +95,9 @@ pub struct Status {
     pub judgements: Arc<[Judgement]>,
     /// The claims on hosts and paths of what is served.
     pub claims: Arc<Claims>,
-    /// Where the objects come from.
+    /// What explains answers; `None` before this run has made something of objects.
+    pub in_force: Option<Arc<InForce>>,
+    /// Where objects come from.
     pub read_from: ReadFrom,
     /// How many objects of each kind were read.
     pub objects: Vec<(&'static str, usize)>,

@@ -118,7 +118,8 @@ const LOG: &str = "logs go to the journal: see `log.level` and `log.format`";
 const METRICS: &str = "metrics are always there: see `http.address`";
 const PER_REQUEST: &str = "metrics of single requests are not made; make them of the access log";
 const INTERNAL: &str = "it is a port of the controller's own, which nothing here needs";
-const GEOIP: &str = "set up geoip2 in nginx.conf of each node";
+const GEOIP: &str =
+    "databases are the node's: fetch them there, for example with geoipupdate, and name them in `geoip2.databases`";
 const WEBHOOK: &str = "there is no webhook: `ingressd admission` prints policies for the API server, `ingressd check` tells what is wrong before";
 const ELECTION: &str = "nodes have Leases of their own: see `publish.lease`";
 const ALWAYS: &str = "values are always parsed";

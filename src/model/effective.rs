@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Origin;
+use super::{ObjectId, Origin};
 
 /// The place where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,14 @@ pub struct Written {
     pub at: WrittenAt,
 }
 
-/// The effective value of several layers.
+impl Written {
+    /// Whether this object says it.
+    pub fn is_of(&self, id: &ObjectId) -> bool {
+        matches!(&self.at, WrittenAt::Object(origin) if *origin.object == *id)
+    }
+}
+
+/// A value that counts, of several layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effective {
     /// The effective value.
@@ -45,7 +52,12 @@ pub struct Effective {
 }
 
 impl Effective {
-    /// The effective value of these layers, given from the lowest; `None` when there are none.
+    /// A value without anything below it.
+    pub fn only(value: &str, at: WrittenAt) -> Self {
+        Effective { counts: Written { value: value.into(), at }, overridden: Vec::new() }
+    }
+
+    /// What counts of these layers, the lowest first; nothing where there is none.
     pub fn of(layers: impl IntoIterator<Item = Written>) -> Option<Self> {
         let mut overridden: Vec<_> = layers.into_iter().collect();
         let counts = overridden.pop()?;

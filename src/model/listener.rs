@@ -103,13 +103,9 @@ impl HostListeners {
     }
 }
 
-impl Default for HostListeners {
-    fn default() -> Self {
-        HostListeners {
-            addresses: vec![IpAddr::from([0, 0, 0, 0]), IpAddr::from([0u16; 8])],
-            http_port: 80,
-            https_port: 443,
-            proxy_protocol: false,
-        }
+impl HostListeners {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        HostListeners { addresses: Vec::new(), http_port: 0, https_port: 0, proxy_protocol: false }
     }
 }

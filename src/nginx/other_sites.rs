@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use super::access_log::{BufferedLogs, HostLog, buffered, host_log};
 use super::firewall::{RULE_DIRECTIVES, RuleFiles};
@@ -63,6 +64,8 @@ pub struct OtherSites {
     pub firewall_rules: Option<String>,
     /// Wanted rule files of the firewall that do not exist.
     pub missing_rules: BTreeSet<RuleFiles>,
+    /// Databases of GeoIP2 that the settings name and that are not there.
+    pub missing_databases: BTreeSet<PathBuf>,
     /// Value of `worker_processes`, when a number.
     pub worker_processes: Option<u32>,
     /// Value of `worker_connections`, when it is set.

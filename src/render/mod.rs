@@ -106,7 +106,8 @@ impl Renderer {
             servers.extend(self.catch_all.clone());
             servers.rotate_right(1);
         }
-        let crowds = Crowds::of(&model.upstreams);
+        let reserved = reserved_wildcards(&mut servers);
+        let crowds = Crowds::of(&model.upstreams, &servers);
         let facts = Facts {
             decisions,
             forwarded: &model.forwarded,
@@ -123,8 +124,9 @@ impl Renderer {
         let engine = &self.engine;
         let mut all = Vec::with_capacity(2 * servers.len());
         let own = self.blocks.render(servers, &facts, engine, &mut all);
-        let path = |one: &Server| names::server_file(one);
+        let path = |one: &Server| names::server_file(one, &crowds);
         self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all);
+        all.extend(reserved.map(|one| (names::reserved_file(), Arc::new(lower::server(&one, &facts, engine)))));
         let path = |one: &Upstream| names::upstream_file(&one.id, &crowds);
         self.upstreams.render(&model.upstreams, path, |one| lower::upstream(one, decisions, engine), &mut all);
         let path = |one: &Certificate| names::certificate_file(&one.id);
@@ -178,6 +180,20 @@ fn authority_files(authority: &Authority) -> impl Iterator<Item = (FilePath, Arc
     let file = |bytes: &Arc<[u8]>| Arc::new(File::secret([Part::Bytes(Arc::clone(bytes))], authority.origin.clone()));
     let revoked = authority.revoked.as_ref().map(|lists| (names::revoked_file(&authority.id), file(lists)));
     [(names::authority_file(&authority.id), file(&authority.certificates))].into_iter().chain(revoked)
+}
+
+/// A second server with the content of the catch-all server, which takes over the wildcards among
+/// the names that it reserves. nginx tries wildcards one by one, and a namespace may have many
+/// that are not served: they must not be tried before those that are.
+fn reserved_wildcards(servers: &mut [Arc<Server>]) -> Option<Server> {
+    let first = servers.first_mut()?;
+    let is_wildcard = |name: &ServerName| matches!(name, ServerName::Wildcard(_));
+    if !first.reserved.iter().any(is_wildcard) {
+        return None;
+    }
+    let wildcards: Vec<_> = Arc::make_mut(first).reserved.extract_if(.., |name| is_wildcard(name)).collect();
+    let (name, reserved) = wildcards.split_first()?;
+    Some(Server { name: name.clone(), reserved: reserved.to_vec(), ..Server::clone(first) })
 }
 
 /// The server that answers requests for unknown hosts, instead of the first server that nginx

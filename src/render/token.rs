@@ -382,6 +382,7 @@ impl Text {
             match part {
                 LogPart::Text(text) => escape(text, true, &mut quoted)?,
                 LogPart::Nginx(_) => drop(write!(quoted, "{part}")),
+                LogPart::Geo(variable) => drop(write!(quoted, "${{{OURS}{INSTANCE}_{variable}}}")),
                 LogPart::Route(variable) => {
                     let name = match variable {
                         LogVariable::Namespace => "namespace",

@@ -60,7 +60,7 @@ impl Expanded {
         };
         let named: BTreeSet<(Arc<str>, ServerName)> = objects.iter().flat_map(of_rules).collect();
         let edited = expanded.snapshot.ingresses.edit();
-        let mut room = Room { most: limits.expressions_of_host, weights: BTreeMap::new() };
+        let mut room = Room { limits, used: BTreeMap::new() };
         let mut objects: Vec<_> = objects.iter().map(|(stored, ..)| *stored).collect();
         objects.sort_by(|one, other| order::oldest_first(one, other));
         for stored in objects {
@@ -107,11 +107,13 @@ fn further_rules(
     stored: &Stored<Ingress>,
     decided: &BTreeMap<(&str, ServerName), (&Stored<Ingress>, &HostAliases)>,
     named: &BTreeSet<(Arc<str>, ServerName)>,
-    room: &mut Room,
+    room: &mut Room<'_>,
     findings: &mut Vec<Finding>,
 ) -> Vec<(IngressRule, ServerName, Origin)> {
     let is_named = |alias: &ServerName| named.contains(&(Arc::clone(&stored.id.namespace), alias.clone()));
+    let paths = |rule: &IngressRule| rule.http.as_ref().map_or(0, |http| http.paths.len() as u64);
     let mut further = Vec::new();
+    let mut sum: u64 = rules(stored).iter().map(paths).sum();
     for rule in rules(stored) {
         let Some(name) = rule.host.as_deref().and_then(|written| host::server_name(written).ok()) else { continue };
         let Some((_, aliases)) = decided.get(&(&*stored.id.namespace, name.clone())) else { continue };
@@ -121,6 +123,13 @@ fn further_rules(
             alias => !is_named(alias),
         };
         for alias in aliases.names.iter().filter(counts) {
+            // An object with so many is refused as it is.
+            if sum > room.limits.object.paths
+                || !room.has_place(&stored.id.namespace, paths(rule).max(1), aliases, findings)
+            {
+                return further;
+            }
+            sum += paths(rule);
             let rule = IngressRule { host: Some(host::written(alias)), ..rule.clone() };
             further.push((rule, name.clone(), aliases.origin.clone()));
         }
@@ -128,25 +137,56 @@ fn further_rules(
     further
 }
 
-/// The total weight of each namespace's host expressions: all of them are tried for an unknown
-/// host.
-struct Room {
-    most: u32,
-    weights: BTreeMap<Arc<str>, u32>,
+/// What the aliases of each namespace may cause together. Whatever is written down once more takes
+/// memory before any budget is asked.
+struct Room<'l> {
+    limits: &'l Limits,
+    used: BTreeMap<Arc<str>, Used>,
 }
 
-impl Room {
-    /// Adds the expressions of a rule where the limit allows it.
+#[derive(Default)]
+struct Used {
+    /// What the expressions weigh: all of them are tried where a host is unknown.
+    weight: u32,
+    /// The paths that were written down once more.
+    paths: u64,
+}
+
+impl Room<'_> {
+    /// Adds the expressions of a rule where there is room for them.
     fn take(&mut self, namespace: &Arc<str>, aliases: &HostAliases, findings: &mut Vec<Finding>) -> bool {
-        let sum = self.weights.entry(Arc::clone(namespace)).or_default();
-        let fits = sum.saturating_add(aliases.weight) <= self.most;
-        // All that come after one that does not fit are younger.
-        *sum = if fits { *sum + aliases.weight } else { self.most };
+        let most = self.limits.expressions_of_host;
+        let sum = &mut self.used.entry(Arc::clone(namespace)).or_default().weight;
+        let fits = sum.saturating_add(aliases.weight) <= most;
+        // What comes after one that does not fit is younger.
+        *sum = if fits { *sum + aliases.weight } else { most };
         if !fits {
             let note = format!(
-                "the namespace {namespace:?} has expressions for names of hosts that weigh {} already, which is the most \
-                 (limits.expressions-of-host); these are without effect: use names or wildcards",
-                self.most
+                "the namespace {namespace:?} has expressions for names of hosts that weigh {most} already, which is the most \
+                 (limits.expressions-of-host); these are without effect: use names or wildcards"
+            );
+            findings.push(Finding::new(Reason::HostNotAllowed, aliases.origin.clone(), note));
+        }
+        fits
+    }
+
+    /// Adds the paths of a rule for one alias where there is room for them.
+    fn has_place(
+        &mut self,
+        namespace: &Arc<str>,
+        paths: u64,
+        aliases: &HostAliases,
+        findings: &mut Vec<Finding>,
+    ) -> bool {
+        let most = self.limits.namespace.routes;
+        let sum = &mut self.used.entry(Arc::clone(namespace)).or_default().paths;
+        let fits = sum.saturating_add(paths) <= most;
+        if fits {
+            *sum += paths;
+        } else {
+            let note = format!(
+                "the namespace {namespace:?} has {sum} paths for further names of hosts already, of {most} that it may have \
+                 (limits.namespace-routes); aliases of this object are without effect: name fewer of them, or have fewer paths"
             );
             findings.push(Finding::new(Reason::HostNotAllowed, aliases.origin.clone(), note));
         }

@@ -11,7 +11,7 @@ use super::port::{self, PortReference};
 use super::target::{self, Chosen};
 use super::value::ExternalName;
 use super::value::{Whereabouts, excerpt};
-use super::{Dialect, EndpointMode, Names, Options, RequestedService};
+use super::{Dialect, EndpointMode, Names, Options, RequestedService, bounds};
 use crate::finding::Reason;
 use crate::model::{
     BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Port, Protocol, StreamUpstream,
@@ -396,6 +396,10 @@ impl<'a> Backends<'a> {
                 format!("{subject}DNS tells more addresses than are used, which are {used} (limits.addresses-of-name)");
             notes.push((Reason::AddressesLeftOut, note.into()));
         }
+        let most = u64::try_from(self.options.limits.addresses_of_name).unwrap_or(u64::MAX);
+        let near = bounds::ADDRESSES.note(addresses.len(), most);
+        let near = near.filter(|_| answer.is_some_and(|answer| !answer.is_cut));
+        notes.extend(near.map(|note| (Reason::NearBudget, format!("{subject}{note}").into())));
         match failure {
             _ if addresses.is_empty() => {
                 let why = failure.unwrap_or("it has no address");

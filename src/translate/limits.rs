@@ -104,51 +104,51 @@ pub struct NodeLimits {
     pub test: u64,
 }
 
-/// A mebibyte.
-const MIB: u64 = 1 << 20;
-
-impl Default for Limits {
-    fn default() -> Self {
+impl Limits {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         Limits {
-            object: ObjectLimits::default(),
-            namespace: NamespaceLimits::default(),
-            node: NodeLimits::default(),
-            paths_of_host: 10_000,
-            findings_of_object: 20,
-            findings_of_namespace: 200,
-            names_of_namespace: 500,
-            addresses_of_name: 64,
-            expressions_of_host: 500,
-            body_size: ByteSize(16 << 30),
-            body_buffer: ByteSize(1 << 20),
-            answer_buffers: ByteSize(2 << 20),
-            answer_file: ByteSize(1 << 30),
-            timeout: Duration::from_secs(24 * 60 * 60),
-            tries: 20,
-            password: PasswordLimits { cost: 10, users: 5000 },
+            object: ObjectLimits::empty(),
+            namespace: NamespaceLimits::empty(),
+            node: NodeLimits::empty(),
+            paths_of_host: 0,
+            findings_of_object: 0,
+            findings_of_namespace: 0,
+            names_of_namespace: 0,
+            addresses_of_name: 0,
+            expressions_of_host: 0,
+            body_size: ByteSize(0),
+            body_buffer: ByteSize(0),
+            answer_buffers: ByteSize(0),
+            answer_file: ByteSize(0),
+            timeout: Duration::ZERO,
+            tries: 0,
+            password: PasswordLimits { cost: 0, users: 0 },
         }
     }
 }
 
-impl Default for ObjectLimits {
-    fn default() -> Self {
-        ObjectLimits { paths: 2000, list_entries: 5000, annotation_bytes: 131_072, origins: 200, endpoints: 2000 }
+impl ObjectLimits {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        ObjectLimits { paths: 0, list_entries: 0, annotation_bytes: 0, origins: 0, endpoints: 0 }
     }
 }
 
-impl Default for NamespaceLimits {
-    fn default() -> Self {
+impl NamespaceLimits {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         NamespaceLimits {
-            hosts: 10_000,
-            routes: 20_000,
-            upstreams: 10_000,
-            endpoints: 50_000,
-            certificates: 6000,
-            files: 40_000,
-            zones: 512 * MIB,
-            configuration: 128 * MIB,
-            memory: 2048 * MIB,
-            test: 20_000_000,
+            hosts: 0,
+            routes: 0,
+            upstreams: 0,
+            endpoints: 0,
+            certificates: 0,
+            files: 0,
+            zones: 0,
+            configuration: 0,
+            memory: 0,
+            test: 0,
         }
     }
 }
@@ -178,9 +178,10 @@ impl Limits {
     }
 }
 
-impl Default for NodeLimits {
-    fn default() -> Self {
-        NodeLimits { configuration: 512 * MIB, memory: 8192 * MIB, test: 80_000_000 }
+impl NodeLimits {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        NodeLimits { configuration: 0, memory: 0, test: 0 }
     }
 }
 

@@ -9,6 +9,7 @@ mod asked;
 mod authentication;
 mod authority;
 mod backend;
+pub mod bounds;
 mod budget;
 mod built;
 mod canary;
@@ -30,7 +31,6 @@ mod options;
 mod order;
 mod passthrough;
 mod path;
-mod places;
 mod port;
 mod reading;
 mod rule;
@@ -51,12 +51,12 @@ pub mod value;
 
 pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
+pub use budget::keys as budget_keys;
 pub use canary::Canary;
 pub use claims::Claims;
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use names::{ChosenNames, NameAnswer, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
-pub use places::Places;
 pub use reading::{
     AppRoot, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Reading, RequestedAuthentication,
     RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
@@ -64,8 +64,8 @@ pub use reading::{
 pub use snippets::{AllowedSnippets, SnippetKind};
 pub use streams::StreamOptions;
 pub use tables::{
-    ANNOTATIONS, PREFIX, everywhere, judge_default, lookup_tables, snippet_alternatives, snippet_directives,
-    snippet_variables,
+    ANNOTATIONS, PREFIX, Scope, Table, effective_annotations, everywhere, judge_default, lookup_tables,
+    snippet_alternatives, snippet_directives, snippet_variables,
 };
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -281,8 +281,9 @@ impl Translator {
         let (streams, stream_upstreams) =
             streams::build(&claims_on_ports, passed.upstreams, &mut backends, options, &mut findings);
         translation.note_names(&backends.names);
-        // Several objects may have asked for the same upstream; which of them counts must not
-        // depend on the order of work.
+        findings.extend(budget::near_names(&translation.names, &options.limits));
+        // Several objects may have asked for the same; one of them counts, whoever was resolved
+        // first.
         upstreams.par_sort_by(|one, other| one.id.cmp(&other.id).then_with(|| one.origin.cmp(&other.origin)));
         upstreams.dedup_by(|one, other| Arc::ptr_eq(one, other) || one.id == other.id);
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::tables::{ANNOTATIONS, Table, Trust};
-use super::{AllowedHosts, AllowedSnippets, Limits, Places, StreamOptions};
+use super::tables::{ANNOTATIONS, Scope, Table, Trust};
+use super::{AllowedHosts, AllowedSnippets, Limits, StreamOptions};
 use crate::model::{Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, Origin, UrlPath};
 
 /// The semantics of an object.
@@ -208,11 +208,11 @@ pub struct Options {
     pub limits: Limits,
     /// Response headers that objects may set.
     pub allowed_headers: Vec<HeaderName>,
-    /// Default values of annotations.
+    /// Keys of the ConfigMap of an ingress-nginx that are no annotations, and what each is about.
+    pub keys_of_config_map: &'static [(&'static str, Scope)],
+    /// What objects ask for that do not say otherwise.
     pub defaults: Arc<[DefaultValue]>,
-    /// The places of settings, for findings.
-    pub places: Places,
-    /// The directives of every server; sorted by name, without duplicates.
+    /// What every server says, whatever its host; sorted by name, each at most once.
     pub server_directives: Vec<Directive>,
     /// Lookup tables that snippets use.
     pub lookup_tables: Arc<[LookupTable]>,
@@ -247,19 +247,20 @@ impl Options {
     }
 }
 
-impl Default for Options {
-    fn default() -> Self {
+impl Options {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         Options {
-            classes: vec![ClassRule::new("ingressd/nginx", Dialect::Specification)],
-            listeners: HostListeners::default(),
+            classes: Vec::new(),
+            listeners: HostListeners::empty(),
             ownership: HostOwnership::default(),
-            host_grace: 300,
+            host_grace: 0,
             claim_orders: Arc::default(),
             catch_all: Vec::new(),
             no_catch_all: false,
             endpoints: EndpointMode::Pod,
             reachable: Vec::new(),
-            external_names: true,
+            external_names: false,
             local_upstreams: false,
             cross_namespace: false,
             own_addresses: Vec::new(),
@@ -268,27 +269,27 @@ impl Default for Options {
             default_backend: None,
             default_certificate: None,
             self_signed: None,
-            ssl_redirect: true,
+            ssl_redirect: false,
             force_ssl_redirect: false,
-            redirect_status: 308,
-            hsts: Hsts { enabled: None, max_age: 31_536_000, include_subdomains: true, preload: false },
+            redirect_status: 0,
+            hsts: Hsts { enabled: None, max_age: 0, include_subdomains: false, preload: false },
             allowlist: Vec::new(),
             denylist: Vec::new(),
-            no_authentication: UrlPath::new("/.well-known/acme-challenge").into_iter().collect(),
-            max_trust: Trust::High,
+            no_authentication: Vec::new(),
+            max_trust: Trust::Low,
             strict_paths: None,
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
             allowed_hosts: Vec::new(),
             snippets: Vec::new(),
-            annotation_snippets: true,
+            annotation_snippets: false,
             passthrough: false,
-            streams: StreamOptions::default(),
+            streams: StreamOptions::empty(),
             shares_firewall_rules: false,
-            limits: Limits::default(),
+            limits: Limits::empty(),
             allowed_headers: Vec::new(),
+            keys_of_config_map: &[],
             defaults: Arc::default(),
-            places: Places::default(),
             server_directives: Vec::new(),
             lookup_tables: Arc::default(),
             now: 0,

@@ -11,8 +11,8 @@ use super::{Dialect, Options, budget};
 use crate::finding::{Finding, Reason};
 use crate::model::{Listener, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
 
-/// The administrator's settings for TCP and UDP services.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What the administrator decides about TCP and UDP services.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamOptions {
     /// Namespace and name of the ConfigMap with TCP services in ingress-nginx's form.
     pub tcp_services: Option<(Arc<str>, Arc<str>)>,
@@ -24,7 +24,15 @@ pub struct StreamOptions {
     pub reserved: Vec<(u16, &'static str)>,
 }
 
-/// A claim: connections to a port of the host should go to a Service.
+impl StreamOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        let policy = StreamPolicy::empty();
+        StreamOptions { tcp_services: None, udp_services: None, policy, reserved: Vec::new() }
+    }
+}
+
+/// Somebody wants connections to a port of the host to go to a Service.
 #[derive(Debug, Clone)]
 pub struct StreamClaim<'a> {
     pub origin: Origin,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 
-use super::annotation::{self, Context, NotedOptions};
+use super::annotation::{self, Context, NotedOptions, Row};
 use super::ingress_nginx::{external_authentication, mirror, snippet};
 use super::{ClassRule, DefaultValue, Dialect, Everywhere, Options, Reading, class};
-use crate::model::{HostName, Kind, ObjectId};
+use crate::model::{Effective, HostName, Kind, ObjectId, WrittenAt};
 use crate::source::{Snapshot, Stored};
 
-pub use super::annotation::{Basis, Change, Table, Trust};
+pub use super::annotation::{Basis, Change, Scope, Table, Trust};
 pub use super::ingress_nginx::services::claims as claims_on_ports;
 pub use super::ingress_nginx::snippet::{tables as lookup_tables, variables as snippet_variables};
 pub use super::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
@@ -26,7 +26,34 @@ pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, op
     annotation::read_with_basis(&Context { object, namespace, dialect, table, snapshot, options }, annotations)
 }
 
-/// The administrator's settings for routes that no object defines.
+/// What counts of each annotation for an Ingress, and what that took the place of; nothing where
+/// it is none of ours. `settings` tells what counts of a setting.
+pub fn effective_annotations(
+    id: &ObjectId,
+    snapshot: &Snapshot,
+    options: &Options,
+    settings: &dyn Fn(&str) -> Option<Effective>,
+) -> Vec<(&'static Table, &'static Row, Effective)> {
+    let Some(stored) = snapshot.ingresses.find(&id.namespace, &id.name).filter(|_| id.kind == Kind::Ingress) else {
+        return Vec::new();
+    };
+    let Ok(rule) = class::select(stored, snapshot, options) else { return Vec::new() };
+    let none = BTreeMap::new();
+    let annotations = stored.object.metadata.annotations.as_ref().unwrap_or(&none);
+    let (object, namespace, table) = (&stored.id, &*id.namespace, rule.annotations);
+    let (dialect, noted) = (rule.dialect, &NotedOptions::new(options));
+    let context = Context { object, namespace, dialect, table, snapshot, options: noted };
+    let rows = table.rows().filter(|row| row.is_served() || row.is_allowed_somewhere(options));
+    let found = rows.filter_map(|row| {
+        let effective = annotation::effective(&context, annotations, row.key, settings)?;
+        // Alone it has no effect.
+        let is_idle = effective.counts.at == WrittenAt::BuiltIn && !row.counts_with.is_empty();
+        (!is_idle).then_some((table, row, effective))
+    });
+    found.collect()
+}
+
+/// What the administrator asks for where no object has a say.
 pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
     let (dialect, table) = match options.classes.first() {
         Some(rule) => (rule.dialect, rule.annotations),

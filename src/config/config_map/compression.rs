@@ -2,7 +2,8 @@
 //! not know other keys.
 
 use super::keys::Said;
-use crate::model::{Argument, Refused, Text, catalogue};
+use crate::model::{Argument, Pattern, Refused, Text, catalogue};
+use crate::nginx::Uncompressed;
 use crate::translate::value::{boolean, integer};
 
 /// The media types that are compressed by default, besides text/html.
@@ -27,7 +28,32 @@ pub(super) fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
         .collect()
 }
 
-/// The keys of one compression method.
+/// One media type.
+pub(super) fn media_type(value: &str) -> Result<Text, Refused> {
+    let mut types = media_types(value)?;
+    match (types.pop(), types.pop(), value.trim()) {
+        // It is left out among those that are compressed.
+        (None, _, "text/html") => Text::new("text/html"),
+        (Some(Argument::Text(text)), None, _) if text.as_str() != "*" => Ok(text),
+        _ => Err(Refused::because("it is not a media type such as text/html")),
+    }
+}
+
+/// Programs that get answers as they are.
+pub(super) fn uncompressed(value: &str) -> Result<Uncompressed, Refused> {
+    match value.trim() {
+        "msie6" => Ok(Uncompressed::OldExplorers),
+        expression => Pattern::new(expression).map(Uncompressed::Matching),
+    }
+}
+
+/// The same, where answers are compressed.
+pub(super) fn uncompressed_by(value: &dyn Fn(&str) -> Option<String>) -> Option<Uncompressed> {
+    let programs = value("gzip-disable").filter(|_| Compression(value).is_on("use-gzip"));
+    programs.and_then(|programs| uncompressed(&programs).ok())
+}
+
+/// What keys say of one way to compress answers.
 struct Compression<'a>(&'a dyn Fn(&str) -> Option<String>);
 
 impl Compression<'_> {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::keys::Said;
 use crate::config::settings::Settings;
-use crate::model::{Argument, Origin, Refused, catalogue};
+use crate::model::{Argument, Origin, Refused, WrittenAt, catalogue};
 use crate::translate::value::{boolean, byte_size, integer};
 use crate::translate::{ANNOTATIONS, DefaultValue};
 
@@ -19,11 +19,13 @@ pub fn only_off(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_off| if is_off { "false" } else { "" }.to_owned())
 }
 
-pub fn only_ipv4(settings: &mut Settings, _: &mut Vec<DefaultValue>, _: &Origin) {
+pub fn only_ipv4(settings: &mut Settings, _: &mut Vec<DefaultValue>, origin: &Origin) {
     let addresses = &mut settings.translate.listeners.addresses;
     // Without any server no name could be resolved.
     if addresses.iter().any(IpAddr::is_ipv4) {
         addresses.retain(IpAddr::is_ipv4);
+        let left = addresses.clone();
+        settings.written.say_list("listen.addresses", &left, WrittenAt::Object(origin.clone()));
     }
 }
 
@@ -32,7 +34,10 @@ pub fn retry_all(_: &mut Settings, defaults: &mut Vec<DefaultValue>, origin: &Or
     const ALL: &str = "non_idempotent";
     match defaults.iter_mut().find(|default| default.key == KEY) {
         Some(default) if default.value.split_whitespace().any(|word| word == "off" || word == ALL) => {}
-        Some(default) => default.value = format!("{} {ALL}", default.value).into(),
+        Some(default) => {
+            default.value = format!("{} {ALL}", default.value).into();
+            default.origin = origin.clone();
+        }
         None => {
             let row = ANNOTATIONS.find(KEY).map_or("", |row| row.default);
             defaults.push(DefaultValue { key: KEY, value: format!("{row} {ALL}").into(), origin: origin.clone() });
@@ -57,13 +62,20 @@ pub fn log_file(value: &str) -> Result<String, Refused> {
     match value.trim().strip_prefix(LOGS).is_some_and(|name| !name.is_empty() && fits(name)) {
         true => Ok(value.trim().to_owned()),
         false => Err(Refused::because(
-            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log to others on each node",
+            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log, or access-log.stream-path, to others on each node",
         )),
     }
 }
 
 pub fn on_or_off(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_on| if is_on { "on" } else { "off" }.to_owned())
+}
+
+/// Threads write what does not fit into memory.
+pub fn threads(value: &str) -> Result<Vec<Said>, Refused> {
+    let said: [Said; 2] =
+        [(&catalogue::AIO, vec![Argument::Word("threads")]), (&catalogue::AIO_WRITE, vec![Argument::Switch(true)])];
+    boolean(value).map(|is_on| said.into_iter().filter(|_| is_on).collect())
 }
 
 pub fn is_boolean(value: &str) -> Result<(), Refused> {

@@ -8,6 +8,7 @@ use super::keys::Headers;
 use crate::config::everywhere;
 use crate::finding::Reason;
 use crate::model::{Field, Kind, ObjectId, Origin};
+use crate::nginx::SetHeader;
 use crate::source::{Snapshot, Version};
 use crate::translate::value::excerpt;
 
@@ -41,6 +42,10 @@ impl Layer<'_> {
             );
             return self.find(Reason::MissingConfigMap, origin.clone(), note);
         };
+        let (key, setting) = match headers {
+            Headers::Answers => (KEYS[0], "headers.answers"),
+            Headers::Requests => (KEYS[1], "headers.requests"),
+        };
         let id = Arc::new(ObjectId::new(Kind::ConfigMap, own, name));
         for (number, (name, value)) in stored.object.data.iter().flatten().enumerate() {
             let origin = Origin::field(&id, Field::Data(name.clone().into()));
@@ -70,5 +75,16 @@ impl Layer<'_> {
                 Err(why) => self.find(Reason::InvalidValue, origin, format!("{} is refused: {why}", excerpt(value))),
             }
         }
+        let everywhere = &self.settings.gate.everywhere;
+        let set = match headers {
+            Headers::Answers => &everywhere.answer_headers,
+            Headers::Requests => &everywhere.request_headers,
+        };
+        let text = |header: &SetHeader| {
+            let value = header.value.parts().iter().map(ToString::to_string).collect::<String>();
+            format!("{}: {value}", header.name.as_str())
+        };
+        let set: Vec<_> = set.iter().map(text).collect();
+        self.told(key, setting, &set);
     }
 }

@@ -1,6 +1,7 @@
 //! ingress-nginx's ConfigMap as a layer over the settings: the effective settings, and findings
 //! about the ConfigMap.
 
+mod compared;
 mod compression;
 mod document;
 mod forms;
@@ -8,8 +9,10 @@ mod headers;
 mod keys;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 pub use document::{KeyFacts, document, facts};
+pub(super) use keys::keys_without_annotation;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +49,9 @@ impl Settings {
         let named = headers::KEYS.into_iter().map(|key| {
             data?.get(key).and_then(|value| headers::version(value, namespace, snapshot)).map(|version| &*version.0)
         });
-        // The labels of its namespace decide which of its snippets are allowed.
+        let secret = data.and_then(|data| data.get(tls::DH_PARAMETERS));
+        let secret = secret.and_then(|value| tls::version(value, namespace, snapshot)).map(|version| &*version.0);
+        // Labels of its namespace decide which of its snippets count.
         let snippets = KEYS.iter().filter_map(|key| match key.effect {
             Effect::Snippet(_, kind) => Some((key.name, kind)),
             Effect::Tables => Some((key.name, SnippetKind::Http)),
@@ -55,7 +60,8 @@ impl Settings {
         let snippets = snippets.filter(|(name, kind)| {
             data.is_some_and(|data| data.contains_key(*name)) && self.allows_snippet_of(namespace, *kind, snapshot)
         });
-        let all: Vec<_> = named.map(Option::unwrap_or_default).chain(snippets.map(|(name, _)| name)).collect();
+        let all: Vec<_> =
+            named.chain([secret]).map(Option::unwrap_or_default).chain(snippets.map(|(name, _)| name)).collect();
         Some(match all.iter().all(|version| version.is_empty()) {
             true => stored.version.clone(),
             false => Version(format!("{} {}", stored.version.0, all.join(" ")).into()),
@@ -127,18 +133,27 @@ impl Layer<'_> {
         for (said, key) in [(compression::gzip(&value), "use-gzip"), (compression::brotli(&value), "enable-brotli")] {
             self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data(key.into())));
         }
+        self.settings.gate.everywhere.uncompressed = compression::uncompressed_by(&value);
         if data.get("enable-modsecurity").is_some_and(|value| boolean(value) == Ok(true)) {
             // Otherwise each host would load the rules.
             self.settings.share_firewall_rules(true);
+            self.told("enable-modsecurity", "firewall.shared", &["true"]);
         }
         if data.get("ssl-session-cache").is_some_and(|value| boolean(value) == Ok(false)) {
             // This holds whatever size another key asks for.
             self.settings.gate.everywhere.session_cache = ByteSize(0);
+            self.told("ssl-session-cache", "tls.session-cache", &["0"]);
         }
         is_safe
     }
 
-    /// Sets directives of every server.
+    /// Notes what a key made of a setting.
+    fn told<T: std::fmt::Display>(&mut self, key: &'static str, setting: &'static str, values: &[T]) {
+        let origin = Origin::field(self.id, Field::Data(key.into()));
+        self.settings.written.say_list(setting, values, WrittenAt::Object(origin));
+    }
+
+    /// Says directives in every server.
     fn say(&mut self, said: Vec<keys::Said>, origin: &Origin) {
         let directive = |(row, arguments)| Directive { row, arguments, origin: origin.clone() };
         self.settings.translate.server_directives.extend(said.into_iter().map(directive));
@@ -168,9 +183,10 @@ impl Layer<'_> {
                 self.headers(headers, value, origin);
                 Ok(())
             }
+            Effect::Read(_, read) => read(self, value, origin),
             Effect::Directives(_, of) => of(value).map(|said| self.say(said, origin)),
             Effect::Forwarded(form) | Effect::Gzip(form) | Effect::Brotli(form) => form(value),
-            Effect::Finally(_, change) => {
+            Effect::Finally(_, _, change) => {
                 boolean(value).map(|is_on| self.last.extend(is_on.then(|| (change, origin.clone()))))
             }
             Effect::Host(directive) => {
@@ -212,7 +228,10 @@ impl Layer<'_> {
             }
             Effect::Unserved { harmless, instead } => {
                 if asks(value, harmless) {
-                    self.find(Reason::UnsupportedKey, origin.clone(), instead);
+                    let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), instead);
+                    // What the other one ignores as well changes nothing for anybody.
+                    let severity = if instead == keys::REMOVED { Severity::Info } else { finding.severity };
+                    self.findings.push(Finding { severity, ..finding });
                 }
                 Ok(())
             }
@@ -264,6 +283,7 @@ impl Layer<'_> {
     /// Decides which proxies are trusted, which depends on several keys. `had_protocol` is the
     /// PROXY protocol in the settings.
     fn believe(&mut self, data: &BTreeMap<String, String>, had_protocol: bool) {
+        const SETTING: &str = "access.trusted-proxies";
         let read = |key: &str| data.get(key).and_then(|value| boolean(value).ok());
         let origin = |key: &'static str| Origin::field(self.id, Field::Data(key.into()));
         let asked = [read("use-forwarded-headers"), read("enable-real-ip")];
@@ -275,17 +295,29 @@ impl Layer<'_> {
         }
         // Proxies that were trusted for the PROXY protocol may pass on headers of strangers.
         let denies = asked.contains(&Some(false)) || (had_protocol && !protocol);
+        let by = |answer: bool| match asked {
+            [Some(said), _] if said == answer && !protocol => "use-forwarded-headers",
+            [_, Some(said)] if said == answer && !protocol => "enable-real-ip",
+            _ => "use-proxy-protocol",
+        };
         let trusted = &mut self.settings.translate.trusted_proxies;
         match (protocol || asked.contains(&Some(true)), denies) {
             (true, _) => {}
-            (false, true) => return trusted.clear(),
+            (false, true) => {
+                trusted.clear();
+                return self.told::<&str>(by(false), SETTING, &[]);
+            }
             (false, false) => return,
         }
         let listed = data.get("proxy-real-ip-cidr").map(|value| value.trim()).filter(|value| !value.is_empty());
         match (listed.map(address_list), address_list("0.0.0.0/0,::/0")) {
-            (Some(Ok(listed)), _) => *trusted = listed,
+            (Some(Ok(listed)), _) => {
+                self.told("proxy-real-ip-cidr", SETTING, &listed);
+                self.settings.translate.trusted_proxies = listed;
+            }
             (None, Ok(everybody)) if trusted.is_empty() => {
-                *trusted = everybody;
+                self.told(by(true), SETTING, &everybody);
+                self.settings.translate.trusted_proxies = everybody;
                 let origin = origin(if protocol { "use-proxy-protocol" } else { "use-forwarded-headers" });
                 let note = "every client is believed about its address, and gets past lists of addresses with that: \
                             list the proxies in proxy-real-ip-cidr, or in the setting access.trusted-proxies";

@@ -126,6 +126,37 @@ fn keys_about_logs_take_the_place_of_settings() {
 }
 
 #[test]
+fn keys_about_few_routes_and_connections_count_as_they_are_written() {
+    let key = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB";
+    let layered = layered(&[
+        ("access-log-path", "/var/log/nginx/a.log"),
+        ("log-format-stream", "$remote_addr $status"),
+        ("stream-access-log-path", "/var/log/nginx/s.log"),
+        ("disable-stream-access-log", "true"),
+        ("enable-access-log-for-default-backend", "false"),
+        ("grpc-buffer-size-kb", "64"),
+        ("default-type", "text/html"),
+        ("gzip-disable", "msie6"),
+        ("ssl-session-ticket-key", key),
+        ("enable-aio-write", "true"),
+    ]);
+    assert_eq!(told(&layered), Vec::<String>::new());
+    let Settings { translate, gate, .. } = layered.settings;
+    let streams = &gate.access_log.streams;
+    assert_eq!((streams.enabled, gate.access_log.unknown_hosts), (false, false));
+    assert_eq!(streams.path.as_deref(), Some("/var/log/nginx/s.log".as_ref()));
+    assert_eq!(streams.line.as_ref().map(|line| line.parts().len()), Some(3));
+    let everywhere = &gate.everywhere;
+    assert_eq!(everywhere.grpc_buffer, Some(ByteSize(64 << 10)));
+    assert_eq!(everywhere.default_type.as_ref().map(|name| name.as_str()), Some("text/html"));
+    assert_eq!(everywhere.uncompressed, None, "nothing is compressed");
+    assert_eq!(everywhere.ticket_key.as_ref().map(|key| key.bytes().to_vec()), Some(vec![b'A'; 48]));
+    let said: Vec<_> = translate.server_directives.iter().map(|directive| directive.row.name).collect();
+    assert_eq!(said, ["aio", "aio_write"]);
+    assert!(!format!("{everywhere:?}").contains("65, 65"), "a key is never printed");
+}
+
+#[test]
 fn compression_is_said_as_a_whole_or_not_at_all() {
     let said = |data: &[(&str, &str)]| -> Vec<String> {
         let directives = layered(data).settings.translate.server_directives;
@@ -189,6 +220,18 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         ("ssl-ciphers", "HIGH;", "not a list of ciphers"),
         ("proxy-stream-timeout", "0s", "at once"),
         ("proxy-stream-responses", "-1", "is refused"),
+        ("grpc-buffer-size-kb", "2048", "is refused"),
+        ("grpc-buffer-size-kb", "4k", "is refused"),
+        ("default-type", "text", "media types"),
+        ("default-type", "text/css text/html text/plain", "a media type"),
+        ("gzip-disable", "(a*)*(", "is refused"),
+        ("enable-aio-write", "maybe", "not true or false"),
+        ("enable-access-log-for-default-backend", "maybe", "not true or false"),
+        ("log-format-stream", "$request", "no variable of nginx for TCP"),
+        ("stream-access-log-path", "/etc/passwd", "access-log.stream-path"),
+        ("ssl-dh-param", "exchange", "namespace/name"),
+        ("ssl-session-ticket-key", "?", "base64"),
+        ("ssl-session-ticket-key", "c2hvcnQ=", "48 or 80"),
     ] {
         let layered = layered(&[(key, value)]);
         let told = told(&layered);
@@ -219,6 +262,7 @@ fn keys_that_have_no_effect_say_so() {
         ("proxy-bodysize", "1m"),
         ("enable-opentelemetry", "true"),
         ("keep-alive", ""),
+        ("zipkin-collector-host", "zipkin"),
     ]);
     let told = told(&layered);
     let reasons: Vec<_> = layered.findings.iter().map(|finding| (finding.reason, finding.severity)).collect();
@@ -228,6 +272,7 @@ fn keys_that_have_no_effect_say_so() {
             (Reason::UnsupportedKey, Severity::Warning),
             (Reason::UnsupportedKey, Severity::Warning),
             (Reason::UnknownKey, Severity::Warning),
+            (Reason::UnsupportedKey, Severity::Info),
             (Reason::UnsupportedKey, Severity::Info)
         ],
         "{told:?}"
@@ -351,10 +396,48 @@ fn what_it_says_of_settings_keeps_its_origin() {
     assert_eq!(lines("upstreams.keepalive"), ["32 built in", of_map]);
     // An invalid value has no effect.
     assert_eq!(lines("listen.http2"), ["true built in"]);
-    let places = layered.settings.translate_options().places;
-    let named = "access.max-trust (ConfigMap edge/controller: data[annotations-risk-level])";
-    assert_eq!(places.named("access.max-trust"), named);
+    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+    let mut findings = [Finding::new(Reason::InvalidValue, Origin::object(&id), "access.max-trust is low")];
+    layered.settings.tell_places(&mut findings);
+    let told = "access.max-trust from ConfigMap edge/controller: data[annotations-risk-level] is low";
+    assert_eq!(&*findings[0].note, told);
 }
+
+#[test]
+fn what_several_keys_say_together_has_the_origin_of_the_one_that_decides() {
+    for (data, setting, expected) in [
+        (&[("disable-ipv6", "true")][..], "listen.addresses", "0.0.0.0 ConfigMap edge/controller: data[disable-ipv6]"),
+        (&[("use-forwarded-headers", "false")], TRUSTED, " ConfigMap edge/controller: data[use-forwarded-headers]"),
+        (
+            &[("enable-real-ip", "true"), ("proxy-real-ip-cidr", "192.0.2.0/24")],
+            TRUSTED,
+            "192.0.2.0/24 ConfigMap edge/controller: data[proxy-real-ip-cidr]",
+        ),
+        (
+            &[("use-proxy-protocol", "true")],
+            TRUSTED,
+            "0.0.0.0/0, ::/0 ConfigMap edge/controller: data[use-proxy-protocol]",
+        ),
+        (
+            &[("ssl-session-cache", "false"), ("ssl-session-cache-size", "5m")],
+            "tls.session-cache",
+            "0 ConfigMap edge/controller: data[ssl-session-cache]",
+        ),
+        (
+            &[("enable-modsecurity", "true")],
+            "firewall.shared",
+            "true ConfigMap edge/controller: data[enable-modsecurity]",
+        ),
+    ] {
+        let effective = layered(data).settings.effective(setting).unwrap();
+        assert_eq!(format!("{} {}", effective.counts.value, effective.counts.at), expected, "{data:?}");
+    }
+    let retries = layered(&[("retry-non-idempotent", "true"), ("proxy-next-upstream", "error")]);
+    let told = "ConfigMap edge/controller: data[retry-non-idempotent]";
+    assert_eq!(retries.settings.translate.defaults[0].origin.to_string(), told);
+}
+
+const TRUSTED: &str = "access.trusted-proxies";
 
 #[test]
 fn what_is_said_of_all_is_said_whatever_the_order_of_keys() {

@@ -1,11 +1,13 @@
 //! The response to a request about one Ingress or one host.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
 use super::{ReadFrom, Status, document};
+use crate::daemon::explain::{Address, InForce};
 use crate::daemon::standing::{self, Standing};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, ServerName};
@@ -27,6 +29,8 @@ pub enum Inquiry {
     Ingress(ObjectId),
     /// A host as written in rules; `*` for unknown hosts.
     Host(String),
+    /// Why one request is answered as it is.
+    Request(Address),
 }
 
 impl Inquiry {
@@ -40,6 +44,7 @@ impl Inquiry {
                 Some(Inquiry::Ingress(ObjectId::new(Kind::Ingress, namespace, name)))
             }
             (Some("host"), Some(host), None) => Some(Inquiry::Host(host.to_owned())),
+            (Some("explain"), Some(address), None) => Address::read(address).map(Inquiry::Request),
             _ => None,
         }
     }
@@ -52,6 +57,7 @@ impl Status {
             Inquiry::Everything => self.json(now),
             Inquiry::Ingress(id) => self.with_host(now, self.ingress(id, now)),
             Inquiry::Host(written) => self.with_host(now, self.one_host(written, now)),
+            Inquiry::Request(address) => self.with_host(now, self.one_request(address)),
         }
     }
 
@@ -120,7 +126,14 @@ impl Status {
         })
     }
 
-    /// The namespaces that claim a host, in the order of their claims.
+    /// Why a request is answered as it is: `null` where this run has made nothing yet that could
+    /// tell.
+    fn one_request(&self, address: &Address) -> Value {
+        let explain = |in_force: &Arc<InForce>| in_force.explain(address, &self.findings, &|_| None);
+        self.in_force.as_ref().map_or(Value::Null, explain)
+    }
+
+    /// The namespaces that ask for a host, whoever asked first before the others.
     fn claimants(&self, name: &ServerName, written: &str) -> Value {
         let mut claimants: Vec<_> = self.claims.of(name).iter().collect();
         claimants.sort_by_key(|claimant| claimant.number);

@@ -122,6 +122,7 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
     lines.insert(0, Line::ok(format!("{} modules that are of use are there", has.len())));
     lines.extend(APART.iter().filter_map(|gives| apart(gives, nginx)));
     lines.extend(rules(nginx));
+    lines.extend(databases(nginx));
     if !capabilities.has_stream() {
         let text = "no ngx_stream_module: nothing can be served over TCP or UDP";
         let package = "libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL";
@@ -143,6 +144,7 @@ struct Apart {
 const APART: &[Apart] = &[
     Apart { module: Module::HeadersMore, without: "tell that nginx serves them (header Server)", level: Level::Note },
     Apart { module: Module::Brotli, without: "do not compress answers by Brotli", level: Level::Warning },
+    Apart { module: Module::GeoIp2, without: "are told nothing of where clients are", level: Level::Warning },
     Apart { module: Module::ModSecurity, without: "answer 503 where they ask for a firewall", level: Level::Error },
 ];
 
@@ -168,6 +170,18 @@ fn rules(nginx: &Nginx) -> Option<Line> {
             "install libnginx-mod-http-modsecurity and modsecurity-crs (Debian and Ubuntu), or name other files with \
                  firewall.rules and firewall.core-rules"
                 .to_owned(),
+    })
+}
+
+/// Databases of GeoIP2 that are not there.
+fn databases(nginx: &Nginx) -> Option<Line> {
+    let missing = nginx.survey.other_sites.missing_databases.iter();
+    let missing: Vec<_> = missing.map(|path| path.display().to_string()).collect();
+    let hosts = nginx.wanted.get(&Module::GeoIp2).filter(|_| !missing.is_empty())?;
+    Some(Line {
+        level: Level::Warning,
+        text: format!("{hosts} hosts tell where clients are, and there is no {}", super::some(&missing)),
+        remedy: "fetch it, for example with geoipupdate, or name other files with geoip2.databases".to_owned(),
     })
 }
 

@@ -57,6 +57,7 @@ const ROWS: &[Row] = &[
     ("nginx-modules", |facts| without(facts, Module::Stream), Note, "ngx_stream_module"),
     ("nginx-modules", |facts| wants(facts, Module::HeadersMore), Note, "2 hosts tell that nginx serves them"),
     ("nginx-modules", |facts| wants(facts, Module::Brotli), Warning, "ngx_http_brotli_filter_module"),
+    ("nginx-modules", |facts| wants(facts, Module::GeoIp2), Warning, "libnginx-mod-http-geoip2"),
     ("nginx-modules", |facts| wants(facts, Module::ModSecurity), Error, "2 hosts answer 503"),
     (
         "nginx-modules",
@@ -68,6 +69,17 @@ const ROWS: &[Row] = &[
         },
         Warning,
         "there is no /etc/nginx/modsecurity.conf",
+    ),
+    (
+        "nginx-modules",
+        |facts| {
+            wants(facts, Module::GeoIp2);
+            let survey = &mut nginx(facts).survey;
+            survey.capabilities.modules.insert(Module::GeoIp2);
+            survey.other_sites.missing_databases = ["/srv/GeoIP2-City.mmdb".into()].into();
+        },
+        Warning,
+        "there is no /srv/GeoIP2-City.mmdb",
     ),
     (
         "nginx-modules",

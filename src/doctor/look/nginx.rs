@@ -21,7 +21,7 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         &settings.instance,
     )
     .map_err(|error| error.to_string())?
-    .with_rules(&settings.gate.firewall);
+    .with_files(&settings.gate);
     let layout =
         Layout::read(settings).map_err(|error| format!("cannot read {}: {error}", nginx.configuration.display()))?;
     let mut system = System::new(SystemOptions {
@@ -39,7 +39,7 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         system.table(master).ok_or_else(|| format!("process {} ended while it was looked at", master.pid))
     });
     let worker_files = master.as_ref().ok().and_then(worker_files);
-    let wanted = wanted(&model, &settings.gate.everywhere);
+    let wanted = wanted(&model, &settings.gate);
     let (_, findings) = gate(model, &survey.capabilities, &survey.other_sites, &settings.gate_options());
     Ok(Nginx { survey, layout, tested, master, worker_files, wanted, findings })
 }

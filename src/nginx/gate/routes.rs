@@ -6,21 +6,63 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Balance, Behaviour, CertificateId, Cors, Directive, HeaderName, LONGEST, Model, ObjectId, Origin,
-    PasswordFileId, Route, Server, Snippet, SnippetDirective, Split, TlsTermination, UpstreamId,
+    Action, Balance, Behaviour, CertificateId, Cors, Directive, GeoVariable, HeaderName, LONGEST, LookupTable, Model,
+    ObjectId, Origin, OwnVariable, PasswordFileId, Route, Server, Snippet, SnippetDirective, SnippetPart,
+    SnippetStatement, Split, TlsTermination, UpstreamId,
 };
-use crate::nginx::Capabilities;
 use crate::nginx::firewall::Obstacles;
+use crate::nginx::{Capabilities, geoip};
 
 /// What the routes may refer to.
 struct Referable<'a> {
     capabilities: &'a Capabilities,
     has_tls: bool,
     obstacles: &'a Obstacles,
+    untold: Untold<'a>,
     authorities: BTreeSet<&'a ObjectId>,
     upstreams: BTreeSet<&'a UpstreamId>,
     certificates: BTreeSet<&'a CertificateId>,
     password_files: BTreeSet<&'a PasswordFileId>,
+}
+
+/// What no database tells of clients here, and tables that are asked by it.
+struct Untold<'a> {
+    variables: &'a [GeoVariable],
+    tables: BTreeSet<&'a OwnVariable>,
+}
+
+impl<'a> Untold<'a> {
+    fn of(variables: &'a [GeoVariable], all: &'a [LookupTable]) -> Self {
+        let mut untold = Untold { variables, tables: BTreeSet::new() };
+        // A table reads those before it alone.
+        for table in all.iter().filter(|_| !variables.is_empty()) {
+            if geoip::parts_of_table(table).any(|part| untold.has(part).is_some()) {
+                untold.tables.insert(&table.variable);
+            }
+        }
+        untold
+    }
+
+    /// Its name, where a part is one.
+    fn has(&self, part: &SnippetPart) -> Option<String> {
+        match part {
+            SnippetPart::Geo(variable) => self.variables.contains(variable).then(|| format!("${variable}")),
+            SnippetPart::Own(own) => self.tables.contains(own).then(|| "a table".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// What a snippet decides by. What only becomes a header, or a word in one, harms nobody where
+    /// it is empty.
+    fn decides(&self, behaviour: &Behaviour) -> Option<String> {
+        if self.variables.is_empty() {
+            return None;
+        }
+        behaviour.snippets.iter().find_map(|snippet| {
+            let mut parts = snippet.statements.iter().flat_map(SnippetStatement::parts);
+            parts.find_map(|part| self.has(part))
+        })
+    }
 }
 
 /// The change that a route needs.
@@ -41,13 +83,15 @@ pub fn fit(
     model: &mut Model,
     capabilities: &Capabilities,
     has_tls: bool,
-    obstacles: &Obstacles,
+    (obstacles, unknown): (&Obstacles, &[GeoVariable]),
     findings: &mut Vec<Finding>,
 ) {
+    let tables = Arc::clone(&model.lookup_tables);
     let known = Referable {
         capabilities,
         has_tls,
         obstacles,
+        untold: Untold::of(unknown, &tables),
         authorities: model.authorities.iter().map(|authority| &*authority.id).collect(),
         upstreams: model.upstreams.iter().map(|upstream| &upstream.id).collect(),
         certificates: model.certificates.iter().map(|certificate| &certificate.id).collect(),
@@ -306,6 +350,12 @@ fn unprotectable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String
                 format!("the route answers 503 without the rules of its firewall: {words}"),
             ));
         }
+    }
+    if let Some(name) = known.untold.decides(behaviour) {
+        return Some((
+            Reason::ClosedRoute,
+            format!("a snippet decides by {name}, which no database tells on this host: the route answers 503"),
+        ));
     }
     if let Some(external) = behaviour.external_authentication.as_deref()
         && !known.upstreams.contains(&external.service)

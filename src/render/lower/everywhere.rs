@@ -2,7 +2,7 @@
 
 use crate::model::expression::{LIMITS, anywhere, literal};
 use crate::model::{Cidr, HeaderName, LogLine, Refused};
-use crate::nginx::{Everywhere, Plan, SetHeader, Test};
+use crate::nginx::{Everywhere, Plan, SetHeader, Test, Uncompressed};
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{Block, Statement, Tables};
@@ -85,6 +85,15 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
     }
     for Header { name, value, .. } in request_headers {
         say(Statement::plain(Family::Proxy.set_header(), Words::join([name.into(), value])));
+    }
+    if let Some(programs) = &everywhere.uncompressed {
+        let programs = match programs {
+            Uncompressed::OldExplorers => "msie6".into(),
+            Uncompressed::Matching(pattern) => {
+                Words::from(Literal::new(&format!("{LIMITS}{}", anywhere(pattern.as_str())))?)
+            }
+        };
+        say(Statement::plain("gzip_disable", programs));
     }
     Ok(())
 }

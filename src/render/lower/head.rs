@@ -1,7 +1,7 @@
 //! The slots of a server, into which features write their directives before its locations.
 
 use crate::model::catalogue::{self, DirectiveRow, Said};
-use crate::model::{ByteSize, Directive, Handover, Origin, Refused, Server};
+use crate::model::{Directive, Handover, Origin, Refused, Server};
 use crate::nginx::{ConnectedBy, Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
 use crate::render::names;
@@ -10,6 +10,7 @@ use crate::render::token::{Path, Word, Words};
 use crate::render::view::{self, Statement};
 
 use super::server::{Facts, HSTS, certificate, fill};
+use super::tls::sessions;
 use super::{access_log, client_certificates, everywhere, firewall};
 
 /// The context of a server that is being written.
@@ -43,7 +44,7 @@ type Feature = fn(&Head<'_>, &mut HeadSlots) -> Result<(), Refused>;
 /// list.
 const FEATURES: &[Feature] = &[
     http2,
-    tls,
+    certificate_and_sessions,
     access_log::of_server,
     keepalive,
     real_ip,
@@ -103,22 +104,15 @@ fn http2(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
 }
 
 /// Writes the certificate, versions of TLS, and TLS sessions.
-fn tls(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
+fn certificate_and_sessions(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let Some(id) = certificate(head.server, head.facts) else { return Ok(()) };
     let decisions = head.facts.decisions;
-    let everywhere = &decisions.everywhere;
     let mut say = |name, words: Words| slots.connection.push(Words::line(name, words));
     let file = Path::new(&decisions.current.join(&*names::certificate_file(id)))?;
     say("ssl_certificate", file.clone().into());
     say("ssl_certificate_key", file.into());
     say("ssl_protocols", Words::join(decisions.tls_protocols.names().iter().map(|name| Word::fixed(name))));
-    let cache = match everywhere.session_cache {
-        ByteSize(0) => Word::fixed("off"),
-        size => Word::own(&format!("shared:ingressd:{size}"))?,
-    };
-    say("ssl_session_cache", cache.into());
-    say("ssl_session_timeout", Word::long_time(everywhere.session_timeout).into());
-    say("ssl_session_tickets", if everywhere.session_tickets { "on" } else { "off" }.into());
+    slots.connection.extend(sessions(decisions)?);
     Ok(())
 }
 
@@ -205,15 +199,23 @@ const GRPC: [&str; 8] = [
     "grpc_connect_timeout 5s",
     "grpc_send_timeout 60s",
     "grpc_read_timeout 60s",
-    "grpc_buffer_size 4k",
+    GRPC_BUFFER,
     "grpc_next_upstream error timeout",
     "grpc_next_upstream_timeout 0",
     "grpc_next_upstream_tries 3",
     "grpc_ignore_headers X-Accel-Redirect",
 ];
 
+/// The one that the administrator may say otherwise.
+const GRPC_BUFFER: &str = "grpc_buffer_size 4k";
+
 fn grpc(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
-    slots.backends.extend(GRPC.into_iter().filter(|_| head.has_grpc()).map(Words::from));
+    let buffer = head.facts.decisions.everywhere.grpc_buffer;
+    let line = |line: &'static str| match buffer {
+        Some(size) if line == GRPC_BUFFER => Words::line(catalogue::GRPC_BUFFER_SIZE.name, Word::size(size)),
+        _ => line.into(),
+    };
+    slots.backends.extend(GRPC.into_iter().filter(|_| head.has_grpc()).map(line));
     Ok(())
 }
 

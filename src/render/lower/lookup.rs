@@ -30,7 +30,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
             Err(_) => writer.leave_out(&table.origin),
         }
     }
-    files.put(names::lookup_file(), writer.file([names::shared_file()]));
+    let geo = plan.decisions.geo.is_asked().then(names::geo_file);
+    files.put(names::lookup_file(), writer.file([names::shared_file()].into_iter().chain(geo)));
 }
 
 fn say(table: &LookupTable, trusts: bool, tables: &mut Tables) -> Result<(), Refused> {

@@ -15,6 +15,7 @@ mod everywhere;
 mod external_authentication;
 mod fastcgi;
 mod firewall;
+mod geo;
 mod head;
 mod limits;
 mod lists;
@@ -31,6 +32,7 @@ mod snippet;
 mod split;
 mod stream;
 mod tables;
+mod tls;
 mod upstream;
 mod writer;
 

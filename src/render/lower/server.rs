@@ -27,7 +27,7 @@ use super::upstream::variable_of;
 use super::writer::Writer;
 use super::{
     access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, mirror,
-    session,
+    session, tls,
 };
 
 /// The header of HTTP Strict Transport Security (RFC 6797).
@@ -70,7 +70,11 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     let shares_rules = facts.decisions.firewall.shared && firewall::is_asked(server);
     requires.extend(shares_rules.then(names::firewall_file));
     requires.extend(access_log::is_needed(&facts.decisions.access_log).then(names::access_log_file));
-    requires.extend(certificate(server, facts).map(names::certificate_file));
+    requires.extend(facts.decisions.geo.is_asked().then(names::geo_file));
+    if let Some(certificate) = certificate(server, facts) {
+        requires.insert(names::certificate_file(certificate));
+        requires.extend(tls::all(&facts.decisions.everywhere).map(|(path, _)| path));
+    }
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
         // nginx accepts a TLS server without a certificate only beside a default server that has
         // one.

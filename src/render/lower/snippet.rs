@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use crate::model::catalogue;
 use crate::model::expression::{LIMITS, anywhere};
 use crate::model::{
     Action, LONGEST_HOST, Origin, Pattern, Refused, Route, RouteVariable, Snippet, SnippetCondition, SnippetDirective,
@@ -55,6 +56,12 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         }
     }
     slots.owned_by(None);
+    let default_type = scene.facts.decisions.everywhere.default_type.as_ref();
+    let says_type = all.iter().any(|(directive, _)| *directive.row == catalogue::DEFAULT_TYPE);
+    let answers = snippets.iter().any(|snippet| !snippet.statements.is_empty());
+    if let Some(default_type) = default_type.filter(|_| answers && !says_type) {
+        slots.say(Slot::Backend, catalogue::DEFAULT_TYPE.name, Text::of(default_type));
+    }
     Ok(())
 }
 

@@ -18,7 +18,7 @@ pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 
 /// One file for each distinct split, however many routes use it.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
-    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams));
+    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
     for route in routes(plan) {
         let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
         let name = names::split(split, upstream);

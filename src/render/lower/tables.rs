@@ -11,8 +11,8 @@ use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::view::Tables;
 
 use super::{
-    access_log, client_certificates, cors, everywhere, external_authentication, firewall, limits, lookup, passthrough,
-    session, shared, split, upstream,
+    access_log, client_certificates, cors, everywhere, external_authentication, firewall, geo, limits, lookup,
+    passthrough, session, shared, split, stream, tls, upstream,
 };
 
 /// Writes into files what one feature of a plan needs.
@@ -27,11 +27,14 @@ const FEATURES: &[Feature] = &[
     everywhere::tables,
     external_authentication::tables,
     firewall::tables,
+    geo::tables,
     limits::tables,
     lookup::tables,
     passthrough::tables,
     session::tables,
     split::tables,
+    stream::tables,
+    tls::files,
     upstream::tables,
 ];
 

@@ -59,6 +59,7 @@ impl Word {
 fn name(part: &SnippetPart, trusts: bool) -> Option<String> {
     match part {
         SnippetPart::Variable(name) => Some(name.to_string()),
+        SnippetPart::Geo(variable) => Some(format!("{OURS}{INSTANCE}_{variable}")),
         SnippetPart::Own(own) => Some(format!("{OURS}{INSTANCE}_{}", own.as_str())),
         SnippetPart::ClientScheme if trusts => Some(format!("{OURS}{INSTANCE}_scheme")),
         SnippetPart::ClientScheme => Some("scheme".to_owned()),

@@ -4,10 +4,10 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use super::row::{Row, Trust};
+use super::row::{Row, Scope, Trust};
 use super::table::Table;
 use crate::model::{Cidr, HeaderName, LookupTable};
-use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, Places, SnippetKind};
+use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, SnippetKind};
 
 /// Each line is one setting that rows and families may ask for, as a function of the options.
 macro_rules! decisions {
@@ -59,9 +59,7 @@ decisions! {
     shares_firewall_rules: bool = |options| options.shares_firewall_rules;
     /// The trust in authors of Ingresses.
     max_trust: Trust = |options| options.max_trust;
-    /// Where settings were written, for findings.
-    places: &Places = |options| &options.places;
-    /// Which snippets are allowed in which namespaces.
+    /// Which snippets count in which namespaces.
     snippets: &[AllowedSnippets] = |options| &options.snippets;
     /// Whether annotations may be snippets at all.
     annotation_snippets: bool = |options| options.annotation_snippets;
@@ -108,8 +106,15 @@ impl<'a> NotedOptions<'a> {
             && self.options.allows_snippet(kind, namespace, labels)
     }
 
-    /// The default values of annotations. They are not recorded, because it is known which
-    /// annotations an object has itself.
+    /// What a key is about that is not read on objects, because the ConfigMap of the controller
+    /// alone has it. It is the same whatever the settings say.
+    pub(super) fn key_of_config_map(&self, name: &str) -> Option<Scope> {
+        let keys = self.options.keys_of_config_map;
+        keys.iter().find(|(key, _)| *key == name).map(|(_, scope)| *scope)
+    }
+
+    /// What objects ask for that do not say otherwise. Nothing has to be noted: which rows an
+    /// object has itself is known.
     pub(super) fn defaults(&self) -> &'a [DefaultValue] {
         &self.options.defaults
     }

@@ -18,6 +18,8 @@ impl Scope {
             }
             Scope::Route => "routes of the object",
             Scope::Upstream => "way to the backends",
+            Scope::Listener => "listeners, of which the administrator decides alone",
+            Scope::Node => "node, of which the administrator decides alone",
         }
     }
 }
@@ -41,12 +43,16 @@ fn remarks(row: &Row) -> String {
         "" => String::new(),
         default => format!("Default: {default}. "),
     };
+    let setting = match row.setting {
+        "" => String::new(),
+        setting => format!("Without it the administrator's `{setting}` counts. "),
+    };
     let alone = match row.counts_with {
         [] => String::new(),
         companions => format!("It has no effect without {}. ", companions::words(companions)),
     };
     let takes = row.form.described().map(|form| format!("Takes {form}. ")).unwrap_or_default();
-    format!("{alone}{aliases}{takes}{default}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}")
+    format!("{alone}{aliases}{takes}{default}{setting}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}")
         .trim_end()
         .to_owned()
 }

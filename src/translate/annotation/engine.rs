@@ -10,9 +10,9 @@ use super::snippets::{self, ImpliedAnnotation};
 use super::table::Table;
 use super::value::excerpt;
 use crate::finding::{Finding, Reason, Severity, unknown_key};
-use crate::model::{Field, Origin, Refused, WrittenAt};
+use crate::model::{Field, Origin, Refused};
 use crate::source::Snapshot;
-use crate::translate::{DefaultValue, Dialect, Options, Reading};
+use crate::translate::{DefaultValue, Dialect, Options, Reading, bounds};
 
 /// The prefix of our own keys; there are some for Services and none for Ingresses yet.
 const OWN_PREFIX: &str = "ingressd/";
@@ -54,7 +54,10 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
                     }
                 }
                 None => {
-                    let note = unknown_key(table.prefix, name, table.names());
+                    let note = match context.options.key_of_config_map(name) {
+                        Some(scope) => scope.is_not_for_objects(),
+                        None => unknown_key(table.prefix, name, table.names()),
+                    };
                     draft.find(Reason::UnknownAnnotation, entry.origin(), note);
                 }
             }
@@ -118,8 +121,8 @@ fn apply_defaults(
 /// Checks whether a default can be used: the result has its faults, and whether it protects
 /// something.
 pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, under: &Options) -> Reading {
-    let Options { limits, places, lookup_tables, .. } = under.clone();
-    let options = Options { defaults: [default.clone()].into(), limits, places, lookup_tables, ..Options::default() };
+    let Options { limits, lookup_tables, .. } = under.clone();
+    let options = Options { defaults: [default.clone()].into(), limits, lookup_tables, ..Options::default() };
     let (object, snapshot) = (&default.origin.object, &Snapshot::default());
     let options = &NotedOptions::new(&options);
     let context = Context { object, namespace: &object.namespace, dialect, table, snapshot, options };
@@ -139,12 +142,13 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
     }
     let cut = context.options.instead_of(row, entry.value);
     if let Some((instead, setting)) = &cut {
-        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, &context.options.places().named(setting));
+        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, setting);
     }
     let entry = &Entry { value: cut.as_ref().map_or(entry.value, |(instead, _)| instead), ..*entry };
     let mut allowed = || trusted(row, context.options).and_then(|()| within(context.options, entry, draft));
     let done = match row.effect {
-        // The author of the defaults is trusted.
+        _ if !row.scope.is_of_objects() => Err(Refused(row.scope.is_not_for_objects().into())),
+        // Whoever writes defaults is trusted.
         _ if row.is_served()
             && entry.default.is_none()
             && let Err(refused) = allowed() =>
@@ -153,7 +157,7 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
         }
         Effect::Directive(directive, parse) => parse(entry.value).map(|arguments| match row.scope {
             Scope::Server => draft.host_directive(directive, arguments, entry.origin()),
-            Scope::Matching | Scope::Route | Scope::Upstream => {
+            Scope::Matching | Scope::Route | Scope::Upstream | Scope::Listener | Scope::Node => {
                 draft.directive(directive, arguments, entry.origin());
             }
         }),
@@ -179,11 +183,7 @@ fn trusted(row: &Row, options: &NotedOptions<'_>) -> Result<(), Refused> {
         return Ok(());
     }
     let (needed, most) = (row.trust.name(), options.max_trust().name());
-    let at = match options.places().of("access.max-trust") {
-        WrittenAt::BuiltIn => String::new(),
-        at => format!(" ({at})"),
-    };
-    Err(Refused(format!("it needs trust {needed}, and the administrator's access.max-trust is {most}{at}").into()))
+    Err(Refused(format!("it needs trust {needed}, and the administrator's access.max-trust is {most}").into()))
 }
 
 /// Checks the length of a value, whatever its row is: lists can have any length, and are read
@@ -193,15 +193,20 @@ pub(super) fn within(options: &NotedOptions<'_>, entry: &Entry<'_>, draft: &mut 
         Err(Refused(format!("{has} {what} are more than limits.{key} allows, which is {most}").into()))
     };
     let too_many = |has: usize, most: u64| u64::try_from(has).is_ok_and(|has| has > most);
-    if too_many(entry.value.len(), options.annotation_bytes()) {
-        return refused(entry.value.len(), "bytes", "object-annotation-bytes", options.annotation_bytes());
+    let (bytes, most) = (entry.value.len(), options.annotation_bytes());
+    if too_many(bytes, most) {
+        return refused(bytes, "bytes", "object-annotation-bytes", most);
     }
-    // A single element is no list. Earlier elements are counted in the draft, even if they were
-    // too many.
+    draft.reading.findings.extend(bounds::ANNOTATION_BYTES.near(bytes, most, || entry.origin()));
+    // One element is no list; those before it are in the draft, or were too many.
     let elements = 1 + entry.value.bytes().filter(|byte| *byte == b',').count();
     if elements > 1 {
+        let (before, most) = (draft.elements, options.list_entries());
         draft.elements += elements;
-        let most = options.list_entries();
+        if bounds::LIST_ENTRIES.note(before, most).is_none() {
+            let near = bounds::LIST_ENTRIES.near(draft.elements, most, || entry.origin());
+            draft.reading.findings.extend(near);
+        }
         if too_many(draft.elements, most) {
             return refused(draft.elements, "elements in the lists of the object", "object-list-entries", most);
         }

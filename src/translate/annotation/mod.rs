@@ -20,7 +20,7 @@ pub use document::{document, manual, summary};
 pub use draft::{Context, Draft, Entry, ExternalDraft, FastCgiDraft, MirrorDraft, SecretReference};
 pub use effective::effective;
 pub use engine::{judge, read, read_with_basis};
-pub use outline::outline;
+pub use outline::{argument_words, outline};
 pub use row::{
     Ceiling, Compared, Effect, Family, Gives, Implied, OnError, Row, Scope, SnippetRow, Trust, Try, Unit, asks,
     built_in, nothing_to_finish, unserved,

@@ -19,6 +19,42 @@ pub enum Scope {
     Route,
     /// The connections to the backends of the object.
     Upstream,
+    /// What clients connect to, before it is known which host they ask for: addresses, ports, the
+    /// PROXY protocol. No object says it.
+    Listener,
+    /// The whole nginx of a node with its other sites, or the daemon. No object says it.
+    Node,
+}
+
+impl Scope {
+    /// Whether an object may say something of it.
+    pub const fn is_of_objects(self) -> bool {
+        !matches!(self, Scope::Listener | Scope::Node)
+    }
+
+    /// What it is about, for people.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Scope::Server => "hosts",
+            Scope::Matching | Scope::Route => "routes",
+            Scope::Upstream => "the way to backends",
+            Scope::Listener => "listeners",
+            Scope::Node => "the node",
+        }
+    }
+
+    /// What whoever writes such a key on an object is told.
+    pub fn is_not_for_objects(self) -> String {
+        let about = self.about();
+        match self.is_of_objects() {
+            true => format!(
+                "it is no annotation: the controller's ConfigMap says it for all, about {about}; write it there"
+            ),
+            false => format!(
+                "it is about {about}, which no object decides: the administrator does, in the controller's ConfigMap or the settings"
+            ),
+        }
+    }
 }
 
 /// The trust that a value needs in the author of the Ingress, as ingress-nginx ranks it.
@@ -245,8 +281,11 @@ pub struct Row {
     pub ceiling: Ceiling,
     /// The default as it would be written; empty when it cannot be written.
     pub default: &'static str,
-    /// The form of its values for code without the parser, such as an API server; rows that are
-    /// not supported need none.
+    /// The setting that says what counts where no object does, and neither the ConfigMap; empty
+    /// where there is none.
+    pub setting: &'static str,
+    /// What its values look like to whoever has no parser, such as an API server; rows that are
+    /// not served need none.
     pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,
@@ -278,6 +317,7 @@ impl Row {
         on_error: OnError::Skip,
         ceiling: Ceiling::NoNumber,
         default: "",
+        setting: "",
         form: Form::NotJudged("nobody has said yet what its values look like"),
         documentation: "",
         stands_alone: false,

@@ -13,7 +13,7 @@ use crate::model::cost::Cost;
 use crate::model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
 use crate::source::Version;
 use crate::translate::subject::{self, Subject, Withheld};
-use crate::translate::{HostOptions, Limits, Reading, host, order};
+use crate::translate::{HostOptions, Limits, Reading, bounds, host, order};
 
 /// The objects within their budgets.
 #[derive(Debug, Default)]
@@ -78,6 +78,9 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
         if demand.own.zones > 0 {
             *counts.entry(namespace(&subject)).or_default() += demand.own.zones;
         }
+        let paths = usize::try_from(demand.own.routes).unwrap_or(usize::MAX);
+        let near = bounds::OBJECT_PATHS.near(paths, limits.object.paths, || Origin::object(subject.id()));
+        admission.findings.extend(near);
         admission.subjects.push(subject);
     }
     admission.zones = zones::sizes(counts, limits.namespace.zones);

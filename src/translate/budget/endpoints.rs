@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::super::Limits;
+use super::super::{Limits, bounds};
 use super::{is_near, near};
 use crate::finding::{Finding, Reason};
 use crate::model::{Endpoint, Origin, Upstream};
 
-/// Keeps as many endpoints as each upstream, and all upstreams of a namespace together, may have.
+/// The key of how many the upstreams of a namespace may have.
+pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
+
+/// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
 pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Vec<Finding>) {
-    for upstream in upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > count(limits.object.endpoints)) {
+    let most = limits.object.endpoints;
+    for upstream in upstreams.iter_mut().filter(|upstream| is_near(number(upstream.endpoints.len()), most)) {
         let Upstream { id, origin, endpoints } = Arc::make_mut(upstream);
         findings.extend(bound_one(origin, &id.port, endpoints, limits));
     }
@@ -26,7 +30,7 @@ pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Ve
         }
     }
     let most = count(limits.namespace.endpoints);
-    let (key, what) = ("limits.namespace-endpoints", "endpoints");
+    let (key, what) = (OF_NAMESPACE, "endpoints");
     used.retain(|_, used| is_near(number(*used), number(most)));
     for (namespace, used) in used.iter().filter(|(_, used)| **used <= most) {
         findings.push(near(namespace, key, what, number(*used), number(most)));
@@ -66,7 +70,10 @@ pub fn bound_one(origin: &Origin, port: &str, endpoints: &mut Vec<Endpoint>, lim
              allows no more; use fewer and larger pods, or have the administrator raise it"
         )
     };
-    (all > most).then(|| Finding::new(Reason::TooManyEndpoints, origin.clone(), note()))
+    match all > most {
+        true => Some(Finding::new(Reason::TooManyEndpoints, origin.clone(), note())),
+        false => bounds::ENDPOINTS.near(all, limits.object.endpoints, || origin.clone()),
+    }
 }
 
 fn count(limit: u64) -> usize {

@@ -242,6 +242,51 @@ fn what_is_nearly_used_up_is_told_before_it_is() {
     assert_eq!(of(&["a", "b", "c", "d", "e"]), ["limits.namespace-hosts NearBudget"]);
 }
 
+/// Each is the most that is allowed, told and served.
+#[test]
+fn what_one_object_nearly_has_too_much_of_is_told_before_it_has() {
+    type Row = (&'static str, fn(&mut Limits), String);
+    let paths = |count: usize| -> Vec<String> {
+        (0..count).map(|number| path(&format!("/{number}"), "Prefix", "web")).collect()
+    };
+    let annotated = |annotations: &str| ingress("a", "ingressd", "a.example", annotations, &paths(1));
+    let expressions: Vec<_> =
+        (0..5).map(|number| path(&format!("/{number}/[a-z]+"), "ImplementationSpecific", "web")).collect();
+    let list = "allowlist-source-range: \"10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5\"";
+    let origins =
+        "enable-cors: \"true\", cors-allow-origin: \"https://a.b,https://c.d,https://e.f,https://g.h,https://i.j\"";
+    let rows: [Row; 6] = [
+        ("limits.object-paths", |limits| limits.object.paths = 5, ingress("a", "ingressd", "a.example", "", &paths(5))),
+        (
+            "limits.paths-of-host",
+            |limits| limits.paths_of_host = 5,
+            ingress("a", "ingressd", "a.example", "", &paths(5)),
+        ),
+        (
+            "limits.expressions-of-host",
+            |limits| limits.expressions_of_host = 5,
+            ingress("a", "ingressd", "a.example", "use-regex: \"true\"", &expressions),
+        ),
+        ("limits.object-list-entries", |limits| limits.object.list_entries = 5, annotated(list)),
+        ("limits.object-annotation-bytes", |limits| limits.object.annotation_bytes = 45, annotated(list)),
+        ("limits.object-origins", |limits| limits.object.origins = 5, annotated(origins)),
+    ];
+    for (key, set, document) in rows {
+        let near = |translation: &Translation| -> Vec<String> {
+            let about = translation.findings.iter().filter(|finding| finding.reason == Reason::NearBudget);
+            about.map(ToString::to_string).collect()
+        };
+        let translation = translate(&document, with(set));
+        let told = near(&translation);
+        assert!(
+            told.len() == 1 && told[0].contains(key) && told[0].starts_with("Ingress default/a"),
+            "{key}: {told:?}"
+        );
+        assert_eq!(translation.findings.len(), 1, "{key}: everything is served: {:?}", translation.findings);
+        assert_eq!(near(&translate(&document, with(|_| ()))), Vec::<String>::new(), "{key}");
+    }
+}
+
 #[test]
 fn what_is_left_out_leaves_nothing_open_that_it_protected() {
     let protected = |host: &str, text: &str| {
@@ -339,7 +384,8 @@ fn a_version_with_too_many_paths_gives_way_to_the_one_before() {
     for (most, expected) in [(2, 0), (1, 1)] {
         let translation = translate(&document, with(|limits| limits.object.paths = most));
         assert_eq!(translation.refused.len(), expected);
-        assert_eq!(translation.findings.len(), expected);
+        let over = translation.findings.iter().filter(|finding| finding.reason == Reason::OverBudget);
+        assert_eq!(over.count(), expected);
     }
 }
 
@@ -384,7 +430,8 @@ fn lists_and_values_of_an_object_have_bounds() {
     ];
     for (annotations, expected) in rows {
         let translation = translate(&object(&annotations), with(limits));
-        let told = translation.findings.iter().filter(|finding| finding.reason != Reason::ClosedRoute).map(|finding| {
+        let besides = [Reason::ClosedRoute, Reason::NearBudget];
+        let told = translation.findings.iter().filter(|finding| !besides.contains(&finding.reason)).map(|finding| {
             format!(
                 "{} {} {}",
                 finding.origin.object.name,

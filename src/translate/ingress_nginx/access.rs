@@ -12,6 +12,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "allowlist-source-range",
             aliases: &["whitelist-source-range"],
+            setting: "access.allowlist",
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Addresses,
@@ -31,6 +32,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "denylist-source-range",
+            setting: "access.denylist",
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Addresses,

@@ -8,6 +8,7 @@ use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Re
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SecretReference, Trust,
 };
+use crate::translate::bounds;
 use crate::translate::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
 
 const DEFAULT_REALM: &str = "Authentication Required";
@@ -199,6 +200,8 @@ fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, 
     for fault in faults {
         draft.find(Reason::InvalidSecret, origin.clone(), fault);
     }
+    let most = u64::try_from(context.options.passwords().users).unwrap_or(u64::MAX);
+    draft.reading.findings.extend(bounds::PASSWORDS.near(passwords.len(), most, || origin.clone()));
     if passwords.is_empty() {
         let note = format!("Secret {namespace}/{} holds no password; the routes answer 503 until it does", wanted.name);
         draft.close(Reason::InvalidSecret, wanted.origin, note);

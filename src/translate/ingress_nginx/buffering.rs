@@ -204,7 +204,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let fitting = if ceiling > 0 { (ceiling / size.0).max(FEWEST_BUFFERS) } else { count };
     if count > fitting {
         let (asked, instead) = (format!("what {count} buffers of {size} take"), format!("{fitting} buffers"));
-        draft.above_ceiling(origin.clone(), &asked, &instead, &context.options.places().named("limits.answer-buffers"));
+        draft.above_ceiling(origin.clone(), &asked, &instead, "limits.answer-buffers");
     }
     let count = count.min(fitting);
     draft.directive(&PROXY_BUFFERS, vec![Argument::Number(count), Argument::Size(size)], origin);

@@ -167,7 +167,7 @@ fn transaction(value: &str) -> Result<LogLine, Refused> {
         LogPart::Text(text) => text.contains(['{', '}']),
         // Hosts that are alike share a server, whose name may be that of another host.
         LogPart::Nginx(name) => **name != *"request_id" && (!is_harmless(name) || **name == *"server_name"),
-        LogPart::Route(_) => true,
+        LogPart::Route(_) | LogPart::Geo(_) => true,
     };
     match line.parts().iter().find(is_kept_back) {
         Some(part) => Err(Refused(format!("{part} cannot be told").into())),

@@ -226,8 +226,7 @@ fn pair(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Res
 fn allowed(context: &Context<'_>, name: HeaderName, value: &str) -> Result<AnswerHeader, Refused> {
     let is_listed = |own: &HeaderName| own.as_str().eq_ignore_ascii_case(name.as_str());
     if !context.options.allowed_headers().iter().any(is_listed) {
-        let setting = context.options.places().named("headers.allowed");
-        return Err(Refused(format!("the administrator's {setting} does not list it").into()));
+        return Err(Refused::because("the administrator's headers.allowed does not list it"));
     }
     AnswerHeader::new(name, HeaderText::new(value)?)
 }

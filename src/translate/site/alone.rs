@@ -8,7 +8,7 @@ use super::{Claim, conflict, reach};
 use crate::finding::{Finding, Reason};
 use crate::model::expression;
 use crate::translate::path::{self, Matching, PathType};
-use crate::translate::{Dialect, Limits};
+use crate::translate::{Dialect, Limits, bounds};
 
 /// Decides how each path is matched.
 ///
@@ -45,6 +45,7 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
     let mut weights = Weights::of(&claims);
     // Nearly every host has few paths: comparing a few is faster than a hash table.
     let are_few = claims.len() <= FEW && weights.count == 0;
+    let (mut are_too_many, mut are_too_heavy) = (false, false);
     for mut claim in claims {
         let (owner, key) = match are_few {
             true => (kept.iter().position(|owner| key(owner) == key(&claim)), None),
@@ -59,6 +60,7 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
             continue;
         }
         if kept.len() >= limits.paths_of_host {
+            are_too_many = true;
             let closed = claim.subject.is_protected;
             findings.push(too_many(&claim, limits.paths_of_host, closed));
             if !closed {
@@ -67,6 +69,7 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
             claim.closed = true;
         }
         if claim.matching == Matching::Regex && !weights.has_room(&claim, limits.expressions_of_host) {
+            are_too_heavy = true;
             findings.push(too_heavy(&claim, limits.expressions_of_host));
             if !claim.subject.is_protected {
                 continue;
@@ -77,6 +80,15 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
         }
         owners.extend(key.map(|key| (key, kept.len())));
         kept.push(claim);
+    }
+    let number = |limit: usize| u64::try_from(limit).unwrap_or(u64::MAX);
+    let weight = usize::try_from(weights.sum).unwrap_or(usize::MAX);
+    let nearly = [
+        (bounds::HOST_PATHS, kept.len(), number(limits.paths_of_host), are_too_many),
+        (bounds::HOST_EXPRESSIONS, weight, limits.expressions_of_host.into(), are_too_heavy),
+    ];
+    for (bound, used, most, _) in nearly.into_iter().filter(|(.., is_over)| !is_over) {
+        findings.extend(kept.last().and_then(|youngest| bound.near(used, most, || youngest.origin.clone())));
     }
     kept.sort_by(|left, right| path::winning_order((left.matching, &left.path), (right.matching, &right.path)));
     kept
@@ -98,8 +110,8 @@ impl Weights {
     /// Adds an expression if the limit allows it. An expression that cannot be estimated is
     /// refused elsewhere.
     fn has_room(&mut self, claim: &Claim<'_, '_>, most: u32) -> bool {
-        // Estimating an expression takes longer than counting them.
-        if self.count.saturating_mul(expression::HEAVIEST) <= most {
+        // To judge one takes longer than to count them.
+        if !bounds::is_near(self.count.saturating_mul(expression::HEAVIEST).into(), most.into()) {
             return true;
         }
         let weight = expression::weight(claim.path.as_str()).unwrap_or_default();

@@ -2,9 +2,10 @@
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, shared, translate};
-use crate::model::{Action, PathMatch, Server, ServerName};
-use crate::translate::host::written;
-use crate::translate::{AllowedHosts, Claims, Options, Translation, Translator};
+use crate::model::{Action, Origin, PathMatch, Server, ServerName};
+use crate::translate::aliases::Expanded;
+use crate::translate::host::{server_name, written};
+use crate::translate::{AllowedHosts, Claims, HostAliases, Options, Translation, Translator};
 
 /// An object of a namespace with a creation year and a path of a host.
 fn object(namespace: &str, name: &str, year: u16, host: &str, at: &str, annotations: &str) -> String {
@@ -323,4 +324,56 @@ fn expressions_of_a_namespace_have_a_bound() {
     let told: Vec<_> = translation.findings.iter().filter(|finding| finding.note.contains("expressions")).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].origin.to_string().contains("o2"), "{}", told[0]);
+}
+
+#[test]
+fn what_is_written_down_once_more_has_a_bound_before_any_budget_is_asked() {
+    let many = |name: &str, year: u16, host: &str, count: usize| {
+        let paths: Vec<_> = (0..count).map(|number| path(&format!("/{number}"), "Prefix", "web")).collect();
+        ingress(name, "nginx", host, "", &paths)
+            .replace("metadata: {", &format!("metadata: {{creationTimestamp: '{year}-01-01T00:00:00Z', "))
+    };
+    let mut options = shared();
+    (options.limits.object.paths, options.limits.namespace.routes) = (50, 100);
+    let rows: &[(&[usize], &[usize], usize)] = &[
+        // Own paths of each object, all of them with thirty aliases, and how many rules it has
+        // then.
+        (&[1], &[31], 0),
+        // What is refused for its paths is not written down much more than it is.
+        (&[20], &[3], 0),
+        (&[60], &[1], 0),
+        // The oldest of a namespace go first.
+        (&[1, 1, 1, 1, 1], &[31, 31, 31, 11, 1], 2),
+    ];
+    for (own, expected, told) in rows {
+        let documents: Vec<_> = (0u16..)
+            .zip(*own)
+            .map(|(number, count)| many(&format!("o{number}"), 2020 + number, &format!("a{number}.example"), *count))
+            .collect();
+        let snapshot = snapshot(&documents.join("\n---\n"));
+        let aliases: Vec<_> = snapshot
+            .ingresses
+            .iter()
+            .map(|stored| HostAliases {
+                names: (0..30)
+                    .map(|number| server_name(&format!("{}-{number}.example", stored.id.name)).unwrap())
+                    .collect(),
+                weight: 0,
+                origin: Origin::object(&stored.id),
+            })
+            .collect();
+        let rule = &options.classes[0];
+        let named: Vec<_> =
+            snapshot.ingresses.iter().zip(&aliases).map(|(stored, aliases)| (stored, rule, Some(aliases))).collect();
+        let mut findings = Vec::new();
+        let expanded = Expanded::of(&snapshot, &named, &options.limits, &mut findings).unwrap();
+        let rules = expanded
+            .snapshot
+            .ingresses
+            .iter()
+            .map(|stored| stored.object.spec.as_ref().unwrap().rules.as_ref().unwrap().len());
+        assert_eq!(rules.collect::<Vec<_>>(), *expected, "{own:?}");
+        let told_of = findings.iter().filter(|finding| finding.note.contains("limits.namespace-routes"));
+        assert_eq!(told_of.count(), *told, "{findings:?}");
+    }
 }

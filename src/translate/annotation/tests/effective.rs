@@ -1,9 +1,20 @@
 //! The effective value of a key, and the values that it overrides.
 
 use super::*;
-use crate::model::{Origin, WrittenAt};
+use crate::model::{Effective, Origin, Written, WrittenAt};
+use crate::translate::DefaultValue;
 use crate::translate::annotation::{NotedOptions, effective};
-use crate::translate::{DefaultValue, Places};
+
+/// What counts of some settings.
+fn setting(key: &str) -> Option<Effective> {
+    let written = |value: &str, at| Written { value: value.into(), at };
+    let file = |line| WrittenAt::Settings(format!("/etc/ingressd/ingressd.toml:{line}").into());
+    match key {
+        "limits.timeout" => Effective::of([written("1d", WrittenAt::BuiltIn), written("10m", file(7))]),
+        "tls.redirect" => Effective::of([written("true", WrittenAt::BuiltIn), written("false", file(8))]),
+        _ => None,
+    }
+}
 
 /// The effective value with its place, after the values that it overrides.
 fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, key: &str) -> Vec<String> {
@@ -13,10 +24,8 @@ fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, ke
         let origin = Origin::field(&controller, crate::model::Field::Data(key.into()));
         DefaultValue { key, value: value.into(), origin }
     });
-    let places = [("limits.timeout", WrittenAt::Settings("/etc/ingressd/ingressd.toml:7".into()))];
     let options = Options {
         defaults: default.into_iter().collect(),
-        places: Places(Arc::new(places.into())),
         limits: Limits { timeout: std::time::Duration::from_secs(600), ..Limits::default() },
         ..Options::default()
     };
@@ -24,7 +33,7 @@ fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, ke
     let dialect = Dialect::Specification;
     let options = &NotedOptions::new(&options);
     let context = Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options };
-    let Some(effective) = effective(&context, &annotations, key) else { return Vec::new() };
+    let Some(effective) = effective(&context, &annotations, key, &setting) else { return Vec::new() };
     let all = effective.overridden.iter().chain([&effective.counts]);
     all.map(|written| format!("{} {}", written.value, written.at)).collect()
 }
@@ -50,6 +59,17 @@ fn every_layer_that_says_a_key_is_known() {
 }
 
 #[test]
+fn a_setting_is_the_layer_below_the_config_map() {
+    const KEY: &str = "ssl-redirect";
+    const SETTINGS: [&str; 2] = ["true built in", "false /etc/ingressd/ingressd.toml:8"];
+    let of_map = "true ConfigMap edge/controller: data[ssl-redirect]";
+    assert_eq!(lines(&[], None, KEY), SETTINGS);
+    assert_eq!(lines(&[], Some((KEY, "true")), KEY), [&SETTINGS[..], &[of_map]].concat());
+    assert_eq!(lines(&[(KEY, "perhaps")], Some((KEY, "true")), KEY), SETTINGS);
+    assert_eq!(lines(&[(KEY, "true")], None, KEY).len(), 3);
+}
+
+#[test]
 fn what_counts_nowhere_is_nothing() {
     assert_eq!(lines(&[], None, "no-such-key"), [""; 0]);
     assert_eq!(lines(&[], None, "permanent-redirect"), [""; 0]);
@@ -58,20 +78,7 @@ fn what_counts_nowhere_is_nothing() {
     assert!(by_alias[0].starts_with("10.0.0.0/8 Ingress default/shop"), "{by_alias:?}");
 }
 
-#[test]
-fn a_ceiling_is_told_with_the_place_where_it_was_written() {
-    let place = WrittenAt::Settings("/etc/ingressd/ingressd.toml:7".into());
-    let told = |places: Places| {
-        let annotations = BTreeMap::from([(format!("{PREFIX}proxy-read-timeout"), "999999".to_owned())]);
-        let options = Options { places, ..Options::default() };
-        read_all(&annotations, Dialect::Specification, &options).findings[0].note.to_string()
-    };
-    assert!(told(Places::default()).ends_with("the administrator's limits.timeout sets it"));
-    let with = told(Places(Arc::new([("limits.timeout", place)].into())));
-    assert!(with.ends_with("the administrator's limits.timeout (/etc/ingressd/ingressd.toml:7) sets it"), "{with}");
-}
-
-/// The words of the arguments of a row's default, where it becomes a directive.
+/// Words of the arguments of a row's default, where it becomes a directive.
 fn arguments(row: &Row) -> Option<(&'static catalogue::DirectiveRow, String)> {
     let Effect::Directive(directive, parse) = row.effect else { return None };
     let arguments = parse(row.default).unwrap();

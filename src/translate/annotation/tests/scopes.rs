@@ -32,6 +32,7 @@ fn a_row_sets_nothing_outside_of_its_scope() {
                 Scope::Server => (says_of_hosts, false, is_otherwise && with.passthrough.is_some()),
                 Scope::Matching => (false, matches_otherwise, false),
                 Scope::Route | Scope::Upstream => (false, false, is_otherwise),
+                Scope::Listener | Scope::Node => (false, false, false),
             };
             assert_eq!((says_of_hosts, matches_otherwise, is_otherwise), expected, "{}: {value}", row.key);
             of_hosts += usize::from(says_of_hosts);

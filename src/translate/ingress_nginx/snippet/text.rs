@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::model::{
-    LONGEST_FOR_REQUEST, LONGEST_HOST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable, SnippetPart,
-    SnippetText, Variable, expression, longest_variable,
+    GeoVariable, LONGEST_FOR_REQUEST, LONGEST_HOST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable,
+    SnippetPart, SnippetText, Variable, expression, longest_variable,
 };
 use crate::translate::value::{excerpt, variable_name};
 
@@ -91,6 +91,9 @@ pub const DECODED: &[&str] = &["document_uri", "remote_user", "uri"];
 /// Variables with passwords or tokens, which are for the backend alone.
 pub const SECRET: &[&str] = &["http_authorization", "http_cookie", "http_proxy_authorization"];
 
+/// Names of places, companies and networks are shorter.
+const LONGEST_GEO: u32 = 1 << 10;
+
 /// `https`.
 const LONGEST_SCHEME: u32 = 5;
 
@@ -122,6 +125,7 @@ impl Variables {
             SnippetPart::Own(own) => self.sizes.get(own).copied().unwrap_or_default(),
             SnippetPart::Variable(name) => longest_variable(name.as_str()),
             SnippetPart::Capture(_) => captures.longest(),
+            SnippetPart::Geo(_) => LONGEST_GEO,
             SnippetPart::Route(_) | SnippetPart::ClientScheme | SnippetPart::ClientHost => LONGEST_LINE,
         }
     }
@@ -164,6 +168,9 @@ impl Variables {
             "best_http_host" => return Ok(SnippetPart::ClientHost),
             "pass_access_scheme" => return Ok(SnippetPart::ClientScheme),
             _ => {}
+        }
+        if let Some(variable) = GeoVariable::named(&lower) {
+            return Ok(SnippetPart::Geo(variable));
         }
         if let Some(variable) = RouteVariable::named(name) {
             return match place {
@@ -249,7 +256,7 @@ pub fn is_readable(name: &str) -> bool {
 /// The usable variables in Markdown, for the documentation.
 pub fn variables() -> String {
     let named = READABLE.iter().map(|name| format!("`${name}`"));
-    let families = FAMILIES.iter().map(|family| format!("`${family}*`"));
+    let families = FAMILIES.iter().chain([&"geoip2_"]).map(|family| format!("`${family}*`"));
     let mut text = String::new();
     let mut line = String::new();
     for name in named.chain(families) {
