@@ -325,7 +325,8 @@ mod tests {
         }
     }
 
-    /// What takes its ceiling where more is asked for, or bounds what is told: nothing is left out.
+    /// What takes its ceiling where more is asked for, or bounds what is told: nothing is left
+    /// out.
     const CEILINGS: &[&str] = &[
         "limits.findings-of-object",
         "limits.findings-of-namespace",
