@@ -255,8 +255,20 @@ fn check_refuses_what_an_api_server_would_when_asked_to() {
     std::fs::remove_file(folder.path().join("class.yaml")).unwrap();
     let output = ingressd("check", &["--admission", manifests]);
     assert!(output.code == Some(0) && output.complaints.contains("judges no Ingress"), "{}", output.complaints);
-    assert_eq!(ingressd("check", &["--class", "ingressd", manifests]).code, Some(64));
-    assert_eq!(ingressd("check", &["--admission", "--class", "ingressd", manifests]).code, Some(1));
+    assert!(output.text.contains("0 of 1 Ingresses are ours; an IngressClass among the manifests"), "{}", output.text);
+    assert_eq!(ingressd("check", &["--action", "values=warn", manifests]).code, Some(64));
+    // Then everything else is found as well.
+    for (arguments, code) in [(&["--admission"][..], 1), (&[], 0)] {
+        let output = ingressd("check", &[&["--class", "ingressd", manifests], arguments].concat());
+        let (found, complete) = ("UnknownAnnotation", ["1 of 1 Ingresses are ours", "3 objects read"]);
+        assert_eq!(output.code, Some(code), "{}", output.text);
+        assert!(
+            output.text.contains(found) && complete.iter().all(|words| output.text.contains(words)),
+            "{}",
+            output.text
+        );
+        assert!(!output.text.contains("ForeignClass"), "{}", output.text);
+    }
     assert_eq!(ingressd("check", &["--admission", "--action", "values=never", manifests]).code, Some(64));
 }
 

@@ -36,7 +36,7 @@ fn choice(text: &str) -> Result<Choice, String> {
 /// What is chosen of the policies.
 #[derive(Debug, clap::Args)]
 pub struct Chosen {
-    /// Name of an IngressClass whose objects are judged; may be repeated.
+    /// Name of an IngressClass of ingressd whose objects are judged; may be repeated.
     #[arg(long = "class", value_name = "NAME")]
     classes: Vec<String>,
     /// What happens against a policy: values, trust, unknown, unserved, paths or hosts, and deny,
@@ -52,9 +52,14 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Whether any of the flags is given.
-    pub fn is_given(&self) -> bool {
-        !self.classes.is_empty() || !self.choices.is_empty()
+    /// Whether an action is chosen.
+    pub fn has_choices(&self) -> bool {
+        !self.choices.is_empty()
+    }
+
+    /// The classes that are named.
+    pub fn classes(&self) -> &[String] {
+        &self.classes
     }
 
     /// The policies by these settings, for these classes in addition to the named ones.

@@ -5,7 +5,8 @@ mod compare;
 mod take_over;
 mod text;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Subcommand;
@@ -14,16 +15,18 @@ use super::exit::{Ended, Exit};
 use super::offline::{self, Host};
 use super::settings::{SettingsArguments, complain};
 use super::{output, page};
-use crate::config::Settings;
+use crate::config::{OfNode, Settings};
 use crate::daemon::to_look_with;
+use crate::doctor::certificate_names;
 use crate::finding::on_one_line;
 use crate::migrate::compare::{BESIDE, Ports, side_by_side, taken};
 use crate::migrate::{
-    Controller, DropIn, Judged, Report, Verdict, controllers, drop_in, judge, page as html, stand_in_for_secrets,
+    Controller, DropIn, Judged, Report, SiteCertificate, Verdict, controllers, drop_in, judge, page as html,
+    stand_in_for_secrets,
 };
 use crate::model::catalogue::Version;
 use crate::source::cluster::{Administrator, AdministratorError};
-use crate::source::{Inventory, Selector};
+use crate::source::{Inventory, Selector, Snapshot};
 use crate::translate::ANNOTATIONS;
 
 /// Arguments of `ingressd migrate`.
@@ -192,13 +195,43 @@ impl Judging {
             Exit::Unavailable
         })?;
         let host = Host::of(&settings, self.nginx_version);
+        let of_node = of_node(&settings, &inventory.snapshot, &host);
+        let of_sites = certificates_of_sites(&settings, &host);
         let processed = offline::process(Arc::new(inventory.snapshot.clone()), settings, options, &host)?;
         let findings = &processed.findings;
-        Ok(judge(&Judged { inventory, findings, controller, drop_in: &drop_in, is_this_host: host.is_this }))
+        let (drop_in, is_this_host) = (&drop_in, host.is_this);
+        let (of_node, of_sites) = (&of_node, &of_sites[..]);
+        Ok(judge(&Judged { inventory, findings, controller, drop_in, is_this_host, of_node, of_sites }))
     }
 }
 
-/// Removes the Ingresses of namespaces that are not served, because the daemon does not see them.
+/// What nginx.conf of this host says of keys that belong there; nothing where it is not known.
+fn of_node(settings: &Settings, snapshot: &Snapshot, host: &Host) -> BTreeMap<&'static str, OfNode> {
+    let main = settings.nginx.configuration.display().to_string();
+    let asked = settings.asked_of_nodes(snapshot).into_iter().filter(|_| host.is_this);
+    asked
+        .flat_map(|asked| {
+            let said = asked.judge(&host.other_sites, &main, None);
+            asked.keys.into_iter().map(move |key| (key, said.clone()))
+        })
+        .collect()
+}
+
+/// The certificates that other sites of this host have on our port for https.
+fn certificates_of_sites(settings: &Settings, host: &Host) -> Vec<SiteCertificate> {
+    let port = settings.translate.listeners.https_port;
+    let folder = settings.nginx.configuration.parent().unwrap_or(Path::new("/"));
+    let sites = host.other_sites.certificates.iter().filter(|site| site.ports.contains(&port));
+    sites
+        .map(|site| {
+            let path = folder.join(&site.file);
+            let (place, names) = (site.place.clone(), site.names.clone());
+            SiteCertificate { place, file: path.display().to_string(), names, within: certificate_names(&path) }
+        })
+        .collect()
+}
+
+/// Leaves out Ingresses of namespaces that are not served, as the daemon does not see them.
 fn keep_served(inventory: &mut Inventory, settings: &Settings) {
     let cluster = &settings.cluster;
     let selector: Option<Selector> = cluster.namespace_selector.as_ref().and_then(|selector| selector.parse().ok());

@@ -17,7 +17,7 @@ use crate::nginx::{Capabilities, OtherSites, Plan, gate};
 use crate::render::Templates;
 use crate::source::Snapshot;
 use crate::source::directory::{Changes, Directory};
-use crate::translate::{Names, Options, Translator, Wanted};
+use crate::translate::{ClassRule, Names, Options, Translator, Wanted};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
 const ASSUMED: Version = Version(1, 22, 1);
@@ -93,17 +93,23 @@ impl Manifests {
     }
 
     /// Reads, translates and gates; tells on standard error what keeps it from doing so. To `judge` goes on with objects that an API server would
-    /// refuse.
-    pub fn process(&self, judge: bool) -> Result<Processed, Exit> {
+    /// refuse. These classes are ours, also when they are not among the manifests.
+    pub fn process(&self, judge: bool, classes: &[String]) -> Result<Processed, Exit> {
         let settings = self.settings.load([])?;
         let options = to_look_with(&settings).map_err(|error| {
             complain!("ingressd: {error}");
             Exit::Unavailable
         })?;
-        self.process_by(settings, options, judge)
+        self.process_by(settings, options, judge, classes)
     }
 
-    fn process_by(&self, settings: Settings, options: Options, judge: bool) -> Result<Processed, Exit> {
+    fn process_by(
+        &self,
+        settings: Settings,
+        options: Options,
+        judge: bool,
+        classes: &[String],
+    ) -> Result<Processed, Exit> {
         let mut directory = match judge {
             true => Directory::to_judge(self.files.clone()),
             false => Directory::new(self.files.clone()),
@@ -114,7 +120,15 @@ impl Manifests {
             Exit::NoInput
         })?;
         let host = Host::of(&settings, self.nginx_version);
-        process(snapshot, settings, options, &host)
+        let mut with_classes = Snapshot::clone(&snapshot);
+        for name in classes {
+            let is_of = |rule: &&ClassRule| [&rule.class_name, &rule.legacy_class].contains(&&Some(Arc::from(&**name)));
+            let rule = options.classes.iter().find(is_of).or(options.classes.first());
+            if let Some(rule) = rule {
+                with_classes.stand_in_for_class(name, &rule.controller);
+            }
+        }
+        Ok(Processed { snapshot, ..process(Arc::new(with_classes), settings, options, &host)? })
     }
 }
 
@@ -162,8 +176,8 @@ pub(super) fn process(
 #[derive(Debug)]
 pub(super) struct Host {
     capabilities: Capabilities,
-    other_sites: OtherSites,
-    /// Whether it is the nginx of this host.
+    pub(super) other_sites: OtherSites,
+    /// Whether that is what was found on this host.
     pub(super) is_this: bool,
 }
 
@@ -210,7 +224,7 @@ mod tests {
         std::fs::write(&file, MISTAKE).unwrap();
         let settings = SettingsArguments { instance: Instance::default(), config: None, set: Vec::new() };
         let manifests = Manifests { files: vec![file.clone()], nginx_version: Some(ASSUMED), settings };
-        let processed = manifests.process_by(Settings::default(), tiny(), true).unwrap();
+        let processed = manifests.process_by(Settings::default(), tiny(), true, &[]).unwrap();
         let text = crate::cli::check::text(&processed);
         let line = format!("{}:7: warning: Ingress default/a: ", file.display());
         let told = text.lines().find(|told| told.contains("tiny.example/patience")).unwrap_or_default();

@@ -23,9 +23,11 @@ mod usual;
 mod value;
 mod written;
 
-pub use config_map::{KeyFacts, Layered, document as config_map_reference, facts as config_map_keys};
+pub use config_map::{
+    AskedOfNode, KeyFacts, Layered, OfNode, document as config_map_reference, facts as config_map_keys,
+};
 pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
-pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Settings};
+pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Resolver, Settings};
 pub use table::{Row, rows};
 pub use value::{Column, Form, duration};

@@ -95,12 +95,21 @@ pub struct Apply {
     pub kept_generations: usize,
 }
 
-/// How DNS names of Services are resolved.
+/// Who is asked for addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolver {
+    /// Those that programs of this host ask.
+    OfHost,
+    /// This one.
+    Server(SocketAddr),
+}
+
+/// How names behind Services are resolved.
 #[derive(Debug, Clone, Default)]
 pub struct NameSettings {
     /// DNS servers; without one no name is resolved.
-    pub resolvers: Vec<SocketAddr>,
-    /// The least time between two queries for a name.
+    pub resolvers: Vec<Resolver>,
+    /// Least time between two questions for a name.
     pub interval: Duration,
 }
 

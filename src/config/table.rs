@@ -268,8 +268,8 @@ const ROWS: &[Row] = &[
         key: "upstreams.resolvers",
         scope: Scope::Upstream,
         form: Form::List,
-        default: "[]",
-        doc: "DNS servers, with port, that are asked for the names of ExternalName Services. The daemon asks them and nginx gets the addresses, so that a name that resolves to loopback, link-local or an address of an edge node is refused. Without a server the routes answer 503.",
+        default: r#"["host"]"#,
+        doc: "DNS servers, with port, that are asked for the names of ExternalName Services and for those in `auth-url` and `mirror-target` that are not of the cluster; `host` stands for the servers in /etc/resolv.conf of this host. Names are asked for as they are, without search domains. The daemon asks and nginx gets the addresses, so that a name that resolves to loopback, link-local or an address of an edge node is refused. With an empty list no name is resolved, and the routes answer 503.",
         set: |settings, value| put(&mut settings.names.resolvers, value),
     },
     Row {

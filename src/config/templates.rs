@@ -107,7 +107,7 @@ mod tests {
             (
                 "locations.hbs",
                 b"",
-                "locations.hbs: there is no template of this name; rename or remove it. There are: access_log, ",
+                "locations.hbs: there is no template of this name; rename or remove it. There are: backend, ",
             ),
             ("backend.hbs", b"\n\xff", "backend.hbs: line 2 is not UTF-8"),
             ("backend.hbs", b"{{host}} {{upstream}};\n\"{{host}}\" a;\n", "backend.hbs:2: host stands for itself"),
@@ -123,7 +123,7 @@ mod tests {
             let wrong = wrong(&[(name, text)]);
             assert!(wrong.len() == 1 && wrong[0].starts_with(words), "{wrong:?} without {words}");
         }
-        let all = wrong(&[("backend.hbs", b"{{"), ("cors.hbs", b"\xff"), ("x.hbs", b"")]);
+        let all = wrong(&[("backend.hbs", b"{{"), ("upstream.hbs", b"\xff"), ("x.hbs", b"")]);
         assert_eq!(all.len(), 3, "{all:?}");
     }
 
@@ -132,7 +132,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing");
         assert!(read(&missing).is_err_and(|wrong| wrong[0].contains("missing cannot be read: No such file")));
-        let file = folder.path().join("cors.hbs");
+        let file = folder.path().join("upstream.hbs");
         for (make, words) in [
             ((|file| fs::create_dir(file).unwrap()) as fn(&Path), "it is no file"),
             (|file| symlink("nowhere", file).unwrap(), "it cannot be read: No such file"),
@@ -141,7 +141,7 @@ mod tests {
         ] {
             make(&file);
             let wrong = read(folder.path()).expect_err(words);
-            assert!(wrong[0].contains("cors.hbs: ") && wrong[0].contains(words), "{wrong:?}");
+            assert!(wrong[0].contains("upstream.hbs: ") && wrong[0].contains(words), "{wrong:?}");
             fs::remove_file(&file).or_else(|_| fs::remove_dir(&file)).unwrap();
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use config::{Map, Value, ValueKind};
 
-use super::settings::LogFormat;
+use super::settings::{LogFormat, Resolver};
 use crate::finding::hint;
 use crate::model::{ByteSize, Cidr, Protocols, UrlPath, is_subdomain};
 use crate::publish::{self, Announced};
@@ -276,6 +276,15 @@ impl Setting for ByteSize {
 impl Setting for SocketAddr {
     fn read(value: &Value) -> Result<Self, String> {
         parsed(value, "an address with a port, such as \"127.0.0.1:10254\"")
+    }
+}
+
+impl Setting for Resolver {
+    fn read(value: &Value) -> Result<Self, String> {
+        if text(value)? == "host" {
+            return Ok(Resolver::OfHost);
+        }
+        parsed(value, "host, or an address with a port, such as \"10.96.0.10:53\"").map(Resolver::Server)
     }
 }
 

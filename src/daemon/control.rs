@@ -1,5 +1,5 @@
-//! The socket that `ingressd status`, `explain`, `drain` and `rollback` ask: root only, one line in, one
-//! answer out.
+//! The control socket of `ingressd status`, `explain`, `drain`, `rollback` and others: for root
+//! only, with one line as request and one response.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

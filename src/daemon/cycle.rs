@@ -134,7 +134,7 @@ pub struct Report {
     pub names: BTreeMap<HostName, Namespaces>,
     /// See [`Product::in_force`].
     pub in_force: Option<Arc<InForce>>,
-    /// How many attempts it took.
+    /// The number of attempts.
     pub attempts: usize,
     /// The duration of the test of each attempt that had one.
     pub tests: Vec<Duration>,

@@ -337,6 +337,7 @@ pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Resolver;
     use crate::translate::Namespaces;
 
     const LEAST: Duration = Duration::from_secs(5);
@@ -387,7 +388,7 @@ mod tests {
     }
 
     fn keeper(state: &Path) -> Keeper {
-        let servers = Dns::of(&["192.0.2.53:53".parse().unwrap()]);
+        let servers = Dns::of(&[Resolver::Server("192.0.2.53:53".parse().unwrap())]);
         Keeper::new(servers, LEAST, Limits { names_of_namespace: 3, ..Limits::default() }, state)
     }
 

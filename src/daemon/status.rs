@@ -1,6 +1,7 @@
 //! The state of the daemon: one value from which all responses are made.
 
 mod document;
+mod expressions;
 mod inquiry;
 
 pub use inquiry::Inquiry;
@@ -95,9 +96,9 @@ pub struct Status {
     pub judgements: Arc<[Judgement]>,
     /// The claims on hosts and paths of what is served.
     pub claims: Arc<Claims>,
-    /// What explains answers; `None` before this run has made something of objects.
+    /// What `explain` needs; `None` before this run has made something of objects.
     pub in_force: Option<Arc<InForce>>,
-    /// Where objects come from.
+    /// Where the objects come from.
     pub read_from: ReadFrom,
     /// How many objects of each kind were read.
     pub objects: Vec<(&'static str, usize)>,

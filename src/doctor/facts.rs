@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::apply::process::Table;
 use crate::apply::{Survey, Tested};
-use crate::config::Settings;
+use crate::config::{AskedOfNode, Settings};
 use crate::finding::Finding;
 use crate::model::Validity;
 use crate::model::catalogue::Module;
@@ -190,7 +190,9 @@ pub struct Objects {
     pub errors: usize,
     /// The number of findings that are warnings.
     pub warnings: usize,
-    /// Samples of addresses, one for each endpoint mode.
+    /// What the ConfigMap of an ingress-nginx asks of nginx.conf.
+    pub asked: Vec<AskedOfNode>,
+    /// A sample of the addresses of each mode of reaching endpoints.
     pub samples: Vec<Sample>,
 }
 

@@ -13,7 +13,7 @@ mod report;
 mod table;
 
 pub use document::{document, manual};
-pub use look::look;
+pub use look::{certificate_names, look};
 pub use report::{Level, Line, Report};
 pub use table::{CHECKS, Check, FIRST, Need};
 

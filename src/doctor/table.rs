@@ -119,6 +119,13 @@ pub const CHECKS: &[Check] = &[
         judge: host::limits,
     },
     Check {
+        name: "nginx-conf",
+        about: "What the ConfigMap of an ingress-nginx asks of nginx.conf, such as worker processes and the level of the error log, against what stands there.",
+        wrong: "What belongs to nginx.conf is not ours to write. Write the line that is named, test it with `nginx -t`, and reload nginx; or take the key out of the ConfigMap where nginx.conf is right.",
+        needs: &[Need::Nginx, Need::Objects],
+        judge: host::nginx_conf,
+    },
+    Check {
         name: "shared-servers",
         about: "How long nginx searches for the backend of a request to a host that shares its server, with as many Services as there are.",
         wrong: "Hosts that are served alike share servers, which makes reloads short and each request to them a little dearer. Where there are thousands of Services, few changes and very many requests, set `nginx.shared-servers = false`.",

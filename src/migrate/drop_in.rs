@@ -7,7 +7,7 @@ use toml_edit::Value;
 use super::controller::{Argument, Controller};
 use super::flags::{Counterpart, Entries, FLAGS, Flag};
 use super::item::{Item, Verdict};
-use crate::config::{self, Sources};
+use crate::config::{self, Error, Sources};
 use crate::finding::on_one_line;
 use crate::translate::annotation::Compared;
 
@@ -141,7 +141,7 @@ impl DropIn {
         let lines: String = entries.iter().map(|(key, value)| format!("{key} = {}\n", plain(value))).collect();
         match Sources::load_text(&format!("{}{lines}", self.text)) {
             Ok(_) => Ok(lines),
-            Err(error) => Err(on_one_line(&error.to_string())),
+            Err(error) => Err(words(&error)),
         }
     }
 
@@ -179,7 +179,7 @@ impl DropIn {
             // The first line makes the table valid.
             match Sources::load_text(&format!("{}{table}{line}", self.text)) {
                 Ok(_) => table += &line,
-                Err(error) => refused.push((column, on_one_line(&error.to_string()))),
+                Err(error) => refused.push((column, words(&error))),
             }
         }
         if table.contains("controller = ") {
@@ -204,6 +204,20 @@ impl DropIn {
                 },
             });
         }
+    }
+}
+
+/// What is wrong with a value; where it would stand in the text is of no use.
+fn words(error: &Error) -> String {
+    match error {
+        Error::Mistakes(mistakes) => {
+            let each = mistakes.iter().map(|mistake| match mistake.key.as_str() {
+                "" => on_one_line(&mistake.why),
+                key => format!("{key}: {}", on_one_line(&mistake.why)),
+            });
+            each.collect::<Vec<_>>().join("; ")
+        }
+        other => on_one_line(&other.to_string()),
     }
 }
 

@@ -74,7 +74,7 @@ fn summary(report: &Report) -> Markup {
         }
         p {
             strong { (report.ready()) " of " (report.ingresses.len()) " Ingresses need nothing." }
-            @if report.others > 0 { " Of other controllers: " (report.others) "." }
+            @if report.others > 0 { " Of other controllers, or of no class that is known: " (report.others) "." }
         }
         ul.counts {
             @for verdict in Verdict::ALL {
@@ -151,6 +151,18 @@ fn clashes(report: &Report) -> Markup {
             None => p.faint { "This was not judged on a node: run the report there to see what its other sites have." },
             Some(clashes) if clashes.is_empty() => p { "Nothing of this is in their way." },
             Some(clashes) => ul { @for clash in clashes { li { (clash) } } },
+        }
+        @if !report.certificates.is_empty() {
+            h2 { "Certificates of other sites" }
+            ul {
+                @for clash in &report.certificates {
+                    li {
+                        (clash.heading())
+                        div.faint { (clash.effect()) }
+                        div { "→ " (clash.remedy()) }
+                    }
+                }
+            }
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::certificates::{SiteCertificate, TlsHost, certificate_clashes};
 use super::controller::Controller;
 use super::drop_in::DropIn;
 use super::item::{Item, Known, Verdict};
 use super::report::{Ingress, Report};
-use crate::config;
+use crate::config::{self, OfNode};
 use crate::finding::{Finding, Reason, Severity, on_one_line};
 use crate::model::{Field, Kind, ObjectId};
 use crate::source::Inventory;
@@ -26,6 +27,10 @@ pub struct Judged<'a> {
     pub drop_in: &'a DropIn,
     /// Whether the pipeline ran for the nginx of this host.
     pub is_this_host: bool,
+    /// What nginx.conf of this host says of keys that belong there.
+    pub of_node: &'a BTreeMap<&'static str, OfNode>,
+    /// Certificates that other sites of this host serve.
+    pub of_sites: &'a [SiteCertificate],
 }
 
 /// Findings by what they are about.
@@ -38,19 +43,25 @@ pub fn judge(judged: &Judged<'_>) -> Report {
     let flag = |name: &str| judged.controller.and_then(|controller| controller.value(name));
     let table = ANNOTATIONS
         .behind(&format!("{}/", flag("annotations-prefix").unwrap_or(ANNOTATIONS.prefix).trim_end_matches('/')));
-    let mut ingresses = Vec::new();
-    let mut others = 0;
+    let (mut ingresses, mut of_tls) = (Vec::new(), Vec::new());
+    let (mut others, mut classless) = (0, Vec::new());
     for stored in &judged.inventory.snapshot.ingresses {
         let findings = by_object.get(&*stored.id).map_or(&[][..], Vec::as_slice);
-        if findings.iter().any(|finding| finding.reason == Reason::ForeignClass) {
-            others += 1;
-            continue;
-        }
         let annotations = stored.object.metadata.annotations.as_ref();
         let spec = stored.object.spec.as_ref();
+        if findings.iter().any(|finding| finding.reason == Reason::ForeignClass) {
+            others += 1;
+            let has_class = spec.is_some_and(|spec| spec.ingress_class_name.is_some())
+                || annotations.is_some_and(|annotations| annotations.contains_key("kubernetes.io/ingress.class"));
+            classless.extend((!has_class).then(|| format!("{}/{}", stored.id.namespace, stored.id.name)));
+            continue;
+        }
         let hosts = spec.into_iter().flat_map(|spec| spec.rules.iter().flatten());
         let mut hosts: Vec<_> = hosts.map(|rule| rule.host.clone().unwrap_or_else(|| "*".to_owned())).collect();
         hosts.dedup();
+        for entry in spec.into_iter().flat_map(|spec| spec.tls.iter().flatten()) {
+            of_tls.extend(tls_hosts(&stored.id, entry.hosts.as_ref(), entry.secret_name.as_deref(), &hosts));
+        }
         let name = (stored.id.namespace.to_string(), stored.id.name.to_string());
         let published = judged.inventory.published.get(&name).cloned().unwrap_or_default();
         let items = items(annotations.unwrap_or(&BTreeMap::new()), findings, table);
@@ -63,12 +74,22 @@ pub fn judge(judged: &Judged<'_>) -> Report {
         streams: streams(judged, &by_object, flag),
         ingresses,
         others,
-        notes: notes(judged),
+        notes: notes(judged, &classless),
         clashes: judged.is_this_host.then(|| clashes(judged.findings)),
+        certificates: certificate_clashes(&of_tls, judged.of_sites),
     }
 }
 
-/// The comparison of an allowed snippet.
+/// The hosts of an entry of `spec.tls` with its Secret; without a list those of the rules.
+fn tls_hosts(id: &ObjectId, listed: Option<&Vec<String>>, secret: Option<&str>, of_rules: &[String]) -> Vec<TlsHost> {
+    let listed = listed.filter(|hosts| !hosts.is_empty()).map_or(of_rules, Vec::as_slice);
+    let secret = secret.filter(|name| !name.is_empty()).map(|name| format!("{}/{name}", id.namespace));
+    let (ingress, secret) = (format!("{}/{}", id.namespace, id.name), secret.unwrap_or_default());
+    let of_host = |host: &String| TlsHost { host: host.clone(), ingress: ingress.clone(), secret: secret.clone() };
+    listed.iter().map(of_host).collect()
+}
+
+/// A snippet where it counts.
 const SNIPPET: Compared = Compared::Different("A snippet is read into values: docs/snippets.md says what differs.", "");
 
 /// The items of one Ingress: its annotations, then everything else.
@@ -140,6 +161,10 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **key);
         let found = findings.iter().filter(is_at).filter_map(|finding| Item::of_finding(key, value, finding, known));
         let item = worst(found.collect()).unwrap_or_else(|| Item::of_key(key, value, known.silent()));
+        let item = match judged.of_node.get(key.as_str()) {
+            Some(said) => of_node(item, said),
+            None => item,
+        };
         let becomes = facts.filter(|facts| facts.is_served).map_or_else(String::new, |facts| facts.becomes.clone());
         items.push(Item { becomes, ..without_snippet(item) });
     }
@@ -148,7 +173,15 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
     items
 }
 
-/// The items of TCP and UDP services.
+/// A key that belongs to nginx.conf, where this host's is known.
+fn of_node(item: Item, said: &OfNode) -> Item {
+    match said.is_met {
+        true => Item { verdict: Verdict::Equal, why: said.says.clone(), remedy: String::new(), ..item },
+        false => Item { verdict: Verdict::Different, remedy: format!("{}: {}", said.says, said.remedy), ..item },
+    }
+}
+
+/// What is said of TCP and UDP services.
 fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str) -> Option<&'a str>) -> Vec<Item> {
     let mut items = Vec::new();
     for (name, transport) in [("tcp-services-configmap", "TCP"), ("udp-services-configmap", "UDP")] {
@@ -170,9 +203,28 @@ fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str
     items
 }
 
-/// Notes about what could not be read, or is not known.
-fn notes(judged: &Judged<'_>) -> Vec<String> {
+/// What is wrong with what was read, or is not known.
+fn notes(judged: &Judged<'_>, classless: &[String]) -> Vec<String> {
     let mut notes = Vec::new();
+    let controller =
+        judged.controller.map_or("k8s.io/ingress-nginx", |found| found.value_or_default("controller-class"));
+    let is_its = |class: &str| class == controller;
+    let mut classes = judged.inventory.snapshot.ingress_classes.iter();
+    if !classes
+        .any(|stored| stored.object.spec.as_ref().and_then(|spec| spec.controller.as_deref()).is_some_and(is_its))
+    {
+        notes.push(format!(
+            "there is no IngressClass of the controller {controller}: without it no Ingress counts that names its class in a field; add it \
+             where what was read is not all (kubectl get ingressclasses)"
+        ));
+    }
+    if let Some(first) = classless.first() {
+        let more = if classless.len() > 1 { format!(" and {} more", classless.len() - 1) } else { String::new() };
+        notes.push(format!(
+            "without a class, so that the controller leaves them alone as well: {first}{more}; set spec.ingressClassName where they are \
+             to be served"
+        ));
+    }
     if judged.controller.is_none() {
         notes.push(
             "no Deployment or DaemonSet of an ingress-nginx was found: its defaults are taken for its flags".to_owned(),

@@ -1,6 +1,7 @@
 //! The migration from ingress-nginx: its flags as settings, and which parts of its objects are
 //! equal, stricter, different or refused. It must not know the reader of the report.
 
+mod certificates;
 pub mod compare;
 mod controller;
 mod document;
@@ -15,6 +16,7 @@ pub mod take_over;
 #[cfg(test)]
 mod tests;
 
+pub use certificates::{CertificateClash, SiteCertificate, TlsHost, certificate_clashes};
 pub use controller::{Argument, Controller, controllers};
 pub use document::document;
 pub use drop_in::{Class, DropIn, drop_in};

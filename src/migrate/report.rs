@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::certificates::CertificateClash;
 use super::item::{Item, Verdict};
 use super::judge::worst_of;
 
@@ -23,6 +24,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Conflicts with other sites of this host; `None` when the report is not for this host.
     pub clashes: Option<Vec<String>>,
+    /// Names that have a certificate of another site of this host too.
+    pub certificates: Vec<CertificateClash>,
 }
 
 /// The report about an Ingress.
@@ -102,6 +105,7 @@ impl Report {
             "services": items(&self.streams),
             "ingresses": ingresses.collect::<Vec<_>>(),
             "clashes": self.clashes,
+            "certificates": self.clashes.as_ref().map(|_| self.certificates.iter().map(CertificateClash::json).collect::<Vec<_>>()),
             "notes": self.notes,
         })
     }

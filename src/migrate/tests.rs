@@ -298,6 +298,8 @@ fn the_page_escapes_everything_and_loads_nothing() {
         published: vec![hostile.clone()],
         items: vec![item.clone()],
     };
+    let of = TlsHost { host: hostile.clone(), ingress: hostile.clone(), secret: hostile.clone() };
+    let certificate = CertificateClash { of, file: hostile.clone(), place: hostile.clone(), is_taken: true };
     let report = Report {
         controller: Some((hostile.clone(), hostile.clone())),
         flags: vec![item.clone()],
@@ -307,6 +309,7 @@ fn the_page_escapes_everything_and_loads_nothing() {
         others: 1,
         notes: vec![hostile.clone()],
         clashes: Some(vec![hostile]),
+        certificates: vec![certificate],
     };
     let page = page(&report);
     assert!(page.contains("&lt;script&gt;") && !page.contains("<script") && !page.contains("<img"), "{page}");

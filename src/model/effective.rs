@@ -42,7 +42,7 @@ impl Written {
     }
 }
 
-/// A value that counts, of several layers.
+/// The effective value of several layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effective {
     /// The effective value.
@@ -57,7 +57,7 @@ impl Effective {
         Effective { counts: Written { value: value.into(), at }, overridden: Vec::new() }
     }
 
-    /// What counts of these layers, the lowest first; nothing where there is none.
+    /// The effective value of these layers, given from the lowest; `None` when there are none.
     pub fn of(layers: impl IntoIterator<Item = Written>) -> Option<Self> {
         let mut overridden: Vec<_> = layers.into_iter().collect();
         let counts = overridden.pop()?;

@@ -75,7 +75,7 @@ pub use snippet::{
     Burden, LONGEST_HOST, OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader,
     SnippetPart, SnippetStatement, SnippetText,
 };
-pub use split::{Branch, Share, Split, Test, Tested};
+pub use split::{Branch, Choice, Share, Split, Test, Tested};
 pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 pub use template::{Template, TemplatePart};
 pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId};
@@ -131,7 +131,7 @@ pub struct Model {
 impl Model {
     /// Whether anything is to be served by TLS.
     pub fn asks_for_tls(&self) -> bool {
-        self.listeners.iter().any(|listener| listener.serves == Serves::Https)
+        self.listeners.iter().any(|listener| listener.serves.has_tls())
     }
 
     /// Whether clients of hosts use the PROXY protocol.

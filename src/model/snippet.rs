@@ -83,6 +83,8 @@ pub enum SnippetPart {
     ClientScheme,
     /// The host that the client requested, with its port.
     ClientHost,
+    /// What tells the request from all others: `X-Request-ID`, as the backend gets it.
+    RequestId,
 }
 
 /// A text with variables.
@@ -412,6 +414,7 @@ impl fmt::Display for SnippetPart {
             SnippetPart::Route(variable) => write!(formatter, "${{{variable:?}}}"),
             SnippetPart::ClientScheme => formatter.write_str("${client_scheme}"),
             SnippetPart::ClientHost => formatter.write_str("${client_host}"),
+            SnippetPart::RequestId => formatter.write_str("${req_id}"),
         }
     }
 }

@@ -8,6 +8,7 @@ mod everywhere;
 mod firewall;
 mod gate;
 pub mod geoip;
+mod host_lines;
 mod other_sites;
 mod plan;
 mod stream_log;
@@ -19,6 +20,9 @@ pub use everywhere::{Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, SetHeader, T
 pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
 pub use gate::{gate, wanted};
 pub use geoip::{Geo, GeoFile, GeoOptions};
-pub use other_sites::{HostConfiguration, OtherSites, ParsedFile, SiteListen, SiteName, StreamListen, survey};
+pub use host_lines::{HostBlock, HostLine};
+pub use other_sites::{
+    HostConfiguration, OtherSites, ParsedFile, SiteCertificate, SiteListen, SiteName, StreamListen, survey,
+};
 pub use plan::{ConnectedBy, Decisions, GateOptions, Http2, Inside, Listen, NamesHash, Plan, Preread, Reset};
 pub use stream_log::{StreamLog, StreamLogOptions};

@@ -63,6 +63,7 @@ struct Background {
     default_certificate: Option<CertificateId>,
     catch_all: Arc<[FilePath]>,
     catch_all_is_own: bool,
+    has_request_ids: bool,
     crowds: Crowds,
 }
 
@@ -115,6 +116,7 @@ impl Renderer {
             default_certificate: model.default_certificate.as_ref(),
             catch_all: Arc::default(),
             catch_all_is_own: servers.first().is_some_and(|server| matches!(server.tls, TlsTermination::Own(_))),
+            has_request_ids: lower::has_request_ids(plan),
             crowds: &crowds,
         };
         let required = servers.first().map(|server| lower::requires(server, &facts)).unwrap_or_default();
@@ -164,6 +166,7 @@ impl Renderer {
             default_certificate: plan.model.default_certificate.clone(),
             catch_all: Arc::clone(&facts.catch_all),
             catch_all_is_own: facts.catch_all_is_own,
+            has_request_ids: facts.has_request_ids,
             crowds: facts.crowds.clone(),
         };
         if self.background.as_ref() != Some(&background) {

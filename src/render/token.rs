@@ -188,7 +188,7 @@ impl Word {
 
     /// The URL of the request at another host: the variable with the scheme, the host, and the
     /// variable with the port behind a colon, if any.
-    pub fn to_host(scheme: &'static str, host: &HostName, port: &'static str) -> Self {
+    pub fn to_host(Word(scheme): &Word, host: &HostName, port: &'static str) -> Self {
         Word(Cow::Owned(format!("{scheme}://{host}{port}$request_uri")))
     }
 

@@ -146,6 +146,14 @@ pub struct Location {
     pub pass: Vec<Pass>,
 }
 
+impl Location {
+    /// One that says nothing.
+    pub fn new(modifier: Word, path: impl Into<Words>) -> Self {
+        let (directives, statements, pass) = (Vec::new(), Vec::new(), Vec::new());
+        Location { modifier, path: path.into(), directives, strict_paths: false, statements, pass }
+    }
+}
+
 /// A directive of a feature: one of the lists has one element, the others none.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Statement {

@@ -22,6 +22,7 @@ mod error_backend;
 mod host;
 mod ingress_nginx;
 mod key;
+mod left_out;
 mod limits;
 mod memory;
 mod mirror;
@@ -54,6 +55,7 @@ pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_wi
 pub use budget::keys as budget_keys;
 pub use canary::Canary;
 pub use claims::Claims;
+pub use host::written as written_host;
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
@@ -87,8 +89,8 @@ use self::subject::{Subject, Withheld};
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    AccessList, Authority, Behaviour, Forwarded, HostName, Model, ObjectId, Origin, Passthroughs, PasswordFile,
-    RouteCount, Server, ServerName,
+    AccessList, Authority, Behaviour, Forwarded, HostName, Listener, Model, ObjectId, Origin, Passthrough,
+    Passthroughs, PasswordFile, RouteCount, Server, ServerName,
 };
 use crate::source::{Snapshot, Stored, Version};
 
@@ -203,14 +205,14 @@ impl Translator {
         let options = &*streams::with_ports(options, &claims_on_ports);
         translation.findings.extend(allowed::unseen(snapshot, options));
         let everywhere = tables::everywhere(snapshot, options);
-        let first = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
-        let expanded = with_aliases(snapshot, options, &first, memory, &mut translation.findings);
+        let (first, withheld, left_out) = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
+        let expanded = with_aliases(snapshot, options, (&first, &withheld), memory, &mut translation.findings);
         let snapshot = expanded.as_ref().map_or(snapshot, |expanded| &expanded.snapshot);
-        let (subjects, mut withheld) = match &expanded {
+        let (subjects, mut withheld, left_out) = match &expanded {
             // Findings about objects are repeated with the same words, and are deduplicated in the
             // end.
             Some(_) => subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation),
-            None => first,
+            None => (first, withheld, left_out),
         };
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
@@ -244,6 +246,9 @@ impl Translator {
             findings: Vec::new(),
             refused: Vec::new(),
         };
+        if !left_out.is_empty() {
+            findings.extend(left_out::findings(nothing_built(), &left_out));
+        }
         let mut servers = nothing_built();
         let mut hosts = Vec::with_capacity(sites.len() + 1);
         hosts
@@ -306,7 +311,7 @@ impl Translator {
         translation.refused.sort();
         translation.refused.dedup();
         translation.model = Model {
-            listeners: options.listeners.all(),
+            listeners: listeners(options, &passed.hosts),
             servers: built,
             upstreams,
             certificates: certificates.into_values().collect(),
@@ -326,11 +331,17 @@ impl Translator {
     }
 }
 
+/// The listeners of hosts.
+fn listeners(options: &Options, passed: &[Passthrough]) -> Vec<Listener> {
+    let all = options.listeners.all();
+    if passed.is_empty() { all } else { all.into_iter().map(Listener::passing).collect() }
+}
+
 /// The snapshot with rules for the aliases of hosts, where an object of our classes has any.
 fn with_aliases(
     snapshot: &Snapshot,
     options: &Options,
-    (subjects, withheld): &(Vec<Subject<'_>>, Vec<Withheld<'_>>),
+    (subjects, withheld): (&[Subject<'_>], &[Withheld<'_>]),
     memory: &mut Memory,
     findings: &mut Vec<Finding>,
 ) -> Option<Expanded> {
@@ -350,14 +361,15 @@ fn with_aliases(
     Expanded::of(snapshot, &named.collect::<Vec<_>>(), &options.limits, findings)
 }
 
-/// The valid objects of our classes, the oldest first; and the invalid ones, with findings.
+/// The valid objects of our classes, the oldest first; and the invalid ones, with findings: as
+/// claims, and as they would be served.
 fn subjects<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
     everywhere: &Behaviour,
     memory: &mut Memory,
     translation: &mut Translation,
-) -> (Vec<Subject<'a>>, Vec<Withheld<'a>>) {
+) -> (Vec<Subject<'a>>, Vec<Withheld<'a>>, Vec<Subject<'a>>) {
     let mut selected = Vec::with_capacity(snapshot.ingresses.len());
     for stored in snapshot.ingresses.iter() {
         match class::select(stored, snapshot, options) {
@@ -375,7 +387,7 @@ fn subjects<'a>(
     let is_everywhere = |access: &AccessList| {
         lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
     };
-    let (mut subjects, mut refused) = (Vec::with_capacity(selected.len()), Vec::new());
+    let (mut subjects, mut refused, mut left_out) = (Vec::with_capacity(selected.len()), Vec::new(), Vec::new());
     for (stored, rule) in selected {
         let Known { reading, behaviour, rules } = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
@@ -395,6 +407,7 @@ fn subjects<'a>(
             translation.findings.extend(faults);
             translation.refused.push((Arc::clone(&stored.id), stored.version.clone()));
             if subject.reading.refused || !is_fit {
+                left_out.push(subject.clone());
                 // A canary has no claim that could be reserved for it.
                 withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
                 refused.extend(is_fit.then_some(subject));
@@ -410,7 +423,8 @@ fn subjects<'a>(
     }
     budget::close_refused(refused, &mut subjects);
     subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
-    (subjects, withheld)
+    left_out.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
+    (subjects, withheld, left_out)
 }
 
 fn accepted<'s, 'a: 's>(

@@ -21,8 +21,8 @@ use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, Field, Handover, Hsts, Kind, ObjectId,
-    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Balance, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Handover, Hsts, Kind,
+    ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::Version;
 
@@ -246,9 +246,7 @@ impl<'a> Servers<'a> {
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
                 if path::is_like_an_expression(claim.matching, &claim.path) {
-                    let note =
-                        format!("{} is read as text, for nothing makes it an expression", excerpt(claim.path.as_str()));
-                    self.findings.push(Finding::new(Reason::LiteralPath, claim.origin.clone(), note));
+                    self.tell_of_literal_path(&claim.path, &claim.origin);
                 }
                 let action = match claim.closed {
                     true => Action::Closed,
@@ -333,6 +331,12 @@ impl<'a> Servers<'a> {
         Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour), errors })
     }
 
+    /// Notes that a path that is read as text may be meant as an expression.
+    pub fn tell_of_literal_path(&mut self, path: &UrlPath, origin: &Origin) {
+        let note = format!("{} is read as text, for nothing makes it an expression", excerpt(path.as_str()));
+        self.findings.push(Finding::new(Reason::LiteralPath, origin.clone(), note));
+    }
+
     /// Adds the canary of a path to its action, if there is one.
     fn with_canary(&mut self, action: Action, subject: &Subject<'a>, offer: Option<&'a Offer<'a, 'a>>) -> Action {
         match (action, offer) {
@@ -362,7 +366,7 @@ impl<'a> Servers<'a> {
         }
         let branch = |(test, takes): &(Test, bool)| {
             let upstream = if *takes { own.clone() } else { main.clone() };
-            Branch { test: test.clone(), upstream }
+            Branch { test: test.clone(), choice: Choice::Forward(upstream) }
         };
         let branches: Vec<_> = canary.tests.iter().map(branch).collect();
         let some = canary.share.ten_thousandths() > 0;
@@ -374,7 +378,8 @@ impl<'a> Servers<'a> {
         (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }))
     }
 
-    fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
+    /// Where the requests for a path go.
+    pub fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
         if subject.reading.closed {
             return Action::Closed;
         }

@@ -5,7 +5,7 @@ use anstyle::Style;
 
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, STRONG, count, styled, wrapped};
 use crate::finding::on_one_line;
-use crate::migrate::{Ingress, Item, Report, Verdict};
+use crate::migrate::{CertificateClash, Ingress, Item, Report, Verdict};
 
 /// The column of the text, behind the verdict.
 const INDENT: usize = 11;
@@ -34,6 +34,7 @@ pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
     }
     ingresses.iter().for_each(|ingress| text += &shown_ingress(ingress, all, width));
     text += &clashes(report, width);
+    text += &certificates(report, width);
     text + "\n" + &summary(report, all, width) + "\n"
 }
 
@@ -98,6 +99,20 @@ fn clashes(report: &Report, width: Option<usize>) -> String {
     format!("\n{}\n{}", styled(STRONG, "Other sites of this host"), lines.collect::<String>())
 }
 
+fn certificates(report: &Report, width: Option<usize>) -> String {
+    let shown = |clash: &CertificateClash| {
+        let line = |text: &str| wrapped(&on_one_line(text), width, 2, 2);
+        format!(
+            "- {}\n  {}\n  -> {}\n",
+            line(&clash.heading()),
+            styled(FAINT, &line(&clash.effect())),
+            wrapped(clash.remedy(), width, 5, 5)
+        )
+    };
+    let lines: String = report.certificates.iter().map(shown).collect();
+    if lines.is_empty() { lines } else { format!("\n{}\n{lines}", styled(STRONG, "Certificates of other sites")) }
+}
+
 fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let ready = format!(
@@ -109,7 +124,8 @@ fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
     let counts = Verdict::ALL.map(|verdict| format!("{} {}", report.count(verdict), verdict.name())).join(", ");
     let mut lines = vec![wrapped(&format!("{ready}: {counts}"), width, 0, 0)];
     if report.others > 0 {
-        lines.push(format!("{} of other controllers", count(number(report.others), "Ingress is", "Ingresses are")));
+        let words = "of other controllers or of no class that is known";
+        lines.push(format!("{} {words}", count(number(report.others), "Ingress is", "Ingresses are")));
     }
     if report.clashes.is_none() {
         let words = "other sites were not looked at: run this on a node, where its nginx is";

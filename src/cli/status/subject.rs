@@ -126,9 +126,26 @@ fn host(status: &Value, width: Option<usize>) -> Vec<String> {
             format!("{} was first asked for by namespace {}{}", text(&claim["host"]), claimant(first), behind(others));
         lines.push(format!("{:12}{}", "owner", wrapped(&words, width, 12, 12)));
     }
+    lines.extend(expressions(subject).map(|words| format!("{:12}{}", "expression", wrapped(&words, width, 12, 12))));
     section(&mut lines, table(status, &ingresses));
     section(&mut lines, routes(&ingresses));
     lines
+}
+
+/// The expressions for a host that nobody has by name: the first that is certain has it.
+fn expressions(subject: &Value) -> impl Iterator<Item = String> {
+    let mut is_taken = false;
+    subject["expressions"].as_array().into_iter().flatten().map(move |one| {
+        let name = text(&one["expression"]);
+        let words = match (one["certain"] == true, is_taken) {
+            (true, false) => "takes it, because nobody has this name",
+            (true, true) => "would take it next",
+            (false, false) => "is tried before: only nginx can tell whether it takes it",
+            (false, true) => "is tried later",
+        };
+        is_taken |= one["certain"] == true;
+        format!("{name} {words}")
+    })
 }
 
 fn claimant(claimant: &Value) -> String {
@@ -282,6 +299,18 @@ serving generation 7, as the folder /m says
         let served =
             status(json!({"kind": "Host", "is_name": true, "ingresses": [{"state": "ok"}, {"state": "not ours"}]}));
         assert!(is_well(&served));
+        let by_expression = status(json!({
+            "kind": "Host", "host": "c.example", "is_name": true, "claims": [],
+            "expressions": [{"expression": "~^(?!a)", "certain": false}, {"expression": "~^c", "certain": true},
+                {"expression": "~e$", "certain": true}],
+            "ingresses": [{"namespace": "shop", "name": "cart", "state": "ok", "asks": route("/")}],
+        }));
+        let expected = "Host c.example\n\
+            expression  ~^(?!a) is tried before: only nginx can tell whether it takes it\n\
+            expression  ~^c takes it, because nobody has this name\n\
+            expression  ~e$ would take it next\n\nINGRESS ";
+        assert!(plain(&by_expression).starts_with(expected), "{}", plain(&by_expression));
+        assert!(is_well(&by_expression));
         let nobody = status(json!({"kind": "Host", "host": "b.example", "is_name": true, "ingresses": []}));
         assert!(plain(&nobody).starts_with("Host b.example  no Ingress that was read has a rule for it"));
         assert!(!is_well(&nobody));

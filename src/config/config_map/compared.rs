@@ -27,6 +27,13 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
         ),
     ),
     (
+        "custom-http-errors",
+        Compared::Stricter(
+            "Statuses below 400 are refused: redirects reach clients, also those that nginx makes.",
+            "list those from 400 on",
+        ),
+    ),
+    (
         "forwarded-for-proxy-protocol-header",
         Compared::Different("ingress-nginx keeps a value of its own in it on the way, which is not needed here.", ""),
     ),
@@ -142,14 +149,6 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
         Compared::Different(
             "The databases are those of each node, which fetches them itself; nginx has the module only where it is installed.",
             "install libnginx-mod-http-geoip2 on each node, and name its databases in geoip2.databases",
-        ),
-    ),
-    (
-        "use-proxy-protocol",
-        Compared::Different(
-            "A load balancer that ends TLS itself and connects to the port for http makes plain requests, also where the \
-             protocol names port 443.",
-            "have it pass TLS on to the port for https",
         ),
     ),
     (

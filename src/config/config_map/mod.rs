@@ -7,12 +7,14 @@ mod document;
 mod forms;
 mod headers;
 mod keys;
+mod node;
 #[cfg(test)]
 mod tests;
 mod tls;
 
 pub use document::{KeyFacts, document, facts};
 pub(super) use keys::keys_without_annotation;
+pub use node::{AskedOfNode, OfNode};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -189,13 +191,12 @@ impl Layer<'_> {
             Effect::Finally(_, _, change) => {
                 boolean(value).map(|is_on| self.last.extend(is_on.then(|| (change, origin.clone()))))
             }
-            Effect::Host(directive) => {
-                let note =
-                    format!("it belongs to nginx.conf of each node, which is not ours to write: set {directive} there");
-                let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), note);
-                self.findings.push(Finding { severity: Severity::Info, ..finding });
-                Ok(())
-            }
+            Effect::Host(_) => node::note(key.name, value).map(|note| {
+                self.findings.extend(note.map(|note| Finding {
+                    severity: Severity::Info,
+                    ..Finding::new(Reason::UnsupportedKey, origin.clone(), note)
+                }));
+            }),
             Effect::Snippet(annotation, kind) => {
                 if self.settings.allows_snippet_of(&self.id.namespace, kind, self.snapshot) {
                     // What is left out may protect something: the last good version is used

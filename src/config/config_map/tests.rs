@@ -11,13 +11,13 @@ use crate::source::Stored;
 use crate::translate::annotation::Trust;
 use crate::translate::{ANNOTATIONS, everywhere};
 
-fn settings() -> Settings {
+pub fn settings() -> Settings {
     let mut settings = Settings::default();
     settings.ingress_nginx.config_map = Some(("edge".into(), "controller".into()));
     settings
 }
 
-fn snapshot(data: &[(&str, &str)]) -> Snapshot {
+pub fn snapshot(data: &[(&str, &str)]) -> Snapshot {
     let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let stored = Stored {
         id: Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")),
@@ -277,7 +277,7 @@ fn keys_that_have_no_effect_say_so() {
         ],
         "{told:?}"
     );
-    assert!(told[2].contains("proxy-body-size") && told[3].contains("worker_processes"), "{told:?}");
+    assert!(told[2].contains("proxy-body-size") && told[3].contains("`worker_processes 4;`"), "{told:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::config::AskedOfNode;
 use crate::doctor::facts::{Facts, Holder, OpenSocket};
 use crate::doctor::report::Line;
 use crate::nginx::Inside;
@@ -146,6 +147,25 @@ pub fn limits(facts: &Facts) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// `nginx-conf`.
+pub fn nginx_conf(facts: &Facts) -> Vec<Line> {
+    let Some((namespace, name)) = &facts.settings.ingress_nginx.config_map else {
+        return vec![Line::ok("no ConfigMap of an ingress-nginx is named that could ask anything of nginx.conf")];
+    };
+    let (Ok(nginx), Some(Ok(objects))) = (&facts.nginx, &facts.objects) else {
+        return vec![Line::note("not looked at: nginx or the objects are not known")];
+    };
+    let main = nginx.layout.configuration.display().to_string();
+    let judge = |asked: &AskedOfNode| {
+        let judged = asked.judge(&nginx.survey.other_sites, &main, nginx.worker_files);
+        (!judged.is_met)
+            .then(|| Line::warning(format!("{asked} asks for something else: {}", judged.says), judged.remedy))
+    };
+    let lines: Vec<_> = objects.asked.iter().filter_map(judge).collect();
+    let good = format!("{main} does everything that ConfigMap {namespace}/{name} asks of it");
+    if lines.is_empty() { vec![Line::ok(good)] } else { lines }
 }
 
 pub fn confinement(facts: &Facts) -> Vec<Line> {

@@ -170,6 +170,35 @@ const ROWS: &[Row] = &[
         "512 connections",
     ),
     ("limits", |facts| nginx(facts).worker_files = None, Note, "when nginx runs"),
+    (
+        "nginx-conf",
+        |facts| asks(facts, "worker-processes", "4", Some(("worker_processes", "auto"))),
+        Warning,
+        "key worker-processes of the ConfigMap asks for something else: /etc/nginx/nginx.conf:3 says `worker_processes \
+         auto;` -> write `worker_processes 4;` there",
+    ),
+    (
+        "nginx-conf",
+        |facts| asks(facts, "max-worker-connections", "16384", None),
+        Warning,
+        "/etc/nginx/nginx.conf does not have it -> write `worker_connections 16384;` into /etc/nginx/nginx.conf, in the block events",
+    ),
+    ("nginx-conf", |facts| asks(facts, "max-worker-open-files", "8192", None), Good, "ConfigMap edge/controller"),
+    (
+        "nginx-conf",
+        |facts| asks(facts, "worker-processes", "4", Some(("worker_processes", "4"))),
+        Good,
+        "does everything",
+    ),
+    (
+        "nginx-conf",
+        |facts| {
+            asks(facts, "worker-processes", "4", None);
+            facts.objects = None;
+        },
+        Note,
+        "not looked at",
+    ),
     ("shared-servers", |facts| objects(facts).upstreams = 300, Good, "up to 2.7 us"),
     ("shared-servers", |facts| objects(facts).upstreams = 5000, Note, "up to 45.0 us"),
     ("shared-servers", |facts| facts.objects = None, Note, "the objects are not known"),

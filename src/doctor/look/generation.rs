@@ -46,7 +46,17 @@ fn values<'a>(server: &'a Directive, name: &'a str) -> impl Iterator<Item = &'a 
     named.flat_map(|directive| &directive.arguments)
 }
 
-/// The names and validity of the first certificate in a file.
+/// The names in the certificate of a file, or its subject.
+///
+/// # Errors
+///
+/// Why it cannot be read.
+pub fn certificate_names(path: &Path) -> Result<Vec<String>, String> {
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    leaf(&bytes).map(|(names, _)| names)
+}
+
+/// Names and validity of the first certificate of a file.
 fn leaf(bytes: &[u8]) -> Result<(Vec<String>, Validity), String> {
     let blocks = x509_parser::pem::Pem::iter_from_buffer(bytes).filter_map(Result::ok);
     let mut certificates = blocks.filter(|block| block.label == "CERTIFICATE");

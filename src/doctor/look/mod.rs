@@ -10,6 +10,8 @@ mod objects;
 mod routes;
 mod sockets;
 
+pub use generation::certificate_names;
+
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -82,6 +82,7 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) 
         expressions: routes.filter(|route| matches!(route.path, PathMatch::Regex(_))).count(),
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
+        asked: settings.asked_of_nodes(snapshot),
         samples: Vec::new(),
     };
     let auto = Some(EndpointMode::Auto).filter(|auto| settings.translate.modes().contains(auto));

@@ -176,13 +176,21 @@ impl Logged {
         Some(Logged {
             method: method.to_owned(),
             target,
-            host: host.and_then(|host| host.split(':').next()).map(str::to_ascii_lowercase),
+            host: host.map(|host| without_port(host).to_ascii_lowercase()),
             scheme: scheme.or(told).or_else(by_tls).or_else(by_port),
             status: field("status").and_then(|status| status.parse().ok()),
             upstream: field("proxy_upstream_name").map(str::to_owned),
             ingress: ingress.map(|(namespace, name)| format!("{namespace}/{name}")),
             agent: field("http_user_agent").map(str::to_owned),
         })
+    }
+}
+
+/// An address of IPv6 stands in brackets.
+fn without_port(host: &str) -> &str {
+    match host.find(']') {
+        Some(end) if host.starts_with('[') => &host[..=end],
+        _ => host.split(':').next().unwrap_or_default(),
     }
 }
 

@@ -24,6 +24,8 @@ const LARGEST_EXPRESSION: usize = 1 << 18;
 #[derive(Debug, Default)]
 pub struct Sites {
     sites: BTreeMap<String, Site>,
+    /// What has hosts that nobody has by name, in the order of the objects.
+    expressions: Vec<(Regex, Site)>,
 }
 
 /// A host.
@@ -125,8 +127,8 @@ impl Written<'_> {
     fn other_names(&self) -> Vec<(String, String)> {
         let hosts = self.hosts();
         let aliases = self.annotation("server-alias").unwrap_or_default().split(',').map(str::trim);
-        let aliases = aliases.filter(|alias| !alias.is_empty() && !alias.starts_with('~'));
-        let aliases = aliases.flat_map(|alias| hosts.iter().map(|host| (alias.to_ascii_lowercase(), host.clone())));
+        let aliases = aliases.filter(|alias| !alias.is_empty());
+        let aliases = aliases.flat_map(|alias| hosts.iter().map(|host| (alias.to_owned(), host.clone())));
         let redirected = hosts.iter().filter(|host| self.is_on("from-to-www-redirect") && !host.contains('*'));
         let redirected = redirected.map(|host| {
             let other = host.strip_prefix("www.").map_or_else(|| format!("www.{host}"), str::to_owned);
@@ -150,11 +152,15 @@ impl Sites {
             other_names.extend(written.other_names());
         }
         for (other, host) in other_names {
-            if let Some(site) = sites.sites.get(&host).cloned() {
-                sites.sites.entry(other).or_insert(Site { is_alias: true, ..site });
+            let Some(site) = sites.sites.get(&host).cloned() else { continue };
+            let site = Site { is_alias: true, ..site };
+            match other.strip_prefix('~') {
+                Some(written) => sites.expressions.extend(expression(written).map(|expression| (expression, site))),
+                None => drop(sites.sites.entry(other.to_ascii_lowercase()).or_insert(site)),
             }
         }
-        sites.sites.values_mut().for_each(Site::settle);
+        let of_expressions = sites.expressions.iter_mut().map(|(_, site)| site);
+        sites.sites.values_mut().chain(of_expressions).for_each(Site::settle);
         sites
     }
 
@@ -173,10 +179,12 @@ impl Sites {
         self.sites.iter().map(|(host, site)| (example(host), site))
     }
 
-    /// The site of a host: its own, that of the wildcard that contains it, or the catch-all.
+    /// What there is for a host: itself, the wildcard that it lies within, an expression, or what takes hosts that nobody has.
     pub fn site(&self, host: &str) -> Option<&Site> {
         let within = host.split_once('.').map(|(_, parent)| format!("*.{parent}"));
         let named = self.sites.get(host).or_else(|| self.sites.get(&within?));
+        let takes = |(expression, _): &&(Regex, Site)| expression.is_match(host.as_bytes());
+        let named = named.or_else(|| self.expressions.iter().find(takes).map(|(_, site)| site));
         named.or_else(|| self.sites.get(EVERY_HOST))
     }
 
@@ -209,7 +217,7 @@ impl Site {
     fn settle(&mut self) {
         if self.by_expression {
             for route in &mut self.routes {
-                route.expression = expression(&route.path);
+                route.expression = expression(&format!("^(?:{})", route.path));
                 route.is_exact = false;
             }
         }
@@ -247,10 +255,9 @@ impl Route {
     }
 }
 
-/// The expression of a path on a host with expressions.
-fn expression(path: &str) -> Option<Regex> {
-    let whole = format!("^(?:{path})");
-    RegexBuilder::new(&whole).case_insensitive(true).unicode(false).size_limit(LARGEST_EXPRESSION).build().ok()
+/// An expression as nginx reads it; `None` for one that only nginx can read.
+fn expression(text: &str) -> Option<Regex> {
+    RegexBuilder::new(text).case_insensitive(true).unicode(false).size_limit(LARGEST_EXPRESSION).build().ok()
 }
 
 /// A name below a wildcard, or an unknown host.

@@ -59,6 +59,14 @@ fn lines_are_read_by_their_format_or_as_json() {
             "a.test 443 GET http://b.test:8080/y HTTP/1.1",
             "GET http b.test /y",
         ),
+        // Addresses of IPv6, of whoever asked, whoever answered, and what was asked.
+        (
+            "$remote_addr [$time_iso8601] $host $status \"$request\" $upstream_addr $request_id",
+            false,
+            "2001:db8::9 [2026-11-24T10:00:00+00:00] a.test 200 \"GET /x HTTP/2.0\" [fd00::1]:80, [fd00::2]:80 0a",
+            "GET  a.test /x",
+        ),
+        ("$http_host $request", false, "[2001:DB8::1]:8443 GET / HTTP/1.1", "GET  [2001:db8::1] /"),
         ("it\\'s $request", false, "it's GET / HTTP/1.0", "GET   /"),
         // JSON fields of another format.
         (
@@ -180,6 +188,9 @@ fn a_request_is_of_the_path_that_takes_it() {
         ("api.test", "/else", ""),
         ("any.wide.test", "/w", "shop/wide /w/"),
         ("a.b.wide.test", "/w", "shop/rest /"),
+        // What an expression of server-alias takes, after all names.
+        ("xyz.test", "/cart", "shop/shop /cart"),
+        ("x.wide.test", "/w", "shop/wide /w/"),
         ("nobody.test", "/x", "shop/rest /"),
     ] {
         assert_eq!(whose(host, path), expected, "{host}{path}");

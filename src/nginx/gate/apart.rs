@@ -8,10 +8,8 @@ use crate::model::{Handover, Model, Server};
 use crate::nginx::{GateOptions, geoip};
 
 /// How many hosts each module would serve.
-pub fn wanted(model: &Model, options: &GateOptions) -> BTreeMap<Module, usize> {
-    let has_firewall = |server: &Server| {
-        server.routes.iter().chain([&server.fallback]).any(|route| route.behaviour.firewall.is_some())
-    };
+pub fn wanted(model: &Model, everywhere: &Everywhere) -> BTreeMap<Module, usize> {
+    let has_firewall = |server: &Server| server.all_routes().any(|route| route.behaviour.firewall.is_some());
     let has_brotli = model.server_directives.iter().any(|directive| directive.row.module == Some(Module::Brotli));
     let everywhere = &options.everywhere;
     let headers = everywhere.answer_headers.iter().chain(&everywhere.request_headers).map(|header| &header.value);

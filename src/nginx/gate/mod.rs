@@ -249,7 +249,7 @@ fn answer_memory(capabilities: &Capabilities, options: &GateOptions) -> Option<s
 
 /// A finding for each object whose authentication answers cannot be cached.
 fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
-    let routes = model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
+    let routes = model.servers.iter().flat_map(|server| server.all_routes());
     let external = routes.filter_map(|route| route.behaviour.external_authentication.as_deref());
     let wants = external.filter(|external| !can && external.policy.memory.is_some());
     let words = "nginx does not tell a folder for its temporary files, or has no cache: each answer of the service is asked for anew";

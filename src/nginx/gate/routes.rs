@@ -110,8 +110,7 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
         findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), words));
         return Arc::new(closed(server));
     }
-    let changes: Vec<_> =
-        server.routes.iter().chain([&server.fallback]).map(|route| examine(route, known, findings)).collect();
+    let changes: Vec<_> = server.all_routes().map(|route| examine(route, known, findings)).collect();
     let lost = matches!(&server.tls, TlsTermination::Own(id) if !known.certificates.contains(id));
     let missing = |directive: &&Directive| !known.capabilities.knows(directive.row);
     for directive in server.directives.iter().filter(missing) {

@@ -7,7 +7,7 @@ use crate::nginx::{Decisions, Plan, RuleFiles};
 use crate::render::content::Part;
 use crate::render::file_set::{File, Owners};
 use crate::render::names;
-use crate::render::token::{Text, Word};
+use crate::render::token::Text;
 use crate::render::view::Statement;
 
 use super::head::{Head, HeadSlots, statements};
@@ -23,7 +23,7 @@ const CORE_RULES: &str = "SecRuleRemoveById 900000-999999";
 /// its own would be loaded for each location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(firewall) = scene.route.behaviour.firewall.as_deref() else { return Ok(()) };
-    slots.say(Slot::Firewall, "modsecurity", Word::fixed("on"));
+    slots.say(Slot::Firewall, "modsecurity", "on");
     if scene.surroundings.core_rules && !firewall.core_rules {
         slots.say(Slot::Firewall, MODSECURITY_RULES.name, text(CORE_RULES)?);
     }
@@ -37,7 +37,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 }
 
 fn guarded(server: &Server) -> impl Iterator<Item = &Route> {
-    server.routes.iter().chain([&server.fallback]).filter(|route| route.behaviour.firewall.is_some())
+    server.all_routes().filter(|route| route.behaviour.firewall.is_some())
 }
 
 /// Whether any route of a server has the firewall.

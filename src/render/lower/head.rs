@@ -65,7 +65,7 @@ impl Head<'_> {
 
     /// Whether a route speaks gRPC to its backend.
     fn has_grpc(&self) -> bool {
-        self.server.routes.iter().chain([&self.server.fallback]).any(|route| route.action.is_grpc())
+        self.server.all_routes().any(|route| route.action.is_grpc())
     }
 
     /// What all features say.

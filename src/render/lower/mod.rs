@@ -41,6 +41,7 @@ pub use lists::{list, long_lists};
 #[cfg(test)]
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};
+pub use shared::has_request_ids;
 pub use stream::{stream, stream_upstream};
 pub use tables::files;
 pub use upstream::upstream;

@@ -50,7 +50,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         let name = names::session(cookie);
         files.add(names::session_file(&name), Some(origin), [], |tables| session(cookie, &name, tables));
     }
-    let scheme = scheme(plan.model.forwarded.trusts_proxies());
+    let scheme = scheme(!plan.trusted().is_empty());
     for (cookie, origin) in cookies {
         let name = names::session_cookie(cookie);
         let own = names::session_file(&name);

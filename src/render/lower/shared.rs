@@ -149,6 +149,11 @@ fn hosts(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     };
     if !facts.trusts_proxies {
         tables.block(own("$ingressd_host"));
+        // A load balancer that ends TLS passes requests on to the port for http.
+        if !facts.trusted.is_empty() {
+            let source = "$ingressd_trusted:$proxy_protocol_server_port";
+            tables.block(Block::map(source, "$ingressd_scheme").row("default", "$scheme").row("1:443", "https"));
+        }
         return Ok(());
     }
     tables.block(own("$ingressd_own_host"));
@@ -202,12 +207,17 @@ fn requests(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
         }
         tables.block(map);
     }
-    if model.servers.iter().any(|server| server.handover == Handover::Detailed) {
+    if has_request_ids(facts.plan) {
         let own = if facts.plan.decisions.everywhere.request_ids { "$request_id" } else { NOTHING };
         let map = Block::map("$http_x_request_id", "$ingressd_request_id").row("default", "$http_x_request_id");
         tables.block(map.row(NOTHING, own));
     }
     Ok(())
+}
+
+/// Whether `$ingressd_request_id` is defined.
+pub fn has_request_ids(plan: &Plan) -> bool {
+    plan.model.servers.iter().any(|server| server.handover == Handover::Detailed)
 }
 
 /// What a connection becomes.
@@ -221,7 +231,7 @@ fn upgrades(_: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
 
 /// Which requests come without TLS and may be redirected, and where to.
 fn plain(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
-    let source = Word::concat([scheme(facts.trusts_proxies), Word::fixed(":$uri")]);
+    let source = Word::concat([scheme(!facts.trusted.is_empty()), Word::fixed(":$uri")]);
     let plain = Block::map(source, "$ingressd_plain").row("default", NOTHING);
     tables.block(plain.row(r#""~^http:/\.well-known/acme-challenge""#, NOTHING).row(r#""~^http:""#, "1"));
     let stripped = Block::map("$request_uri", "$ingressd_stripped_uri").row("default", "$request_uri");
@@ -252,9 +262,10 @@ fn status(plan: &Plan, address: SocketAddr, counts: bool) -> view::Status {
     }
 }
 
-/// The variable with the scheme of the client's request.
-pub(super) fn scheme(trusts_proxies: bool) -> Word {
-    Word::fixed(if trusts_proxies { "$ingressd\u{2}_scheme" } else { "$scheme" })
+/// The variable with the scheme of the client's request; `is_told` says whether anybody is trusted
+/// to name it.
+pub(super) fn scheme(is_told: bool) -> Word {
+    Word::fixed(if is_told { "$ingressd\u{2}_scheme" } else { "$scheme" })
 }
 
 /// The port of plain requests: a constant is cheaper for them than a variable.
@@ -273,5 +284,5 @@ pub(super) fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crat
 
 /// All routes.
 pub(super) fn routes(plan: &Plan) -> impl Iterator<Item = &Route> + Clone {
-    plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]))
+    plan.model.servers.iter().flat_map(|server| server.all_routes())
 }

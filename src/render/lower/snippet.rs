@@ -35,7 +35,11 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         return Ok(());
     }
     let known = |variable| known(scene.route, variable);
-    let surroundings = SnippetSurroundings { known: &known, trusts: scene.facts.forwarded.trusts_proxies() };
+    let surroundings = SnippetSurroundings {
+        known: &known,
+        trusts: scene.facts.tells_scheme(),
+        has_request_ids: scene.facts.has_request_ids,
+    };
     let mut lowering = Lowering { surroundings, slots, notes: 0 };
     if Snippet::replace_all(snippets) {
         lowering.refuse_long_hosts()?;
@@ -158,7 +162,7 @@ impl Lowering<'_> {
 
     fn directive(&mut self, when: &When<'_>, name: &'static str, arguments: Words) -> Result<(), Refused> {
         let variable = |part: &SnippetPart| {
-            Word::of_snippet(part, self.surroundings.trusts).ok_or(Refused::because("a condition has no variable"))
+            Word::of_snippet(part, &self.surroundings).ok_or(Refused::because("a condition has no variable"))
         };
         let (variable, operator, value) = match when {
             When::Always => {

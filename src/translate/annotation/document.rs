@@ -61,8 +61,10 @@ fn outcome(gives: Gives) -> (&'static str, &'static str) {
     match gives {
         Gives::Sets(line) => ("gives ", line),
         Gives::Cut(line) => ("is too much and gives ", line),
+        Gives::Near(line) => ("is not quite served and gives ", line),
         Gives::Nothing => ("changes nothing", ""),
         Gives::Refused(text) => ("is refused: ... ", text),
+        Gives::LeftOut(text) => ("is left out: ... ", text),
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::Table;
 use super::basis::NotedOptions;
-use super::value::ServiceUrl;
+use super::value::{ServiceUrl, excerpt};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
     AnswerDuration, Argument, BackendHeaders, Balance, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, FastCgi,
     Field, FirewallSetting, HeaderName, HeaderValue, HostName, LogLine, ObjectId, Origin, OriginPattern, Pattern,
-    Protocols, RedirectUrl, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
+    Protocols, RedirectUrl, Refused, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Reading};
@@ -393,6 +393,13 @@ impl Draft {
     /// Adds a finding.
     pub fn find(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
         self.reading.findings.push(Finding::new(reason, origin, note));
+    }
+
+    /// Leaves out a value of the right form that cannot be honoured, with a finding.
+    pub fn leave_out(&mut self, entry: &Entry<'_>, refused: &Refused) -> Result<(), Refused> {
+        let note = format!("{} is refused: {refused}; it is left out", excerpt(entry.value));
+        self.find(Reason::InvalidValue, entry.origin(), note);
+        Ok(())
     }
 
     /// Adds a finding that a ceiling of the administrator replaces a value.

@@ -2,6 +2,7 @@
 
 use super::companions::Companion;
 use super::draft::{Context, Draft, Entry};
+use super::mistakes::Elsewhere;
 use super::value::Form;
 use super::value::{boolean, byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
@@ -256,8 +257,13 @@ pub enum Gives {
     Nothing,
     /// It sets this line of the outline, with a finding that the value is above its ceiling.
     Cut(&'static str),
+    /// It sets this line of the outline, which is near to what the value asks for, with a finding
+    /// that says so.
+    Near(&'static str),
     /// There is a finding whose note contains this text.
     Refused(&'static str),
+    /// The same, and whatever a bad value does, this one has no effect: it is of the form, and cannot be honoured.
+    LeftOut(&'static str),
 }
 
 /// A value and its result: a test, and an example in the manual.
@@ -276,6 +282,8 @@ pub struct Row {
     pub trust: Trust,
     /// The consequence of an invalid value.
     pub on_error: OnError,
+    /// What ingress-nginx does with an invalid value; several where that depends on the value.
+    pub elsewhere: &'static [Elsewhere],
     /// The upper limit of its number.
     pub ceiling: Ceiling,
     /// The default as it would be written; empty when it cannot be written.
@@ -312,6 +320,7 @@ impl Row {
         scope: Scope::Route,
         trust: Trust::Low,
         on_error: OnError::Skip,
+        elsewhere: &[Elsewhere::Default],
         ceiling: Ceiling::NoNumber,
         default: "",
         setting: "",

@@ -109,16 +109,32 @@ fn every_try_gives_what_the_row_says() {
                         let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
                         assert_eq!(reasons, [Reason::AboveCeiling], "{key}: {value:?}");
                     }
+                    Gives::Near(line) => {
+                        assert!(lines.iter().any(|found| found == line), "{key}: {value:?} gives {lines:#?}");
+                        let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
+                        assert_eq!(reasons, [Reason::UnsupportedAnnotation], "{key}: {value:?}");
+                    }
                     Gives::Nothing => {
                         assert_eq!(lines, outline(&given(row.beside)), "{key}: {value:?}");
                         assert_eq!(reading.findings, [], "{key}: {value:?}");
                     }
-                    Gives::Refused(text) => {
+                    Gives::Refused(text) | Gives::LeftOut(text) => {
                         let notes: Vec<_> = reading.findings.iter().map(|finding| &*finding.note).collect();
                         assert!(notes.iter().any(|note| note.contains(text)), "{key}: {value:?} says {notes:#?}");
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn what_is_left_out_has_no_effect() {
+    for row in ANNOTATIONS.rows() {
+        for (value, _) in row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::LeftOut(_))) {
+            let reading = tried(row, row.key, value);
+            assert_eq!(outline(&reading), outline(&given(row.beside)), "{}: {value:?}", row.key);
+            assert!(!reading.closed && !reading.refused, "{}: {value:?}", row.key);
         }
     }
 }

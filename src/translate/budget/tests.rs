@@ -417,7 +417,7 @@ fn lists_and_values_of_an_object_have_bounds() {
         // They count together.
         (vec![allow(5), deny(5)], ""),
         (vec![allow(5), deny(6)], "a InvalidSecurityValue 11 elements"),
-        (vec![allow(10), exempt(2), ("limit-rps", "1".to_owned())], "a InvalidValue 12 elements"),
+        (vec![allow(10), exempt(2), ("limit-rps", "1".to_owned())], "a RefusedValue 12 elements"),
         (
             vec![("auth-realm", "r".repeat(201))],
             "a InvalidValue 201 bytes are more than limits.object-annotation-bytes",

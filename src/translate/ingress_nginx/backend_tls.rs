@@ -6,8 +6,8 @@ use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust,
-    built_in,
+    Ceiling, Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape,
+    Trust, built_in,
 };
 use crate::translate::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
 use crate::translate::{RequestedBackendTls, certificate};
@@ -55,6 +55,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-name",
+            compared: Compared::Stricter("It is a name, without variables.", ""),
             counts_with: SECRET,
             trust: Trust::High,
             form: Form::Text(&HOST_NAME),
@@ -73,6 +74,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-protocols",
+            compared: Compared::Different(
+                "Without it TLS 1.3 is spoken as well.",
+                "set it to TLSv1.2 where a backend needs that",
+            ),
             counts_with: SECRET,
             form: Form::Words(&["TLSv1.2", "TLSv1.3"]),
             default: "TLSv1.2 TLSv1.3",
@@ -90,6 +95,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-secret",
+            elsewhere: &[Elsewhere::Refuse, Elsewhere::Close],
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Partly(
@@ -154,6 +160,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify-depth",
+            compared: Compared::Stricter("5 is the most.", ""),
             counts_with: &[("proxy-ssl-verify", "on")],
             default: DEPTH,
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),

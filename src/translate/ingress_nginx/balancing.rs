@@ -6,9 +6,10 @@ use crate::finding::Reason;
 use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 use crate::translate::RequestedSession;
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, Row, SOMETHING, Scope, Shape, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape,
+    Trust, built_in,
 };
-use crate::translate::value::{HASH_KEY, boolean, hash_key, integer};
+use crate::translate::value::{HASH_KEY, boolean, hash_key, integer, is_number};
 
 /// The default name of the cookie.
 const NAME: &str = "INGRESSCOOKIE";
@@ -98,15 +99,12 @@ pub static FAMILY: Family = Family {
         Row {
             key: "affinity-mode",
             compared: Compared::Different("persistent is served as balanced.", ""),
-            form: Form::Partly(
-                &Form::Word(&["balanced", "persistent"]),
-                "that persistent is served as balanced, which is told and does no harm",
-            ),
+            form: Form::Word(&["balanced", "persistent"]),
             documentation: "How firmly a client is kept: `balanced` moves as few sessions as possible when endpoints come, \
                 `persistent` would move none, and is served as `balanced` with a finding.",
             tries: &[
                 ("balanced", Gives::Nothing),
-                ("persistent", Gives::Refused("served as balanced")),
+                ("persistent", Gives::Near("sessions by cookie INGRESSCOOKIE")),
                 ("no", Gives::Refused("not balanced or persistent")),
             ],
             effect: Effect::Part(|draft, entry| {
@@ -121,23 +119,23 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "load-balance",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
                 "ewma looks at connections, and not at how fast endpoints answer: of two by chance, the one with fewer takes a request.",
                 "",
             ),
             trust: Trust::Low,
-            form: Form::Partly(
-                &Form::Word(&["round_robin", "least_conn", "ewma"]),
-                "that ewma looks at connections alone, which is told and does no harm",
-            ),
+            form: Form::Word(&["round_robin", "least_conn", "ewma"]),
             documentation: "How an endpoint is chosen: `round_robin` (the default) takes each in its turn, `least_conn` the one \
                 with the fewest connections. `ewma`, which only ingress-nginx has, takes of two by chance the one with fewer \
                 connections, as that takes the faster one, with a finding. A session or a key goes before it.",
             tries: &[
                 ("round_robin", Gives::Nothing),
                 ("least_conn", Gives::Sets("endpoints by their connections")),
-                ("ewma", Gives::Refused("of two by chance the one with fewer connections takes a request")),
-                ("chash", Gives::Refused("upstream-hash-by")),
+                ("ewma", Gives::Near("endpoints by chance and their connections")),
+                ("chash", Gives::LeftOut("upstream-hash-by")),
+                ("sticky_balanced", Gives::LeftOut("affinity")),
                 ("random", Gives::Refused("not one of")),
             ],
             effect: Effect::Part(|draft, entry| {
@@ -150,7 +148,12 @@ pub static FAMILY: Family = Family {
                         draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                         Some(Balance::TwoByChance)
                     }
-                    "chash" => return Err(Refused::because("use upstream-hash-by, which says by what")),
+                    "chash" | "chashsubset" => {
+                        return draft.leave_out(entry, &Refused::because("use upstream-hash-by, which says by what"));
+                    }
+                    "sticky_balanced" | "sticky_persistent" => {
+                        return draft.leave_out(entry, &Refused::because("use affinity"));
+                    }
                     _ => return Err(Refused::because("it is not one of round_robin, least_conn, ewma")),
                 };
                 Ok(())
@@ -334,6 +337,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "upstream-hash-by",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
                 "The ring is another one: a key leads to another endpoint than with ingress-nginx, and to the same one from then on.",
                 "",
@@ -347,18 +352,28 @@ pub static FAMILY: Family = Family {
             tries: &[
                 ("$request_uri", Gives::Sets("endpoints by ${request_uri}")),
                 ("user-$http_x_user", Gives::Sets("endpoints by user-${http_x_user}")),
-                ("fixed", Gives::Refused("no variable")),
-                ("$ssl_client_raw_cert", Gives::Refused("unknown")),
-                ("$1$uri", Gives::Refused("capture")),
+                ("fixed", Gives::LeftOut("no variable")),
+                ("$ssl_client_raw_cert", Gives::LeftOut("unknown")),
+                ("$1$uri", Gives::LeftOut("capture")),
+                ("$uri;", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.balance.key = Some(hash_key(entry.value)?);
+                let is_of_form = |byte: u8| byte.is_ascii_alphanumeric() || b"-_${}".contains(&byte);
+                match hash_key(entry.value) {
+                    Ok(key) => draft.balance.key = Some(key),
+                    Err(refused) if entry.value.trim().bytes().all(is_of_form) => {
+                        return draft.leave_out(entry, &refused);
+                    }
+                    Err(refused) => return Err(refused),
+                }
                 Ok(())
             }),
             ..WAY
         },
         Row {
             key: "upstream-hash-by-subset",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
                 "The endpoints of a key are chosen one by one by its hash, and not from groups made beforehand: few keys move when \
                  endpoints come or go, and a key may have some endpoints less.",
@@ -384,6 +399,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "upstream-hash-by-subset-size",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             trust: Trust::Low,
             ceiling: Ceiling::NotNeeded("it goes to 100, and nothing grows by it"),
             form: Form::Integer { least: 1, most: MOST_SHARING },
@@ -394,11 +411,16 @@ pub static FAMILY: Family = Family {
             tries: &[
                 ("5", Gives::Sets("5 endpoints by ${request_uri}")),
                 ("1", Gives::Sets("endpoints by ${request_uri}")),
-                ("0", Gives::Refused("from 1 to 100")),
-                ("101", Gives::Refused("from 1 to 100")),
+                ("0", Gives::LeftOut("from 1 to 100")),
+                ("101", Gives::LeftOut("from 1 to 100")),
+                ("some", Gives::Refused("from 1 to 100")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.balance.sharing = Some(sharing(entry.value)?);
+                match sharing(entry.value) {
+                    Ok(number) => draft.balance.sharing = Some(number),
+                    Err(refused) if is_number(entry.value) => return draft.leave_out(entry, &refused),
+                    Err(refused) => return Err(refused),
+                }
                 Ok(())
             }),
             ..WAY

@@ -8,7 +8,7 @@ use crate::model::catalogue::{
 use crate::model::{Argument, ByteSize, Refused};
 use crate::translate::Limits;
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, built_in,
+    Ceiling, Context, Draft, Effect, Elsewhere, Family, Form, Gives, Row, Scope, Trust, Unit, built_in,
 };
 use crate::translate::value::{ON_OFF, byte_size, integer, on_off};
 
@@ -32,12 +32,14 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "client-body-buffer-size",
+            elsewhere: &[Elsewhere::Refuse],
             ceiling: size_ceiling("limits.body-buffer", |limits| limits.body_buffer.0),
             form: BUFFER,
             documentation: "Memory for a request body before it goes to a file.",
             tries: &[
                 ("16k", Gives::Sets("client_body_buffer_size 16k;")),
                 ("0", Gives::Refused("not from 1")),
+                ("16 KB", Gives::Refused("not a size")),
                 ("1g", Gives::Cut("client_body_buffer_size 1m;")),
             ],
             effect: Effect::Directive(&CLIENT_BODY_BUFFER_SIZE, buffer),

@@ -2,7 +2,7 @@
 
 use crate::model::{Refused, is_label};
 use crate::translate::annotation::{
-    Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, nothing_to_finish,
+    Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, nothing_to_finish,
 };
 use crate::translate::value::{boolean, excerpt};
 
@@ -24,6 +24,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "custom-http-errors",
+            elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Partly(&Form::List(&STATUS), "that nginx cannot answer 499, and how many statuses there are"),
             documentation: "Statuses, a comma-separated list, whose answers the default backend gives: that of default-backend, \
@@ -47,6 +48,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "default-backend",
+            elsewhere: &[Elsewhere::Refuse],
             scope: Scope::Upstream,
             on_error: OnError::Refuse,
             form: Form::Text(&SERVICE),

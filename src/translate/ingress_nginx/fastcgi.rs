@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::finding::Reason;
 use crate::model::{FastCgi, FileName, ParameterName, Protocol, Refused, Template};
 use crate::translate::annotation::{
-    Compared, Context, Draft, Effect, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope, SecretReference, Shape,
-    Trust,
+    Compared, Context, Draft, Effect, Elsewhere, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope,
+    SecretReference, Shape, Trust,
 };
 use crate::translate::value::{CONFIG_MAP_REFERENCE, TemplateUse, excerpt, secret_reference, template};
 
@@ -52,6 +52,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "fastcgi-index",
+            elsewhere: &[Elsewhere::Refuse],
             form: Form::Text(&FILE_NAME),
             documentation: "The name of a file that is put behind paths that end with a slash, in SCRIPT_NAME and \
                 $fastcgi_script_name.",
@@ -69,6 +70,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "fastcgi-params-configmap",
+            elsewhere: &[Elsewhere::Refuse, Elsewhere::Close],
             form: Form::Partly(
                 &Form::Text(&CONFIG_MAP_REFERENCE),
                 "whether the ConfigMap is there, may be named and what it holds",

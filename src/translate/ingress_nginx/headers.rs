@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
 use crate::model::{AnswerHeader, Argument, BackendHeaders, Connection, HeaderName, HeaderText, Refused, Text};
 use crate::translate::annotation::{
-    ANYTHING, Compared, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
+    ANYTHING, Compared, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
 use crate::translate::value::{CONFIG_MAP_REFERENCE, HOST_HEADER, boolean, host_header};
 
@@ -31,6 +31,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "connection-proxy-header",
+            elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Word(&["close", "keep-alive"]),
             documentation: "A fixed Connection header for the backend, close or keep-alive. WebSockets do not pass then.",
@@ -51,6 +52,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "custom-headers",
+            elsewhere: &[Elsewhere::Close],
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Partly(
@@ -83,6 +85,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "http2-push-preload",
+            elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Boolean,
             documentation: "Pushed what Link headers name. nginx and browsers have given push up: it has no effect.",
@@ -163,6 +166,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "upstream-vhost",
+            compared: Compared::Stricter(
+                "Variables are those that repeat what the client sent, and those of the Service.",
+                "",
+            ),
+            elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
             documentation: "The Host header for the backend: letters, digits, - . _ : and variables, those of rewrite-target, \

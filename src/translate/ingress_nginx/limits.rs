@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
 use crate::model::{Argument, ByteSize, ClientLimits, LimitRate, Origin, Refused};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, SOMETHING, built_in,
+    Ceiling, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, SOMETHING, built_in,
 };
-use crate::translate::value::{address_list, integer, positive};
+use crate::translate::value::{address_list, integer, is_number, positive};
 
 /// The highest rate: nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;
@@ -30,11 +30,12 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "limit-allowlist",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             counts_with: &[("limit-rps", SOMETHING), ("limit-rpm", SOMETHING), ("limit-connections", SOMETHING)],
             aliases: &["limit-whitelist"],
             form: Form::Addresses,
-            documentation: "Clients of these addresses and networks, a comma-separated list, are not limited. A bad \
-                list exempts nobody.",
+            documentation: "Clients of these addresses and networks, a comma-separated list, are not limited.",
             beside: &[("limit-rps", "10")],
             tries: &[
                 ("10.0.0.0/8,192.0.2.1", Gives::Sets("no limits for 10.0.0.0/8")),
@@ -67,7 +68,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "limit-connections",
-            on_error: OnError::Close,
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             ceiling: COUNTED,
             form: Form::Integer { least: 0, most: MOST_CONNECTIONS as u64 },
             documentation: "Simultaneous connections of one client address, over all routes of the object; 0 is no \
@@ -76,11 +78,11 @@ pub static FAMILY: Family = Family {
                 ("20", Gives::Sets("each client: 20 connections")),
                 ("0", Gives::Nothing),
                 ("65536", Gives::Refused("from 0 to 65535")),
-                ("-1", Gives::Refused("whole number")),
+                ("-1", Gives::LeftOut("whole number")),
+                ("20 clients", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.limits.connections = positive(entry.value, MOST_CONNECTIONS)?;
-                Ok(())
+                limit(draft, entry, MOST_CONNECTIONS, |draft| &mut draft.limits.connections)
             }),
             ..Row::DEFAULT
         },
@@ -116,7 +118,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "limit-rpm",
-            on_error: OnError::Close,
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             ceiling: COUNTED,
             form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
             documentation: "Requests each minute of one client address, over all routes of the object; more than the \
@@ -127,14 +130,14 @@ pub static FAMILY: Family = Family {
                 ("60/m", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.limits.per_minute = positive(entry.value, HIGHEST_RATE)?;
-                Ok(())
+                limit(draft, entry, HIGHEST_RATE, |draft| &mut draft.limits.per_minute)
             }),
             ..Row::DEFAULT
         },
         Row {
             key: "limit-rps",
-            on_error: OnError::Close,
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             ceiling: COUNTED,
             form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
             documentation: "Requests each second of one client address, over all routes of the object; more than the \
@@ -143,17 +146,33 @@ pub static FAMILY: Family = Family {
                 ("10", Gives::Sets("each client: 10 requests a second, burst 50")),
                 ("0", Gives::Nothing),
                 ("ten", Gives::Refused("whole number")),
-                ("-10", Gives::Refused("whole number")),
+                ("-10", Gives::LeftOut("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.limits.per_second = positive(entry.value, HIGHEST_RATE)?;
-                Ok(())
+                limit(draft, entry, HIGHEST_RATE, |draft| &mut draft.limits.per_second)
             }),
             ..Row::DEFAULT
         },
     ],
     finish,
 };
+
+/// A limit; one below 0 is none.
+fn limit(
+    draft: &mut Draft,
+    entry: &Entry<'_>,
+    most: u32,
+    place: fn(&mut Draft) -> &mut Option<u32>,
+) -> Result<(), Refused> {
+    match positive(entry.value, most) {
+        Ok(number) => *place(draft) = number,
+        Err(refused) if is_number(entry.value) && entry.value.trim().starts_with('-') => {
+            return draft.leave_out(entry, &refused);
+        }
+        Err(refused) => return Err(refused),
+    }
+    Ok(())
+}
 
 fn burst_multiplier(value: &str) -> Result<u32, Refused> {
     integer(value, 1, 10_000).map(|number| u32::try_from(number).unwrap_or(u32::MAX))

@@ -1,7 +1,7 @@
 //! Canaries: objects that take a share of the requests for the paths of another one.
 
 use super::{findings, ingress, options, path, translate};
-use crate::model::{Action, Balance, Route, Split, Test};
+use crate::model::{Action, Balance, Branch, Choice, Route, Split, Test};
 use crate::translate::Translation;
 
 /// A canary whose path leads to the Service `api`.
@@ -17,7 +17,11 @@ fn split(split: &Split) -> String {
         Test::Query(name, value) => format!("parameter {name} is {value}"),
         Test::Method(name) => format!("method {name}"),
     };
-    let branches = split.branches.iter().map(|branch| format!("{}: {}", test(&branch.test), branch.upstream.service));
+    let branch = |branch: &Branch| match &branch.choice {
+        Choice::Forward(upstream) => format!("{}: {}", test(&branch.test), upstream.service),
+        answer => format!("{}: {answer:?}", test(&branch.test)),
+    };
+    let branches = split.branches.iter().map(branch);
     let shares = split.shares.iter().map(|(upstream, share)| format!("{share:?}: {}", upstream.service));
     branches.chain(shares).collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,7 @@
 //! Which object may have TLS of a host passed through, and what happens to the others.
 
 use super::{findings, ingress, options, path, routes, shared, translate};
-use crate::model::Passthrough;
+use crate::model::{Passthrough, Serves};
 use crate::translate::{Options, Translation, host};
 
 const ASK: &str = "ssl-passthrough: 'true'";
@@ -19,7 +19,10 @@ fn passed(translation: &Translation) -> Vec<String> {
         let to = passed.upstream.as_ref().map_or("nowhere".to_owned(), |to| format!("{}/{}", to.namespace, to.service));
         format!("{} {} {to}", host::written(&passed.name), passed.origin.object.name)
     };
-    translation.model.passthroughs.hosts.iter().map(line).collect()
+    let passed: Vec<_> = translation.model.passthroughs.hosts.iter().map(line).collect();
+    let passes = translation.model.listeners.iter().any(|listener| listener.serves == Serves::Passthrough);
+    assert_eq!(passes, !passed.is_empty(), "a listener says whether TLS is passed on");
+    passed
 }
 
 fn allowed(options: Options) -> Options {

@@ -152,7 +152,7 @@ fn a_claim_that_is_refused_reserves_nothing() {
 fn a_host_stays_whose_object_cannot_be_served_now() {
     let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
     let evil = of("evil", "e", "ingressd", HOST, "", &["Prefix /"]);
-    let broken = of("victim", "v", "ingressd", HOST, "use-regex: maybe", &["Prefix /"]);
+    let broken = of("victim", "v", "ingressd", HOST, "canary: maybe", &["Prefix /"]);
     let mut cluster = Cluster::new(options());
     cluster.now(&[&victim]);
     for later in [0, 1000, 1000] {
@@ -502,7 +502,7 @@ fn what_may_not_be_asked_for_is_not_kept_either() {
         hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
         ..AllowedHosts::default()
     };
-    let broken = of("evil", "e", "ingressd", HOST, "use-regex: maybe", &["Prefix /"]);
+    let broken = of("evil", "e", "ingressd", HOST, "canary: maybe", &["Prefix /"]);
     let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
     let hosts = vec![allowed("victim", &["*"]), allowed("evil", &["given.example"])];
     let mut cluster = Cluster::new(Options { allowed_hosts: hosts, ..options() });

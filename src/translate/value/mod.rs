@@ -21,7 +21,7 @@ pub use name::{
     secret_reference,
 };
 pub use number::{
-    LONGEST_SECONDS, ON_OFF, boolean, byte_size, integer, on_off, positive, seconds, seconds_or_unlimited,
+    LONGEST_SECONDS, ON_OFF, boolean, byte_size, integer, is_number, on_off, positive, seconds, seconds_or_unlimited,
 };
 pub use origin::{ORIGIN, origins};
 pub use redirect::{REDIRECT_TARGET, REDIRECT_URL, redirect_status, redirect_url};

@@ -37,6 +37,13 @@ pub fn integer(value: &str, least: u64, most: u64) -> Result<u64, Refused> {
     }
 }
 
+/// Whether the value is a whole number, of any size and sign.
+pub fn is_number(value: &str) -> bool {
+    let value = value.trim();
+    let digits = value.strip_prefix(['-', '+']).unwrap_or(value);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Parses a whole number; 0 means none.
 pub fn positive(value: &str, most: u32) -> Result<Option<u32>, Refused> {
     let number = integer(value, 0, most.into())?;

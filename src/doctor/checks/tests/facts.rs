@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::apply::process::{Effort, Process, Role, Table};
 use crate::apply::{Survey, Tested};
-use crate::config::Settings;
+use crate::config::{AskedOfNode, Settings};
 use crate::doctor::facts::{
     Cluster, Confinement, Facts, Holder, Network, Nginx, Objects, OpenSocket, Permission, Reached, Route, Sample,
     Served, Source,
@@ -18,8 +18,7 @@ use crate::doctor::facts::{
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{Module, Version};
 use crate::model::{Kind, ObjectId, Origin, Validity};
-use crate::nginx::{Capabilities, OtherSites};
-use crate::publish::Member;
+use crate::nginx::{Capabilities, HostBlock, HostLine, OtherSites};
 use crate::publish::probe::{Kept, Leases};
 use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, Server};
@@ -44,7 +43,11 @@ pub fn healthy() -> Facts {
             other_sites: OtherSites { worker_connections: Some(4096), ..OtherSites::default() },
             includes_ours: true,
         },
-        layout: Layout { stream_includes_ours: true, ..Layout::default() },
+        layout: Layout {
+            configuration: "/etc/nginx/nginx.conf".into(),
+            stream_includes_ours: true,
+            ..Layout::default()
+        },
         tested: Ok(Tested { accepted: true, words: String::new() }),
         master: Ok(table),
         worker_files: Some(8192),
@@ -84,6 +87,7 @@ pub fn healthy() -> Facts {
         expressions: 0,
         errors: 0,
         warnings: 0,
+        asked: Vec::new(),
         samples: vec![
             sample(EndpointMode::Pod, &[address("10.244.1.2:80"), address("10.244.1.3:80")]),
             sample(EndpointMode::NodePort, &[address("192.0.2.7:30080")]),
@@ -219,4 +223,17 @@ pub fn others(facts: &mut Facts, ours: &str, theirs: &str) {
 
 pub fn no() -> Reached {
     Reached::No("no answer within 2 s".into())
+}
+
+/// A key of the ConfigMap, and what nginx.conf says.
+pub fn asks(facts: &mut Facts, key: &str, value: &str, line: Option<(&str, &str)>) {
+    facts.settings.ingress_nginx.config_map = Some(("edge".into(), "controller".into()));
+    objects(facts).asked.extend(AskedOfNode::of(key, value).unwrap());
+    let line = line.map(|(name, argument)| HostLine {
+        place: "/etc/nginx/nginx.conf:3".into(),
+        block: HostBlock::Main,
+        name: name.into(),
+        arguments: vec![argument.into()],
+    });
+    nginx(facts).survey.other_sites.lines.extend(line);
 }

@@ -84,6 +84,7 @@ fn what_snippets_become() {
         ("more_set_headers \"X-A: b\" 'X-B: $host';", &["+X-A: b always", "+X-B: ${host} always", "-X-A", "-X-B"]),
         ("more_clear_headers X-Powered-By;", &["-X-Powered-By"]),
         ("proxy_set_header X-Start \"t=${msec}\";", &[">X-Start: t=${msec}"]),
+        ("add_header X-Request $req_id;", &["+X-Request: ${req_id}"]),
         ("proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection \"upgrade\";", &[]),
         ("proxy_set_header X-Who $namespace/$service_name;", &[">X-Who: ${Namespace}/${ServiceName}"]),
         (

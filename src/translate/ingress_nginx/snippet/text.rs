@@ -125,8 +125,10 @@ impl Variables {
             SnippetPart::Own(own) => self.sizes.get(own).copied().unwrap_or_default(),
             SnippetPart::Variable(name) => longest_variable(name.as_str()),
             SnippetPart::Capture(_) => captures.longest(),
+            SnippetPart::Route(_) | SnippetPart::ClientScheme | SnippetPart::ClientHost | SnippetPart::RequestId => {
+                LONGEST_LINE
+            }
             SnippetPart::Geo(_) => LONGEST_GEO,
-            SnippetPart::Route(_) | SnippetPart::ClientScheme | SnippetPart::ClientHost => LONGEST_LINE,
         }
     }
 
@@ -167,6 +169,7 @@ impl Variables {
             "" => return Err(Refused::because("a $ refers to nothing")),
             "best_http_host" => return Ok(SnippetPart::ClientHost),
             "pass_access_scheme" => return Ok(SnippetPart::ClientScheme),
+            "req_id" => return Ok(SnippetPart::RequestId),
             _ => {}
         }
         if let Some(variable) = GeoVariable::named(&lower) {
