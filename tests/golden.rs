@@ -26,7 +26,7 @@ use ingressd::model::{HostListeners, HostName};
 use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites, Plan, syntax};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::source::Snapshot;
-use ingressd::translate::{Answer, Names, Options, Translation, Translator};
+use ingressd::translate::{NameAnswer, Names, Options, Translation, Translator};
 
 /// The version whose files are shown in full.
 const SHOWN: Version = Version(1, 22, 1);
@@ -82,7 +82,7 @@ fn names() -> Names {
         ("stale.example.net", &["192.0.2.83"], Some("no DNS server answers")),
         ("missing.example.net", &[], Some("there is no such name")),
     ];
-    let answer = |addresses: &[&str], failure: Option<&str>| Answer {
+    let answer = |addresses: &[&str], failure: Option<&str>| NameAnswer {
         addresses: addresses.iter().map(|address| address.parse::<IpAddr>().unwrap()).collect(),
         is_cut: false,
         failure: failure.map(Into::into),

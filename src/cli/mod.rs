@@ -53,7 +53,8 @@ pub enum Command {
     Admission(admission::Arguments),
     /// Show the nginx configuration that manifests give, without a daemon.
     Render(render::Arguments),
-    /// Say why a request is answered as it is: what takes it, and where each option was written that counts there.
+    /// Say why a request is answered as it is: what takes it, and where each option was written
+    /// that counts there.
     Explain(explain::Arguments),
     /// Ask the running daemon how it is.
     Status(status::Arguments),

@@ -1,4 +1,5 @@
-//! The keys of the section `geoip2`: databases that tell where clients are; it must not know files or layers.
+//! The keys of the section `geoip2`: databases that tell where clients are; it must not know files
+//! or layers.
 
 use std::path::PathBuf;
 use std::time::Duration;

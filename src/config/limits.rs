@@ -311,7 +311,7 @@ fn mebibytes(slot: &mut u64, value: &Value) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::config::Settings;
-    use crate::translate::{Limits, bounds, budget_keys};
+    use crate::translate::{bounds, budget_keys};
 
     #[test]
     fn budgets_are_never_without_a_bound() {
@@ -325,7 +325,8 @@ mod tests {
         }
     }
 
-    /// What takes its ceiling where more is asked for, or bounds what is told: nothing is left out.
+    /// What takes its ceiling where more is asked for, or bounds what is told: nothing is left
+    /// out.
     const CEILINGS: &[&str] = &[
         "limits.findings-of-object",
         "limits.findings-of-namespace",

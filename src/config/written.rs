@@ -48,7 +48,8 @@ impl Layers {
         Some(&self.0.get(key)?.last()?.at)
     }
 
-    /// A note with places behind the first mention of each setting that somebody wrote; `None` where it mentions none.
+    /// A note with places behind the first mention of each setting that somebody wrote; `None`
+    /// where it mentions none.
     fn with_places(&self, note: &str) -> Option<String> {
         let is_of_key = |character: char| character.is_ascii_alphanumeric() || ".-".contains(character);
         let (mut told, mut rest, mut known) = (String::new(), note, Vec::new());
@@ -166,7 +167,8 @@ mod tests {
             ("more than limits.timeout.", "more than limits.timeout from command line."),
             ("it needs `cross-namespace`: ask", "it needs `cross-namespace` from command line: ask"),
             ("(`hosts.allowed`)", "(`hosts.allowed` from command line)"),
-            // What is built in has no place, other words are no keys, and a remedy is left as it is.
+            // What is built in has no place, other words are no keys, and a remedy is left as it
+            // is.
             ("limits.body-size and cross-namespace", ""),
             ("limits.timeouts a.limits.timeout", ""),
             ("set limits.timeout = 5 or `limits.timeout` = 5", ""),

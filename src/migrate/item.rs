@@ -100,16 +100,16 @@ impl From<Compared> for Verdict {
 
 /// What is known about a key, whatever its value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownKey {
     /// Its effect compared with ingress-nginx.
     pub compared: Compared,
     /// Whether it has an effect of its own.
     pub is_served: bool,
 }
 
-impl Known {
+impl KnownKey {
     /// For a field that is not a key.
-    pub const NOTHING: Known = Known { compared: Compared::Equal, is_served: true };
+    pub const NOTHING: KnownKey = KnownKey { compared: Compared::Equal, is_served: true };
 
     /// The comparison when there is no finding: then a key without effect asks for what happens
     /// anyway.
@@ -151,7 +151,7 @@ impl Item {
 
     /// The item for a finding about a key; `None` when the finding does not matter for the
     /// comparison.
-    pub fn of_finding(name: &str, value: &str, finding: &Finding, known: Known) -> Option<Self> {
+    pub fn of_finding(name: &str, value: &str, finding: &Finding, known: KnownKey) -> Option<Self> {
         let verdict = match finding.reason {
             // A value without effect changes nothing.
             Reason::InvalidValue if finding.severity == Severity::Info || value.trim().is_empty() => Verdict::Equal,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::certificates::{SiteCertificate, TlsHost, certificate_clashes};
 use super::controller::Controller;
 use super::drop_in::DropIn;
-use super::item::{Item, Known, Verdict};
+use super::item::{Item, KnownKey, Verdict};
 use super::report::{Ingress, Report};
 use crate::config::{self, OfNode};
 use crate::finding::{Finding, Reason, Severity, on_one_line};
@@ -98,10 +98,10 @@ fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &
     for (key, value) in annotations {
         let Some(name) = key.strip_prefix(table.prefix) else { continue };
         let known = table.find(name).map(|row| match row.snippet {
-            Some(_) => Known { compared: SNIPPET, is_served: true },
-            None => Known { compared: row.compared, is_served: row.is_served() },
+            Some(_) => KnownKey { compared: SNIPPET, is_served: true },
+            None => KnownKey { compared: row.compared, is_served: row.is_served() },
         });
-        let known = known.unwrap_or(Known::NOTHING);
+        let known = known.unwrap_or(KnownKey::NOTHING);
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Annotation(at) if *at == **key);
         let found = findings.iter().filter(is_at);
         let found = found.filter_map(|finding| Item::of_finding(name, value, finding, known)).collect();
@@ -111,7 +111,7 @@ fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &
         Field::Annotation(key) => !key.starts_with(table.prefix),
         _ => true,
     });
-    items.extend(rest.filter_map(|finding| Item::of_finding(&place(finding), "", finding, Known::NOTHING)));
+    items.extend(rest.filter_map(|finding| Item::of_finding(&place(finding), "", finding, KnownKey::NOTHING)));
     items
 }
 
@@ -156,8 +156,8 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
     let mut items = Vec::new();
     for (key, value) in data(judged, &id) {
         let facts = known.get(key.as_str());
-        let known = facts.map(|facts| Known { compared: facts.compared, is_served: facts.is_served });
-        let known = known.unwrap_or(Known::NOTHING);
+        let known = facts.map(|facts| KnownKey { compared: facts.compared, is_served: facts.is_served });
+        let known = known.unwrap_or(KnownKey::NOTHING);
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **key);
         let found = findings.iter().filter(is_at).filter_map(|finding| Item::of_finding(key, value, finding, known));
         let item = worst(found.collect()).unwrap_or_else(|| Item::of_key(key, value, known.silent()));
@@ -169,7 +169,7 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
         items.push(Item { becomes, ..without_snippet(item) });
     }
     let whole = findings.iter().filter(|finding| finding.origin.field == Field::Object);
-    items.extend(whole.filter_map(|finding| Item::of_finding("the ConfigMap", "", finding, Known::NOTHING)));
+    items.extend(whole.filter_map(|finding| Item::of_finding("the ConfigMap", "", finding, KnownKey::NOTHING)));
     items
 }
 
@@ -192,12 +192,12 @@ fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str
             let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **port);
             let name = format!("{transport} port {port}");
             let found = findings.iter().filter(is_at);
-            let found = found.filter_map(|finding| Item::of_finding(&name, value, finding, Known::NOTHING));
+            let found = found.filter_map(|finding| Item::of_finding(&name, value, finding, KnownKey::NOTHING));
             items.push(worst(found.collect()).unwrap_or_else(|| Item::of_key(&name, value, Compared::Equal)));
         }
         let whole = findings.iter().filter(|finding| finding.origin.field == Field::Object);
         let whole = whole
-            .filter_map(|finding| Item::of_finding(&format!("{transport} services"), name, finding, Known::NOTHING));
+            .filter_map(|finding| Item::of_finding(&format!("{transport} services"), name, finding, KnownKey::NOTHING));
         items.extend(whole);
     }
     items

@@ -130,7 +130,8 @@ const VARIABLES: &[&str] = &[
     "uri",
 ];
 
-/// What a line says of a connection to a TCP or UDP service where nobody says otherwise, in the order of ingress-nginx.
+/// What a line says of a connection to a TCP or UDP service where nobody says otherwise, in the
+/// order of ingress-nginx.
 pub const USUAL_LINE_OF_STREAMS: &str =
     "[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time";
 
@@ -216,7 +217,7 @@ const ROOM: usize = 100;
 pub struct LogLine(Vec<LogPart>);
 
 impl LogLine {
-    /// The argument of a `log_format`, of variables that there are.
+    /// Parses the argument of a `log_format` with known variables.
     pub fn new(text: &str) -> Result<Self, Refused> {
         LogLine::read(text, variable)
     }
@@ -283,7 +284,7 @@ impl LogLine {
     }
 }
 
-/// Refuses what could end a line, or hide in one.
+/// Refuses characters that could end a line, or be invisible in one.
 fn printable(text: &str) -> Result<(), Refused> {
     let is_control = |character: &char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
     text.chars().find(is_control).map_or(Ok(()), |control| {

@@ -59,7 +59,8 @@ pub struct PasswordFile {
     pub content: SecretBytes,
 }
 
-/// A key by which nginx encrypts sessions of TLS that clients keep: whoever has it can read what was sent with them.
+/// A key by which nginx encrypts sessions of TLS that clients keep: whoever has it can read what
+/// was sent with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketKey {
     /// Who says it.

@@ -1,4 +1,5 @@
-//! What databases of GeoIP2 tell of a client's address, by the names that ingress-nginx gives it; it must not know where they are.
+//! What databases of GeoIP2 tell of a client's address, by the names that ingress-nginx gives it;
+//! it must not know where they are.
 
 use std::fmt;
 

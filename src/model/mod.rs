@@ -79,7 +79,7 @@ pub use split::{Branch, Choice, Share, Split, Test, Tested};
 pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 pub use template::{Template, TemplatePart};
 pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId};
-pub use validity::{Standing, Validity, in_words};
+pub use validity::{Validity, ValidityPhase, in_words};
 pub use value::{
     ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderText, HeaderValue, HostExpression, HostName, LONGEST,
     LONGEST_FOR_REQUEST, LONGEST_LINE, OriginUrl, ParameterName, Pattern, RedirectUrl, Refused, RewriteTarget,

@@ -1,4 +1,5 @@
-//! Where databases of GeoIP2 are on this host, and which of them tells what is asked for; it must not know who asks.
+//! Where databases of GeoIP2 are on this host, and which of them tells what is asked for; it must
+//! not know who asks.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

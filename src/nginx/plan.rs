@@ -200,7 +200,8 @@ pub struct Decisions {
     pub clears_server_header: bool,
     /// The decision about access logs.
     pub access_log: AccessLog,
-    /// How connections to TCP and UDP services are; `None` where there are none of these, or no log.
+    /// How connections to TCP and UDP services are; `None` where there are none of these, or no
+    /// log.
     pub stream_log: Option<StreamLog>,
     /// Whether hosts with the same configuration share a `server` block.
     pub shared_servers: bool,

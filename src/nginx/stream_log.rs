@@ -1,4 +1,5 @@
-//! Where connections to TCP and UDP services are logged, and how; it must not know who asked for it.
+//! Where connections to TCP and UDP services are logged, and how; it must not know who asked for
+//! it.
 
 use std::path::PathBuf;
 use std::sync::Arc;

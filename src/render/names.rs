@@ -150,7 +150,8 @@ pub fn stream_upstream_file(id: &StreamUpstreamId) -> FilePath {
     format!("stream/20-upstream-{}.conf", stream_upstream(id)).into()
 }
 
-/// The file with how connections to TCP and UDP services are logged. It sorts before those of the services.
+/// The file with how connections to TCP and UDP services are logged. It sorts before those of the
+/// services.
 pub fn stream_log_file() -> FilePath {
     "stream/10-log.conf".into()
 }

@@ -134,7 +134,7 @@ impl Word {
         }
     }
 
-    /// Bare words directly behind each other.
+    /// Words without blanks between them.
     pub fn concat<const N: usize>(words: [Word; N]) -> Self {
         Word(Cow::Owned(words.iter().map(Word::as_str).collect()))
     }
@@ -218,7 +218,7 @@ impl Words {
         Words::join([Words::from(name), arguments.into()])
     }
 
-    /// The words with a blank between each two.
+    /// The words, joined by blanks.
     pub fn join<W: Into<Words>>(words: impl IntoIterator<Item = W>) -> Self {
         let mut joined = String::new();
         for word in words {
@@ -229,7 +229,7 @@ impl Words {
     }
 }
 
-/// Words of the program itself; names of ours get the mark of the instance.
+/// Words of the program itself; in names of ours the instance is marked.
 impl From<&'static str> for Words {
     fn from(words: &'static str) -> Self {
         Words(words.replace("ingressd_", &format!("{OURS}{INSTANCE}_")))
@@ -284,12 +284,12 @@ impl Text {
         quote(text, true).map(Text)
     }
 
-    /// Words of ours directly behind each other, in quotes.
+    /// Our words without blanks between them, in quotes.
     pub fn of_words<const N: usize>(words: [Word; N]) -> Self {
         Text(format!("\"{}\"", Word::concat(words).as_str()))
     }
 
-    /// A text that was proven, which cannot be too long.
+    /// A text that was checked before, and cannot be too long.
     pub fn of(text: &crate::model::Text) -> Self {
         Self::new(text.as_str()).unwrap_or_else(|_| Text("\"\"".to_owned()))
     }

@@ -22,7 +22,8 @@ pub struct SourceLocation {
     pub file: Arc<str>,
     /// First line of the document.
     pub line: u32,
-    /// When the file got what it holds, in nanoseconds since 1970, where the age of files matters.
+    /// When the content of the file was written, in nanoseconds since 1970, where the age of files
+    /// matters.
     pub written: Option<i64>,
 }
 

@@ -137,7 +137,8 @@ fn further_rules(
     further
 }
 
-/// What the aliases of each namespace may cause together. Whatever is written down once more takes memory before any budget is asked.
+/// What the aliases of each namespace may cause together. Whatever is written down once more takes
+/// memory before any budget is asked.
 struct Room<'l> {
     limits: &'l Limits,
     used: BTreeMap<Arc<str>, Used>,

@@ -33,7 +33,7 @@ pub struct Memory {
 
 /// What is known about an object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Known {
+pub struct KnownObject {
     /// The reading of its annotations.
     pub reading: Arc<Reading>,
     /// The behaviour of all its paths.
@@ -48,7 +48,7 @@ struct Remembered {
     dialect: Dialect,
     table: &'static Table,
     basis: Basis,
-    known: Known,
+    known: KnownObject,
     /// The object that its rules were read from.
     object: Arc<Ingress>,
     /// Whether an annotation may name a Secret, on which the reading then depends, or is a
@@ -64,7 +64,7 @@ impl Remembered {
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
         let rules = rule::read(&ingress.object);
-        let known = Known { reading: Arc::new(reading), behaviour: Arc::new(behaviour), rules };
+        let known = KnownObject { reading: Arc::new(reading), behaviour: Arc::new(behaviour), rules };
         let refers = ingress.object.metadata.annotations.iter().flatten().any(|(key, _)| {
             let row = || class.annotations.find(key.strip_prefix(class.annotations.prefix)?);
             may_refer(key) || (!options.snippets.is_empty() && row().is_some_and(|row| row.snippet.is_some()))
@@ -114,7 +114,7 @@ impl Memory {
         class: &ClassRule,
         snapshot: &Snapshot,
         options: &Options,
-    ) -> Known {
+    ) -> KnownObject {
         if let Some(remembered) = self.readings.get_mut(&ingress.id).filter(|known| known.is_of(ingress, class)) {
             // An object with copied rules for aliases has the same version as without them.
             if !Arc::ptr_eq(&remembered.object, &ingress.object) {

@@ -57,7 +57,7 @@ pub use canary::Canary;
 pub use claims::Claims;
 pub use host::written as written_host;
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
-pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
+pub use names::{ChosenNames, NameAnswer, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::{
     AppRoot, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Reading, RequestedAuthentication,
@@ -81,7 +81,7 @@ use self::backend::{Backends, NamedBy};
 use self::built::Surroundings;
 use self::canary::Canaries;
 use self::endpoint::Slices;
-use self::memory::{Known, Memory};
+use self::memory::{KnownObject, Memory};
 use self::passthrough::Passed;
 use self::server::Servers;
 use self::site::{Askers, Refusals, Sites};
@@ -287,7 +287,8 @@ impl Translator {
             streams::build(&claims_on_ports, passed.upstreams, &mut backends, options, &mut findings);
         translation.note_names(&backends.names);
         findings.extend(budget::near_names(&translation.names, &options.limits));
-        // Several objects may have asked for the same; one of them counts, whoever was resolved first.
+        // Several objects may have asked for the same; one of them counts, whoever was resolved
+        // first.
         upstreams.par_sort_by(|one, other| one.id.cmp(&other.id).then_with(|| one.origin.cmp(&other.origin)));
         upstreams.dedup_by(|one, other| Arc::ptr_eq(one, other) || one.id == other.id);
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
@@ -389,7 +390,7 @@ fn subjects<'a>(
     };
     let (mut subjects, mut refused, mut left_out) = (Vec::with_capacity(selected.len()), Vec::new(), Vec::new());
     for (stored, rule) in selected {
-        let Known { reading, behaviour, rules } = memory.read(stored, rule, snapshot, options);
+        let KnownObject { reading, behaviour, rules } = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;

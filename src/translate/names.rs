@@ -14,7 +14,7 @@ use crate::source::Snapshot;
 
 /// What is known about one name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct NameAnswer {
     /// The addresses of the last answer, sorted; they stay when DNS fails.
     pub addresses: Vec<IpAddr>,
     /// Whether the answer had more addresses than are used.
@@ -25,7 +25,7 @@ pub struct Answer {
 
 /// Answers by name. A missing name was not queried yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Names(pub BTreeMap<HostName, Answer>);
+pub struct Names(pub BTreeMap<HostName, NameAnswer>);
 
 /// The namespaces of Services with a name.
 pub type Namespaces = BTreeSet<Arc<str>>;
@@ -42,7 +42,7 @@ pub struct Wanted {
 
 /// The names that are queried.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Chosen {
+pub struct ChosenNames {
     /// Each name with the namespaces that it is queried for.
     pub names: BTreeMap<HostName, Namespaces>,
     /// Names that are not queried, because each of their namespaces has too many.
@@ -113,9 +113,9 @@ impl Wanted {
 
     /// Selects the names that are queried: those of Ingresses, and those that are `known` already,
     /// no more than `most` of each namespace. A name of several namespaces counts for each.
-    pub fn choose(&self, most: usize, is_known: impl Fn(&HostName) -> bool) -> Chosen {
+    pub fn choose(&self, most: usize, is_known: impl Fn(&HostName) -> bool) -> ChosenNames {
         let mut counts = HashMap::<&Arc<str>, usize>::new();
-        let mut chosen = Chosen::default();
+        let mut chosen = ChosenNames::default();
         let known = self.others.iter().filter(|(name, _)| is_known(name));
         for (name, namespaces) in self.referred.iter().chain(known) {
             let mut with_room = Namespaces::new();

@@ -34,7 +34,7 @@ impl StreamOptions {
 
 /// Somebody wants connections to a port of the host to go to a Service.
 #[derive(Debug, Clone)]
-pub struct Claim<'a> {
+pub struct StreamClaim<'a> {
     pub origin: Origin,
     /// The port of the host.
     pub wanted: Port,
@@ -50,9 +50,13 @@ pub struct Claim<'a> {
 
 /// The claims that get their port, sorted by port: the first in the order of objects wins, and
 /// ports of our own listeners are refused.
-pub fn settle<'a>(mut claims: Vec<Claim<'a>>, options: &StreamOptions, findings: &mut Vec<Finding>) -> Vec<Claim<'a>> {
+pub fn settle<'a>(
+    mut claims: Vec<StreamClaim<'a>>,
+    options: &StreamOptions,
+    findings: &mut Vec<Finding>,
+) -> Vec<StreamClaim<'a>> {
     claims.sort_by(|one, other| (one.wanted, &one.origin).cmp(&(other.wanted, &other.origin)));
-    let mut settled = Vec::<Claim<'_>>::with_capacity(claims.len());
+    let mut settled = Vec::<StreamClaim<'_>>::with_capacity(claims.len());
     for claim in claims {
         let port = claim.wanted;
         let is_reserved = |(number, _): &&(u16, _)| port.transport == Transport::Tcp && *number == port.number;
@@ -76,7 +80,7 @@ pub fn settle<'a>(mut claims: Vec<Claim<'a>>, options: &StreamOptions, findings:
 
 /// The settings with the ports of these claims among our own ports: a connection that goes back to
 /// one of them would loop.
-pub fn with_ports<'o>(options: &'o Options, claims: &[Claim<'_>]) -> Cow<'o, Options> {
+pub fn with_ports<'o>(options: &'o Options, claims: &[StreamClaim<'_>]) -> Cow<'o, Options> {
     let mut options = Cow::Borrowed(options);
     if !claims.is_empty() {
         options.to_mut().own_ports.extend(claims.iter().map(|claim| claim.wanted.number));
@@ -87,7 +91,7 @@ pub fn with_ports<'o>(options: &'o Options, claims: &[Claim<'_>]) -> Cow<'o, Opt
 /// Adds the services of these claims and their endpoints to the existing ones, sorted. A Service
 /// without endpoints keeps its port, so that little changes when it gets some.
 pub fn build<'a>(
-    claims: &[Claim<'a>],
+    claims: &[StreamClaim<'a>],
     mut upstreams: BTreeMap<StreamUpstreamId, StreamUpstream>,
     backends: &mut Backends<'a>,
     options: &Options,
@@ -142,7 +146,7 @@ mod tests {
 
     #[test]
     fn of_two_the_first_in_the_order_of_objects_has_a_port() {
-        let claim = |transport, number, name: &str| Claim {
+        let claim = |transport, number, name: &str| StreamClaim {
             origin: Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", name))),
             wanted: Port { transport, number },
             accepts_proxy_protocol: false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule, IngressSpec};
 
 use super::claims::Since;
-use super::memory::Known;
+use super::memory::KnownObject;
 use super::path::PathType;
 use super::rule::{Backend, Rule, RulePath};
 use super::{ClassRule, Dialect, EndpointMode, Options, Reading};
@@ -156,7 +156,7 @@ pub struct Withheld<'a> {
     /// The class rule that selects it, with its dialect.
     pub class: &'a ClassRule,
     /// What is known about it.
-    pub known: Known,
+    pub known: KnownObject,
 }
 
 impl Withheld<'_> {
@@ -169,7 +169,7 @@ impl Withheld<'_> {
 impl<'a> From<&Subject<'a>> for Withheld<'a> {
     fn from(subject: &Subject<'a>) -> Self {
         let (reading, behaviour) = (Arc::clone(&subject.reading), Arc::clone(&subject.behaviour));
-        let known = Known { reading, behaviour, rules: Arc::clone(&subject.read) };
+        let known = KnownObject { reading, behaviour, rules: Arc::clone(&subject.read) };
         Withheld { stored: subject.stored, class: subject.rule, known }
     }
 }

@@ -26,8 +26,8 @@ pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, op
     annotation::read_with_basis(&Context { object, namespace, dialect, table, snapshot, options }, annotations)
 }
 
-/// What counts of each annotation for an Ingress, and what that took the place of; nothing where it is none of ours. `settings` tells what
-/// counts of a setting.
+/// What counts of each annotation for an Ingress, and what that took the place of; nothing where
+/// it is none of ours. `settings` tells what counts of a setting.
 pub fn effective_annotations(
     id: &ObjectId,
     snapshot: &Snapshot,

@@ -15,7 +15,8 @@ use super::subject::Subject;
 use super::tls_entries::Entries;
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, Standing, TlsTermination, Validity, in_words,
+    Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination, Validity, ValidityPhase,
+    in_words,
 };
 use crate::source::{Snapshot, Stored, Version};
 
@@ -230,10 +231,12 @@ impl<'a> Tls<'a> {
 fn told_of_validity(secret: &str, validity: Validity, now: i64, origin: &Origin) -> Option<Finding> {
     let at = |second: i64| Timestamp::from_second(second).map_or_else(|_| second.to_string(), |time| time.to_string());
     let (reason, clause) = match validity.standing(now) {
-        Standing::Good => return None,
-        Standing::NotYet => (Reason::CertificateNotYetValid, format!("its validity begins at {}", at(validity.begins))),
-        Standing::Ended => (Reason::CertificateExpired, format!("its validity ended at {}", at(validity.ends))),
-        Standing::Ending(left) => {
+        ValidityPhase::Good => return None,
+        ValidityPhase::NotYet => {
+            (Reason::CertificateNotYetValid, format!("its validity begins at {}", at(validity.begins)))
+        }
+        ValidityPhase::Ended => (Reason::CertificateExpired, format!("its validity ended at {}", at(validity.ends))),
+        ValidityPhase::Ending(left) => {
             let note = format!(
                 "the certificate in Secret {secret:?} ends at {}, in less than {}, and should have been renewed",
                 at(validity.ends),

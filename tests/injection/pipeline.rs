@@ -10,7 +10,7 @@ use ingressd::nginx::syntax::{self, Directive};
 use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites};
 use ingressd::render::{File, FilePath, FileSet, Renderer};
 use ingressd::source::Snapshot;
-use ingressd::translate::{Answer, Names, Options, Translator, Wanted};
+use ingressd::translate::{NameAnswer, Names, Options, Translator, Wanted};
 use serde_json::Value;
 
 use crate::blocks;

@@ -42,17 +42,17 @@ pub fn placed(processed: &Processed) -> Vec<Placed<'_>> {
 /// The files that were read, to find places in them.
 pub struct Files<'a> {
     snapshot: &'a Snapshot,
-    /// The texts of those that were looked at.
+    /// The texts that were read already.
     texts: RefCell<BTreeMap<Arc<str>, Lines>>,
 }
 
 impl<'a> Files<'a> {
-    /// Those of these objects.
+    /// The files of these objects.
     pub fn of(processed: &'a Processed) -> Self {
         Files { snapshot: &processed.snapshot, texts: RefCell::default() }
     }
 
-    /// File and line of a field, for people.
+    /// The file and line of a field, for people.
     pub fn place_of(&self, origin: &Origin) -> Option<String> {
         self.find(origin).map(|place| place.to_string())
     }

@@ -1,4 +1,5 @@
-//! What keys of the ConfigMap do beside ingress-nginx, where that is not what their effect tells; it must not know what they do here.
+//! What keys of the ConfigMap do beside ingress-nginx, where that is not what their effect tells;
+//! it must not know what they do here.
 
 use crate::translate::annotation::Compared;
 

@@ -1,4 +1,5 @@
-//! The keys that bring files for TLS: the key of sessions that clients keep, and parameters for ciphers with DHE; it must not know files.
+//! The keys that bring files for TLS: the key of sessions that clients keep, and parameters for
+//! ciphers with DHE; it must not know files.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::translate::value::excerpt;
 const NAME: &str = "dhparam.pem";
 /// What PEM calls them.
 const LABEL: &str = "DH PARAMETERS";
-/// Bits of the prime. The TLS library refuses smaller ones, and with larger ones each handshake would keep a worker busy.
+/// Bits of the prime. The TLS library refuses smaller ones, and with larger ones each handshake
+/// would keep a worker busy.
 const BITS: std::ops::RangeInclusive<u64> = 2048..=4096;
 
 /// Reads the key by which sessions are encrypted. What it was is not told.

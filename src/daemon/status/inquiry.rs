@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::expressions::{Taking, taking};
 use super::{ReadFrom, Status, document};
-use crate::daemon::explain::{Address, InForce};
+use crate::daemon::explain::Address;
 use crate::daemon::standing::{self, Standing};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, ServerName};

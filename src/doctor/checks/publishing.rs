@@ -6,7 +6,7 @@ use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Served};
 use crate::doctor::report::Line;
-use crate::model::{Standing, Validity, in_words};
+use crate::model::{Validity, ValidityPhase, in_words};
 use crate::publish::lease_name;
 use crate::publish::probe::Kept;
 
@@ -114,13 +114,13 @@ pub fn certificates(facts: &Facts) -> Vec<Line> {
         };
         let Validity { begins, ends } = validity;
         match validity.standing(facts.now) {
-            Standing::Good => good.push((served, ends)),
-            Standing::Ended => lines.push(Line::error(format!("{} ended on {}", name(), day(ends)), RENEW)),
-            Standing::NotYet => {
+            ValidityPhase::Good => good.push((served, ends)),
+            ValidityPhase::Ended => lines.push(Line::error(format!("{} ended on {}", name(), day(ends)), RENEW)),
+            ValidityPhase::NotYet => {
                 let text = format!("{} is not valid before {}", name(), day(begins));
                 lines.push(Line::error(text, "if that is now, look at the clocks of this host and of its issuer"));
             }
-            Standing::Ending(_) => {
+            ValidityPhase::Ending(_) => {
                 let text = format!("{} ends on {}, in {}", name(), day(ends), in_words(ends - facts.now));
                 lines.push(Line::warning(text, RENEW));
             }

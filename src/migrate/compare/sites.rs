@@ -57,7 +57,7 @@ pub struct Route {
 }
 
 /// An Ingress that is being read.
-struct Written<'a> {
+struct WrittenIngress<'a> {
     name: String,
     namespace: &'a str,
     asked: Asked<'a>,
@@ -65,7 +65,7 @@ struct Written<'a> {
     prefix: &'a str,
 }
 
-impl Written<'_> {
+impl WrittenIngress<'_> {
     fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations?.get(&format!("{}{key}", self.prefix)).map(|value| value.trim())
     }
@@ -147,7 +147,7 @@ impl Sites {
             let name = format!("{}/{}", stored.id.namespace, stored.id.name);
             let Some(asked) = asked(snapshot, &stored.id).filter(|_| names.contains(&name)) else { continue };
             let annotations = stored.object.metadata.annotations.as_ref();
-            let written = Written { name, namespace: &stored.id.namespace, asked, annotations, prefix };
+            let written = WrittenIngress { name, namespace: &stored.id.namespace, asked, annotations, prefix };
             sites.add(&written);
             other_names.extend(written.other_names());
         }
@@ -164,7 +164,7 @@ impl Sites {
         sites
     }
 
-    fn add(&mut self, written: &Written<'_>) {
+    fn add(&mut self, written: &WrittenIngress<'_>) {
         for host in written.hosts() {
             let site = self.sites.entry(host.clone()).or_default();
             site.has_tls |= written.has_tls(&host);

@@ -8,7 +8,7 @@ use crate::model::{Handover, Model, Server};
 use crate::nginx::{GateOptions, geoip};
 
 /// How many hosts each module would serve.
-pub fn wanted(model: &Model, everywhere: &Everywhere) -> BTreeMap<Module, usize> {
+pub fn wanted(model: &Model, options: &GateOptions) -> BTreeMap<Module, usize> {
     let has_firewall = |server: &Server| server.all_routes().any(|route| route.behaviour.firewall.is_some());
     let has_brotli = model.server_directives.iter().any(|directive| directive.row.module == Some(Module::Brotli));
     let everywhere = &options.everywhere;

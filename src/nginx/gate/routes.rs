@@ -14,7 +14,7 @@ use crate::nginx::firewall::Obstacles;
 use crate::nginx::{Capabilities, geoip};
 
 /// What the routes may refer to.
-struct Known<'a> {
+struct Referable<'a> {
     capabilities: &'a Capabilities,
     has_tls: bool,
     obstacles: &'a Obstacles,
@@ -52,7 +52,8 @@ impl<'a> Untold<'a> {
         }
     }
 
-    /// What a snippet decides by. What only becomes a header, or a word in one, harms nobody where it is empty.
+    /// What a snippet decides by. What only becomes a header, or a word in one, harms nobody where
+    /// it is empty.
     fn decides(&self, behaviour: &Behaviour) -> Option<String> {
         if self.variables.is_empty() {
             return None;
@@ -86,7 +87,7 @@ pub fn fit(
     findings: &mut Vec<Finding>,
 ) {
     let tables = Arc::clone(&model.lookup_tables);
-    let known = Known {
+    let known = Referable {
         capabilities,
         has_tls,
         obstacles,
@@ -100,7 +101,7 @@ pub fn fit(
     model.servers = servers;
 }
 
-fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Finding>) -> Arc<Server> {
+fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Finding>) -> Arc<Server> {
     let client_certificates = server.client_certificates.as_ref();
     if let Some(asked) =
         client_certificates.filter(|asked| !known.has_tls || !known.authorities.contains(&*asked.authority.id))
@@ -204,7 +205,7 @@ fn without_unknown(
     Some(snippets.iter().map(without).collect())
 }
 
-fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
+fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
     if let Some((reason, words)) = unservable(route, known).or_else(|| unprotectable(route, known)) {
         findings.push(Finding::new(reason, route.origin.clone(), words));
         return Some(Change::Close);
@@ -247,7 +248,7 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
 
 /// Reports what this nginx lacks to choose a backend or an endpoint as asked. Returns whether the
 /// traffic split is dropped.
-fn tell_of_balancing(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> bool {
+fn tell_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) -> bool {
     let mut tell = |module: Module, origin: &Origin, follows: &str| {
         let words = format!("nginx has no {}: {follows}", Capabilities::name(module));
         findings.push(Finding::new(Reason::MissingCapability, origin.clone(), words));
@@ -282,7 +283,7 @@ fn leave_out_shares(action: &mut Action) {
 }
 
 /// Why the requests of the route cannot be mirrored as asked.
-fn uncopied(behaviour: &Behaviour, known: &Known<'_>) -> Option<(Origin, String)> {
+fn uncopied(behaviour: &Behaviour, known: &Referable<'_>) -> Option<(Origin, String)> {
     let mirror = behaviour.mirror.as_deref()?;
     let words = match known.capabilities.has(Module::Mirror) {
         false => format!("nginx has no {}: no request is copied", Capabilities::name(Module::Mirror)),
@@ -295,7 +296,7 @@ fn uncopied(behaviour: &Behaviour, known: &Known<'_>) -> Option<(Origin, String)
 }
 
 /// Why the route's backend cannot be reached.
-fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
+fn unservable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String)> {
     let upstream = route.action.upstream()?;
     let spoken = upstream.protocol.module();
     if !known.capabilities.has(spoken) {
@@ -320,7 +321,7 @@ fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
 }
 
 /// Why the route cannot be protected as asked.
-fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
+fn unprotectable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String)> {
     let behaviour = &route.behaviour;
     let limits = behaviour.limits.as_deref();
     let needs = [

@@ -20,7 +20,7 @@ const LOGGED: &str = "logged";
 const OF_BACKENDS: [LogVariable; 5] = [Namespace, ServiceName, ServicePort, Upstream, Alternative];
 const FORMAT: &str = "ingressd_line";
 
-/// The file that servers require which log in a way of their own.
+/// The file that servers require which use a log format or conditions of ours.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let log = &plan.decisions.access_log;
     if is_needed(log) {
@@ -34,8 +34,8 @@ pub fn is_needed(log: &AccessLog) -> bool {
     matches!(log.logs, Logs::To(_)) && (log.line.is_some() || !log.unlogged.is_empty())
 }
 
-/// Variables of the line that come from the name of the upstream, each with the expression that
-/// finds it there, and what it holds.
+/// Variables of the line that are derived from the name of the upstream: the variable, the
+/// expression that extracts it, and what it contains.
 const FROM_NAMES: [(LogVariable, &str, &str, &str); 3] = [
     (
         Namespace,
@@ -116,7 +116,7 @@ fn unlogged(request: &Unlogged) -> Result<Literal, Refused> {
     }
 }
 
-/// What a server says.
+/// Writes the logs of a server.
 pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let log = &head.facts.decisions.access_log;
     let has_line = log.line(head.is_detailed()).is_some();

@@ -16,7 +16,7 @@ const NETWORK: &str = "blocked_network";
 const AGENT: &str = "blocked_agent";
 const REFERER: &str = "blocked_referer";
 
-/// The file that servers require where somebody is turned away.
+/// The file that servers require where some clients are refused.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let everywhere = &plan.decisions.everywhere;
     if everywhere.blocks() {
@@ -66,7 +66,7 @@ fn test(test: &Test) -> Result<Literal, Refused> {
     }
 }
 
-/// What a server says.
+/// Writes the directives of a server.
 pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let everywhere = &head.facts.decisions.everywhere;
     let asked = [

@@ -192,8 +192,8 @@ fn headers(external: &ExternalAuthentication, trusts: bool, slots: &mut Slots) -
 /// the start page of the host.
 const STAGES: usize = 32;
 
-/// One file with the variable that holds the target of a request encoded, where something refers
-/// to it, and one with the place of answers that are remembered.
+/// One file with the variable of the encoded request URI, where it is used, and one with the cache
+/// of answers.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let all: Vec<_> = routes(plan).filter_map(asked).collect();
     if all.iter().any(|external| escapes(external)) {
@@ -212,7 +212,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// Characters that are encoded, as they are and as expressions have them.
+/// The characters to encode, as they are and as in expressions.
 const ESCAPED: [(&str, &str); 6] = [
     (r#""~^(\S*) ([^%&+#; ]*)%(.*)$""#, r#""$1$2%25 $3""#),
     (r#""~^(\S*) ([^%&+#; ]*)&(.*)$""#, r#""$1$2%26 $3""#),
@@ -222,7 +222,7 @@ const ESCAPED: [(&str, &str); 6] = [
     (r#""~^(\S*) ([^%&+#; ]*) (.*)$""#, r#""$1$2%20 $3""#),
 ];
 
-/// Each step encodes one character. What is encoded stands before the blank, the rest behind it.
+/// Each step encodes one character. The encoded part stands before the blank, the rest behind it.
 fn escape(tables: &mut Tables) -> Result<(), Refused> {
     let variable = |stage: usize| Word::variable(&format!("{}_{stage}", names::ESCAPED_URI));
     tables.block(Block::map("$request_uri", variable(0)?).row("default", r#"" $request_uri""#));

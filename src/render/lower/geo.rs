@@ -1,4 +1,5 @@
-//! What databases of GeoIP2 tell of the addresses of clients, for whatever asks for it; it must not know who does.
+//! What databases of GeoIP2 tell of the addresses of clients, for whatever asks for it; it must
+//! not know who does.
 
 use crate::model::Refused;
 use crate::nginx::{Geo, Plan};

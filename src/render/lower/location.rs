@@ -181,11 +181,12 @@ fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Re
     Ok(Some(view::Pass { directive: Word::fixed(family.pass()), scheme: Word::fixed(scheme), upstream }))
 }
 
-/// Headers of requests to a backend, as they are written.
+/// The directives that set request headers for a backend.
 pub fn request_headers(family: Family, headers: &[Header]) -> Vec<view::Statement> {
     let written = |Header { name, value, .. }: &Header| {
         let header = [header_name(family, name).into(), value.clone()];
-        // Without a value an application gets none, and nothing of what the client sends.
+        // Without a value the parameter is omitted, and nothing that the client sends takes its
+        // place.
         let condition = (family == Family::FastCgi).then(|| "if_not_empty".into());
         view::Statement::plain(family.set_header(), Words::join(header.into_iter().chain(condition)))
     };
@@ -200,7 +201,7 @@ pub fn header_name(family: Family, name: &Word) -> Word {
     }
 }
 
-/// Parameters of FastCGI, as they are written.
+/// The directives that set FastCGI parameters.
 pub fn parameters(parameters: &[Header]) -> Vec<view::Statement> {
     let written = |Header { name, value, .. }: &Header| {
         view::Statement::plain(Family::FastCgi.set_header(), Words::join([name.clone().into(), value.clone()]))

@@ -15,7 +15,7 @@ use super::writer::Writer;
 /// Texts that are keywords as keys of nginx's `map`.
 const SPECIAL: [&str; 4] = ["default", "hostnames", "include", "volatile"];
 
-/// The file that servers require whose snippets read a table.
+/// The file that servers require whose snippets use a table.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let tables = &plan.model.lookup_tables;
     if tables.is_empty() {

@@ -32,7 +32,7 @@ use super::{
     session, tls,
 };
 
-/// The header of RFC 6797.
+/// The header of HTTP Strict Transport Security (RFC 6797).
 pub const HSTS: &str = "Strict-Transport-Security";
 
 /// What a server's file depends on besides the server; it changes rarely.
@@ -141,8 +141,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
 
 /// The certificate that the server's own file names.
 pub fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
-    // Where a server names no certificate, nginx asks clients for none, and ciphers are those of
-    // the default server.
+    // In a server without `ssl_certificate`, nginx does not request client certificates and uses
+    // the ciphers of the default server.
     let is_default = server.name == ServerName::CatchAll
         || facts.decisions.explicit_certificates
         || facts.catch_all_is_own
@@ -285,7 +285,7 @@ fn write_one(
     Ok(())
 }
 
-/// What all locations of a server have, but for those that say anything of the kind.
+/// The headers that all locations of a server have, unless they set any themselves.
 fn inherited(server: &Server, facts: &Facts<'_>) -> Result<Inherited, Refused> {
     let mut inherited = everywhere::inherited(&facts.decisions.everywhere)?;
     if let Some(hsts) = &server.hsts {
@@ -297,7 +297,7 @@ fn inherited(server: &Server, facts: &Facts<'_>) -> Result<Inherited, Refused> {
     Ok(inherited)
 }
 
-/// Which list of headers every backend of a host gets.
+/// Which list of headers the backends of a host get.
 #[derive(Debug, Clone, Copy)]
 struct RequestHeaderList {
     /// Whether it has the headers of the ingress-nginx dialect.

@@ -21,7 +21,7 @@ use super::tables::Files;
 /// A text that differs for each request, on any connection.
 pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 
-/// One file for each way of splitting, however many routes have it.
+/// One file for each distinct split, however many routes use it.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
     for route in routes(plan) {
@@ -30,7 +30,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
         let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
         files.add(names::split_file(&name), Some(&split.origin), upstreams.chain(session), |tables| {
-            // What cannot be written sends nothing elsewhere.
+            // A split that cannot be written sends all requests to the main upstream.
             let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
             blocks(split, upstream, &name)
                 .or_else(|_| blocks(&none, upstream, &name))
@@ -39,7 +39,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// A variable that is one of these words by chance, each for a share of what the key may be.
+/// A variable (`split_clients`) that takes each of these words for a share of the values of its
+/// key.
 pub fn shares(
     key: Word,
     variable: Word,
@@ -50,7 +51,7 @@ pub fn shares(
     parts.into_iter().fold(block, |block, (word, share)| block.row(Word::percent(share), word)).row("*", rest)
 }
 
-/// The last variable, which the route names, is that of the tests that are tried first.
+/// The last variable, which the route uses, is that of the tests that are tried first.
 fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>, Refused> {
     let written = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
     let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).collect();
@@ -89,7 +90,7 @@ fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>
         blocks.push(map.row("default", std::mem::replace(&mut rest, own)));
     }
     if blocks.is_empty() {
-        // The route names a variable all the same.
+        // The route uses the variable even when it has no test.
         blocks.push(Block::map("$http_cookie", variable(0)?).row("default", rest));
     }
     Ok(blocks)

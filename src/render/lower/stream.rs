@@ -45,16 +45,16 @@ pub fn stream_upstream(upstream: &StreamUpstream, engine: &Engine) -> File {
     File::plain(text, Owners(vec![(1, upstream.origin.clone())]), [])
 }
 
-/// Says in the server of a service what one feature of it needs.
+/// Writes into the server of a service what one feature of it needs.
 type Feature = fn(&Stream, &Surroundings<'_>, &mut Vec<Words>);
 
-/// What a service may ask for, in the order in which it is said.
+/// All features of a service, in the order of their directives.
 const FEATURES: &[Feature] = &[clients, timeout, other_endpoints, responses, proxy_protocol, access_log];
 
-/// What services have in common.
+/// What services share.
 struct Surroundings<'a> {
     decisions: &'a Decisions,
-    /// Proxies that are believed about their clients.
+    /// The networks of proxies that are trusted to name their clients.
     trusted: &'a [Cidr],
 }
 
@@ -88,7 +88,7 @@ fn proxy_protocol(stream: &Stream, _: &Surroundings<'_>, lines: &mut Vec<Words>)
 }
 
 fn access_log(_: &Stream, surroundings: &Surroundings<'_>, lines: &mut Vec<Words>) {
-    // The gate has proven the path.
+    // The gate has checked the path.
     let log = surroundings.decisions.stream_log.as_ref();
     lines.extend(log.and_then(|log| {
         let place = [Path::new(&log.path).ok()?.into(), Words::from(Word::own(FORMAT).ok()?)];
@@ -97,7 +97,7 @@ fn access_log(_: &Stream, surroundings: &Surroundings<'_>, lines: &mut Vec<Words
     }));
 }
 
-/// Who is believed about clients, and how long that is waited for.
+/// Writes which peers are trusted to name clients, and the timeout for that.
 pub fn of_clients<'a>(
     trusted: impl Iterator<Item = &'a Cidr>,
     policy: &StreamPolicy,
@@ -108,7 +108,7 @@ pub fn of_clients<'a>(
     trusted.chain(timeout.map(|timeout| Words::line("proxy_protocol_timeout", Word::time(timeout))))
 }
 
-/// When other endpoints are tried.
+/// Writes when other endpoints are tried.
 pub fn of_other_endpoints(policy: &StreamPolicy) -> Vec<Words> {
     match policy.next_upstream {
         true => vec![
@@ -135,7 +135,7 @@ fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &En
     fill(engine, "stream", &view::Stream { listens, directives, upstream })
 }
 
-/// Names the endpoints that nobody has: nginx takes no upstream without a server.
+/// The server of an upstream without endpoints: nginx refuses an upstream without a server.
 pub const NOBODY: &str = "unix:/nobody down";
 
 fn group(upstream: &StreamUpstream, engine: &Engine) -> Result<Filled, Refused> {

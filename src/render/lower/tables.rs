@@ -1,5 +1,5 @@
-//! What features say beside servers and services: variables, zones and servers of ours, in files
-//! of their own.
+//! Files of their own for variables, zones and servers that features need beside servers and
+//! services.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use super::{
     passthrough, session, shared, split, stream, tls, upstream,
 };
 
-/// Says for a plan what one feature needs.
+/// Writes into files what one feature of a plan needs.
 type Feature = fn(&Plan, &mut Files<'_>);
 
-/// Whatever needs more than a place in servers, locations, upstreams and services.
+/// The features that need more than directives in servers, locations, upstreams and services.
 const FEATURES: &[Feature] = &[
     shared::tables,
     access_log::tables,
@@ -45,8 +45,8 @@ pub struct Files<'e> {
 }
 
 impl Files<'_> {
-    /// Adds a file, once for each path. What cannot be said leaves it empty: nginx then names
-    /// whoever refers to it.
+    /// Adds a file, once for each path. When it cannot be written it stays empty: nginx's test
+    /// then names its users.
     pub fn add<R: IntoIterator<Item = FilePath>>(
         &mut self,
         path: FilePath,
@@ -61,13 +61,13 @@ impl Files<'_> {
         });
     }
 
-    /// Adds a file that is made already.
+    /// Adds a finished file.
     pub fn put(&mut self, path: FilePath, file: File) {
         self.files.insert(path, file);
     }
 }
 
-/// The text of tables; nothing where they cannot be said.
+/// The text of tables; `None` when they cannot be written.
 pub fn text(engine: &Engine, say: impl FnOnce(&mut Tables) -> Result<(), Refused>) -> Option<Part> {
     let mut tables = Tables::default();
     say(&mut tables).ok()?;

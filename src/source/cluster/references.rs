@@ -60,9 +60,9 @@ pub const KEYS_OF_HEADERS: [&str; 2] = ["add-headers", "proxy-set-headers"];
 /// The key that names a Secret with parameters for ciphers.
 pub const KEY_OF_DH_PARAMETERS: &str = "ssl-dh-param";
 
-/// The ConfigMaps and the Secret in the same namespace that a ConfigMap refers to by its keys about
-/// headers and by the key above. This is evaluated for each ConfigMap that is kept, whatever its
-/// purpose is.
+/// The ConfigMaps and the Secret in the same namespace that a ConfigMap refers to by its keys
+/// about headers and by the key above. This is evaluated for each ConfigMap that is kept, whatever
+/// its purpose is.
 pub fn of_config_map(config_map: &ConfigMap) -> BTreeSet<ObjectId> {
     let own = config_map.metadata.namespace.as_deref().unwrap_or_default();
     let data = config_map.data.iter().flatten();

@@ -106,14 +106,15 @@ impl<'a> NotedOptions<'a> {
             && self.options.allows_snippet(kind, namespace, labels)
     }
 
-    /// What a key is about that is not read on objects, because the ConfigMap of the controller alone has it. It is the same whatever
-    /// the settings say.
+    /// What a key is about that is not read on objects, because the ConfigMap of the controller
+    /// alone has it. It is the same whatever the settings say.
     pub(super) fn key_of_config_map(&self, name: &str) -> Option<Scope> {
         let keys = self.options.keys_of_config_map;
         keys.iter().find(|(key, _)| *key == name).map(|(_, scope)| *scope)
     }
 
-    /// What objects ask for that do not say otherwise. Nothing has to be noted: which rows an object has itself is known.
+    /// What objects ask for that do not say otherwise. Nothing has to be noted: which rows an
+    /// object has itself is known.
     pub(super) fn defaults(&self) -> &'a [DefaultValue] {
         &self.options.defaults
     }

@@ -20,7 +20,8 @@ pub enum Scope {
     Route,
     /// The connections to the backends of the object.
     Upstream,
-    /// What clients connect to, before it is known which host they ask for: addresses, ports, the PROXY protocol. No object says it.
+    /// What clients connect to, before it is known which host they ask for: addresses, ports, the
+    /// PROXY protocol. No object says it.
     Listener,
     /// The whole nginx of a node with its other sites, or the daemon. No object says it.
     Node,
@@ -288,9 +289,11 @@ pub struct Row {
     pub ceiling: Ceiling,
     /// The default as it would be written; empty when it cannot be written.
     pub default: &'static str,
-    /// The setting that says what counts where no object does, and neither the ConfigMap; empty where there is none.
+    /// The setting that says what counts where no object does, and neither the ConfigMap; empty
+    /// where there is none.
     pub setting: &'static str,
-    /// What its values look like to whoever has no parser, such as an API server; rows that are not served need none.
+    /// What its values look like to whoever has no parser, such as an API server; rows that are
+    /// not served need none.
     pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,

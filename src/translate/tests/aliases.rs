@@ -336,7 +336,8 @@ fn what_is_written_down_once_more_has_a_bound_before_any_budget_is_asked() {
     let mut options = shared();
     (options.limits.object.paths, options.limits.namespace.routes) = (50, 100);
     let rows: &[(&[usize], &[usize], usize)] = &[
-        // Own paths of each object, all of them with thirty aliases, and how many rules it has then.
+        // Own paths of each object, all of them with thirty aliases, and how many rules it has
+        // then.
         (&[1], &[31], 0),
         // What is refused for its paths is not written down much more than it is.
         (&[20], &[3], 0),

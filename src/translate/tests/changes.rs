@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::{ingress, manifests, options, path};
 use crate::model::{Action, HostName};
 use crate::source::{List, Snapshot, Stored};
-use crate::translate::{Answer, Claims, Names, Options, Translation, Translator};
+use crate::translate::{Claims, NameAnswer, Names, Options, Translation, Translator};
 
 /// The objects that may change.
 const CASES: [&str; 14] = [
@@ -57,7 +57,7 @@ fn put<K>(list: &mut List<K>, versions: [&List<K>; 2], object: prop::sample::Ind
 fn names(number: u8) -> Names {
     let hosts =
         ["backend.example.net", "auth.example.net", "stale.example.net"].map(|name| HostName::new(name).unwrap());
-    let answer = Answer { addresses: vec![[192, 0, 2, number].into()], ..Answer::default() };
+    let answer = NameAnswer { addresses: vec![[192, 0, 2, number].into()], ..NameAnswer::default() };
     Names(hosts.into_iter().map(|host| (host, answer.clone())).collect::<BTreeMap<_, _>>())
 }
 

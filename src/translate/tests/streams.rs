@@ -2,7 +2,7 @@
 
 use super::{options, translate, translate_with};
 use crate::model::{Field, StreamUpstream};
-use crate::translate::{Answer, EndpointMode, Names, Options, StreamOptions, Translation};
+use crate::translate::{EndpointMode, NameAnswer, Names, Options, StreamOptions, Translation};
 
 const SERVICES: &str = "\
 apiVersion: v1
@@ -181,7 +181,7 @@ fn what_a_service_has_as_its_port_is_no_endpoint_of_ours() {
 
 #[test]
 fn names_are_resolved_and_missing_maps_told() {
-    let answer = Answer { addresses: vec!["192.0.2.50".parse().unwrap()], ..Answer::default() };
+    let answer = NameAnswer { addresses: vec!["192.0.2.50".parse().unwrap()], ..NameAnswer::default() };
     let names = Names([(crate::model::HostName::new("db.example.net").unwrap(), answer)].into());
     let text = maps("'7': 'data/named:5432'", "");
     let translation = translate_with(&text, with_services(options()), &names);

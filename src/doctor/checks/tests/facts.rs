@@ -19,6 +19,7 @@ use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{Module, Version};
 use crate::model::{Kind, ObjectId, Origin, Validity};
 use crate::nginx::{Capabilities, HostBlock, HostLine, OtherSites};
+use crate::publish::Member;
 use crate::publish::probe::{Kept, Leases};
 use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, Server};
