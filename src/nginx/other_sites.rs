@@ -73,6 +73,8 @@ pub struct OtherSites {
     pub worker_processes: Option<u32>,
     /// Value of `worker_connections`, when it is set.
     pub worker_connections: Option<u32>,
+    /// Whether expressions are compiled to machine code (`pcre_jit`).
+    pub compiles_expressions: bool,
     /// Everything that stands outside of servers and other blocks.
     pub lines: Vec<HostLine>,
 }
@@ -444,6 +446,7 @@ mod tests {
         let lines: Vec<_> = other_sites.lines.iter().map(line).collect();
         let expected = [
             "main:1 outside of every block user www-data www",
+            "main:1 outside of every block pcre_jit on",
             "main:1 outside of every block worker_processes 4",
             "main:1 in the block events worker_connections 768",
             "main:1 outside of every block pid /run/nginx.pid",
@@ -452,6 +455,7 @@ mod tests {
             "main:2 in the block http gzip on",
         ];
         assert_eq!(lines, expected);
+        assert!(other_sites.compiles_expressions && !OtherSites::default().compiles_expressions);
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));
         assert_eq!(found.user, Some(("www-data".to_owned(), Some("www".to_owned()))));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::expressions::{Taking, taking};
 use super::{ReadFrom, Status, document};
-use crate::daemon::explain::Address;
+use crate::daemon::explain::{Address, InForce};
 use crate::daemon::standing::{self, Standing};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, ServerName};
@@ -143,6 +143,12 @@ impl Status {
             "left_out": left_out + findings.len().saturating_sub(MOST_ROWS),
             "findings": findings.into_iter().take(MOST_ROWS).map(with_page).collect::<Vec<_>>(),
         })
+    }
+
+    /// Why a request is answered as it is: `null` where this run has made nothing yet that could tell.
+    fn one_request(&self, address: &Address) -> Value {
+        let explain = |in_force: &Arc<InForce>| in_force.explain(address, &self.findings, &|_| None);
+        self.in_force.as_ref().map_or(Value::Null, explain)
     }
 
     /// The Ingresses of which something is served at hosts like this.
