@@ -255,8 +255,20 @@ fn check_refuses_what_an_api_server_would_when_asked_to() {
     std::fs::remove_file(folder.path().join("class.yaml")).unwrap();
     let output = ingressd("check", &["--admission", manifests]);
     assert!(output.code == Some(0) && output.complaints.contains("judges no Ingress"), "{}", output.complaints);
-    assert_eq!(ingressd("check", &["--class", "ingressd", manifests]).code, Some(64));
-    assert_eq!(ingressd("check", &["--admission", "--class", "ingressd", manifests]).code, Some(1));
+    assert!(output.text.contains("0 of 1 Ingresses are ours; an IngressClass among the manifests"), "{}", output.text);
+    assert_eq!(ingressd("check", &["--action", "values=warn", manifests]).code, Some(64));
+    // Then everything else is found as well.
+    for (arguments, code) in [(&["--admission"][..], 1), (&[], 0)] {
+        let output = ingressd("check", &[&["--class", "ingressd", manifests], arguments].concat());
+        let (found, complete) = ("UnknownAnnotation", ["1 of 1 Ingresses are ours", "3 objects read"]);
+        assert_eq!(output.code, Some(code), "{}", output.text);
+        assert!(
+            output.text.contains(found) && complete.iter().all(|words| output.text.contains(words)),
+            "{}",
+            output.text
+        );
+        assert!(!output.text.contains("ForeignClass"), "{}", output.text);
+    }
     assert_eq!(ingressd("check", &["--admission", "--action", "values=never", manifests]).code, Some(64));
 }
 
@@ -527,7 +539,9 @@ fn explain_says_where_each_value_was_written_that_counts() {
     let option = told["options"].as_array().unwrap().iter().find(|option| option["option"] == connect).unwrap();
     assert_eq!((&option["counts"]["value"], &option["instead_of"][0]["from"]), (&"7".into(), &"built in".into()));
     let (code, text) = explain(&["nobody.example/", "--all"]);
-    assert!(code == Some(1) && text.contains("no path of an Ingress") && text.contains("built in"), "{text}");
+    assert!(code == Some(1) && text.contains("no Ingress has the host"), "{text}");
+    let (_, text) = explain(&["shop.example/", "--all"]);
+    assert!(text.contains("listen.http-port: 80\n    built in, about listeners\n"), "{text}");
     assert_eq!(explain(&["a b"]).0, Some(64));
 
     // The same is told of all objects at once, and findings name the places of what they speak of.

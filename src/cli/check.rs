@@ -30,10 +30,8 @@ pub struct Arguments {
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
-    /// Tell besides where each value was written that counts: of the settings, of the ConfigMap of an ingress-nginx and of each Ingress.
-    #[arg(long)]
-    origins: bool,
-    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command.
+    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command,
+    /// of which --class counts without this one too: a class that is not among the manifests.
     #[arg(long)]
     admission: bool,
     #[command(flatten)]
@@ -56,17 +54,11 @@ enum Format {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    if arguments.chosen.is_given() && !arguments.admission {
-        complain!("ingressd: --class and --action say what is judged with --admission, which is missing");
+    if arguments.chosen.has_choices() && !arguments.admission {
+        complain!("ingressd: --action says what is done with --admission, which is missing");
         return Err(Exit::Usage);
     }
-    if arguments.origins && arguments.format != Format::Text {
-        complain!(
-            "ingressd: --origins is text; `ingressd explain --format json` tells programs what counts of a request"
-        );
-        return Err(Exit::Usage);
-    }
-    let mut processed = arguments.manifests.process(true)?;
+    let mut processed = arguments.manifests.process(true, arguments.chosen.classes())?;
     if arguments.admission {
         judge(&mut processed, &arguments.chosen);
     }
@@ -89,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     output::show(written, if is_found { Exit::Findings } else { Exit::Success })
 }
 
-/// Adds what the policies have against the objects.
+/// Adds the findings of the policies about the objects.
 fn judge(processed: &mut Processed, chosen: &Chosen) {
     let snapshot = &processed.snapshot;
     let admission = chosen.admission(&processed.options, []);
@@ -132,7 +124,9 @@ pub(super) fn text(processed: &Processed) -> String {
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let (ours, ingresses) = (processed.ours, processed.snapshot.ingresses.len());
     let hint = match ours {
-        0 if ingresses > 0 => "; `classes` in the settings says which are",
+        0 if ingresses > 0 => {
+            "; an IngressClass among the manifests says which are, or --class, and `classes` in the settings"
+        }
         _ => "",
     };
     text + &format!(

@@ -1,4 +1,5 @@
-//! The command `explain`: why a request is answered as it is, by the running daemon or by manifests.
+//! The command `explain`: why a request is answered as it is, by the running daemon or by
+//! manifests.
 
 use std::path::PathBuf;
 
@@ -23,7 +24,8 @@ use crate::model::catalogue::Version;
     ConfigMap of an ingress-nginx and the object, each before those in front of it; above them are the ceilings of the section limits. \
     Options of a whole host are told as the object says them that decides.")]
 pub struct Arguments {
-    /// The request: scheme, port and query do not matter and may be left out; the host `*` is one that nobody has.
+    /// The request: scheme, port and query do not matter and may be left out; the host `*` is one
+    /// that nobody has.
     #[arg(value_name = "URL", value_parser = address)]
     address: Address,
     /// Explain it by these files and folders of manifests, and ask no daemon.

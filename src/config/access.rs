@@ -1,4 +1,5 @@
-//! The keys of the sections `access` and `http`: who is let in, and who is answered.
+//! The keys of the sections `access` and `http`: which clients are allowed, and the daemon's own
+//! endpoints.
 
 use super::table::Row;
 use super::value::{Form, Setting, on_off_or_dialect, put};

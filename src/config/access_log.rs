@@ -1,4 +1,4 @@
-//! The keys of the section `access-log`: how requests are logged; it must not know files or layers.
+//! The keys of the section `access-log`. They must not know files or layers.
 
 use super::table::Row;
 use super::value::{Form, Setting, one_of, put, text};
@@ -17,6 +17,14 @@ pub const ROWS: &[Row] = &[
         default: "true",
         doc: "Whether requests for hosts of the cluster are logged. Where nginx.conf says `access_log off` for all sites, and no file or syslog server is set here, they are not.",
         set: |settings, value| put(&mut settings.gate.access_log.enabled, value),
+    },
+    Row {
+        key: "access-log.unknown-hosts",
+        scope: Scope::Server,
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether requests for hosts that no Ingress has are logged as well. Where an Ingress without a host, or with `spec.defaultBackend`, answers them, they are logged like others.",
+        set: |settings, value| put(&mut settings.gate.access_log.unknown_hosts, value),
     },
     Row {
         key: "access-log.format",
@@ -96,6 +104,37 @@ pub const ROWS: &[Row] = &[
             }
         },
     },
+    Row {
+        key: "access-log.streams",
+        scope: Scope::Listener,
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether connections to TCP and UDP services are logged, where `access-log.stream-path` or `listen.access-log` names a file for them. With `access-log.enabled = false` they are not.",
+        set: |settings, value| put(&mut settings.gate.access_log.streams.enabled, value),
+    },
+    Row {
+        key: "access-log.stream-path",
+        scope: Scope::Listener,
+        form: Form::Text,
+        default: r#""""#,
+        doc: "File for the log of these connections, absolute. Empty is that of `listen.access-log`, where it names one; elsewhere they are logged as the block `stream` of nginx.conf says, which is not at all by itself.",
+        set: |settings, value| put(&mut settings.gate.access_log.streams.path, value),
+    },
+    Row {
+        key: "access-log.stream-line",
+        scope: Scope::Listener,
+        form: Form::Text,
+        default: r#""""#,
+        doc: "What a line of it says: text and variables of nginx's stream module, such as `$remote_addr`, `$protocol`, `$status`, `$bytes_sent`, `$session_time` and `$upstream_addr`. Empty is the line of ingress-nginx.",
+        set: |settings, value| {
+            let line = match text(value)? {
+                "" => None,
+                line => Some(LogLine::of_streams(line).map_err(|refused| refused.to_string())?),
+            };
+            settings.gate.access_log.streams.line = line;
+            Ok(())
+        },
+    },
 ];
 
 impl Setting for LogFormat {
@@ -122,7 +161,7 @@ impl Setting for Unlogged {
     }
 }
 
-/// The most memory for lines.
+/// The largest buffer.
 const LARGEST_BUFFER: u64 = 16 << 20;
 
 impl Setting for Buffering {

@@ -1,11 +1,11 @@
-//! Writes the sample file, the man page and the reference from the table of keys.
+//! Generates the sample file, the man page and the reference from the table of keys.
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use super::table::{Row, SECTIONS, rows};
 use super::value::{Column, Form};
 
-/// Longest line of the sample.
+/// The longest line of the sample.
 const WIDTH: usize = 100;
 
 fn sections() -> impl Iterator<Item = (&'static str, &'static str, impl Iterator<Item = &'static Row>)> {
@@ -175,7 +175,7 @@ mod tests {
         std::fs::write(&file, uncommented).unwrap();
         let read = crate::config::Sources { file: Some(file), ..Default::default() }.load().unwrap();
         let mut default = crate::config::Settings::default();
-        // The sample shows these, whose default is to be absent.
+        // The sample shows these keys, which are absent by default.
         default.translate.allowed_hosts = read.translate.allowed_hosts.clone();
         assert_eq!(default.translate.allowed_hosts.len(), 1);
         default.translate.snippets = read.translate.snippets.clone();
@@ -184,7 +184,7 @@ mod tests {
         default.translate.classes[0].legacy_class = Some("nginx".into());
         default.translate.classes[0].endpoints = Some(crate::translate::EndpointMode::Pod);
         default.translate.classes[0].ownership = Some(crate::translate::HostOwnership::Namespace);
-        // Where values were written is not what they are.
+        // The places of values are not part of the comparison.
         default.written = read.written.clone();
         assert_eq!(format!("{read:?}"), format!("{default:?}"));
     }

@@ -1,4 +1,5 @@
-//! The keys about what all hosts get: headers, who is turned away, sessions of TLS, connections to endpoints; it must not know files or layers.
+//! The keys about all hosts: headers, refused clients, TLS sessions, connections to endpoints.
+//! They must not know files or layers.
 
 use std::time::Duration;
 
@@ -156,7 +157,7 @@ pub const ROWS: &[Row] = &[
             let size = byte_size(text(value)?, 0, 1 << 30).map_err(|refused| refused.to_string())?;
             settings.gate.everywhere.session_cache = size;
             match size {
-                // nginx needs several pages.
+                // nginx needs several memory pages.
                 ByteSize(1..65_536) => Err("nginx takes 64k at least".to_owned()),
                 _ => Ok(()),
             }
@@ -226,7 +227,7 @@ fn error_status(status: u16) -> Result<(), String> {
     }
 }
 
-/// Up to a year.
+/// Checks for whole seconds, up to a year.
 fn whole_seconds(time: Duration) -> Result<(), String> {
     match time.subsec_nanos() == 0 && (1..=31_536_000).contains(&time.as_secs()) {
         true => Ok(()),
@@ -234,7 +235,7 @@ fn whole_seconds(time: Duration) -> Result<(), String> {
     }
 }
 
-/// What nginx itself makes of each answer, and what says how it is sent.
+/// Headers that nginx itself sets for each response, or that control its transfer.
 const OF_NGINX: [&str; 8] = [
     "Connection",
     "Content-Encoding",
@@ -267,7 +268,7 @@ fn refuse(header: Option<&SetHeader>, why: &str) -> Result<(), String> {
     header.map_or(Ok(()), |header| Err(format!("{} is refused: {why}", header.name)))
 }
 
-/// A name that nginx and everybody else reads alike.
+/// A header name that nginx and all others read alike.
 pub(super) fn header_name(text: &str) -> Result<HeaderName, Refused> {
     match text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
         true => HeaderName::new(text),
@@ -279,7 +280,7 @@ pub(super) fn header_name(text: &str) -> Result<HeaderName, Refused> {
 pub(super) fn header(name: &str, value: &str) -> Result<SetHeader, Refused> {
     let (name, value) = (header_name(name.trim())?, LogLine::new(value)?);
     let told = value.parts().iter().find(|part| match part {
-        LogPart::Text(_) => false,
+        LogPart::Text(_) | LogPart::Geo(_) => false,
         LogPart::Nginx(name) => !is_harmless(name),
         LogPart::Route(_) => true,
     });

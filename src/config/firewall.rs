@@ -1,4 +1,5 @@
-//! The keys of the section `firewall`: where ModSecurity has its rules; it must not know files or layers.
+//! The keys of the section `firewall`: the rules of ModSecurity. They must not know files or
+//! layers.
 
 use config::Value;
 

@@ -66,7 +66,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// What tables of `[[hosts.allowed]]` hold.
+/// The columns of `[[hosts.allowed]]`.
 const ALLOWED: &[Column] = &[
     Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
     Column {
@@ -83,10 +83,10 @@ const ALLOWED: &[Column] = &[
     },
 ];
 
-/// What is wrong with a table that names namespaces neither by name nor by label.
+/// The mistake of a table that selects namespaces neither by name nor by label.
 pub const SELECTS_NOTHING: &str = "it selects no namespace: add namespaces, or a selector of their labels";
 
-/// Names of namespaces, and `*` for all.
+/// Parses names of namespaces, or `*` for all.
 pub fn put_namespaces(place: &mut Vec<Arc<str>>, value: &Value) -> Result<(), String> {
     put(place, value)?;
     let wrong = place.iter().find(|name| &***name != "*" && !is_label(name));

@@ -1,4 +1,5 @@
-//! The keys of the section `ingress-nginx`: objects of an ingress-nginx whose place this takes.
+//! The keys of the section `ingress-nginx`: objects of an ingress-nginx that this program
+//! replaces.
 
 use super::table::Row;
 use super::value::{Form, put};

@@ -311,6 +311,7 @@ fn mebibytes(slot: &mut u64, value: &Value) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::config::Settings;
+    use crate::translate::{bounds, budget_keys};
 
     #[test]
     fn budgets_are_never_without_a_bound() {
@@ -322,5 +323,29 @@ mod tests {
                 ["object-", "upstream-", "namespace-", "node-"].iter().any(|start| row.name().starts_with(start));
             assert!(!is_budget || (row.set)(&mut settings, &Value::from(0)).is_err(), "{}", row.key);
         }
+    }
+
+    /// What takes its ceiling where more is asked for, or bounds what is told: nothing is left
+    /// out.
+    const CEILINGS: &[&str] = &[
+        "limits.findings-of-object",
+        "limits.findings-of-namespace",
+        "limits.body-size",
+        "limits.body-buffer",
+        "limits.answer-buffers",
+        "limits.answer-file",
+        "limits.timeout",
+        "limits.tries",
+        "limits.password-cost",
+    ];
+
+    #[test]
+    fn every_limit_that_leaves_something_out_is_told_of_before() {
+        let mut told: Vec<_> = budget_keys().chain(bounds::ALL.iter().map(|bound| bound.key)).collect();
+        told.extend(CEILINGS);
+        told.sort_unstable();
+        let mut keys: Vec<_> = ROWS.iter().map(|row| row.key).collect();
+        keys.sort_unstable();
+        assert_eq!(told, keys);
     }
 }

@@ -10,7 +10,7 @@ use super::value::{Form, Setting as _, put};
 use crate::model::{is_label, is_subdomain};
 use crate::translate::Scope;
 
-/// The least duration of a Lease: renewals must have the time to fail once.
+/// The shortest duration of a Lease: a renewal must be able to fail once.
 const SHORTEST_LEASE: Duration = Duration::from_secs(3);
 
 /// Its keys.

@@ -33,7 +33,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// What tables of `[[snippets.allowed]]` hold.
+/// The columns of `[[snippets.allowed]]`.
 const ALLOWED: &[Column] = &[
     Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
     Column {

@@ -1,38 +1,41 @@
-//! Every key of the settings: path, form, default, documentation and place.
+//! Every key of the settings: path, form, default, documentation and setter.
 
 use config::{Value, ValueKind};
 
 use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
-use super::{access, access_log, everywhere, firewall, hosts, ingress_nginx, limits, pacing, publishing, snippets};
+use super::{
+    access, access_log, everywhere, firewall, geoip2, hosts, ingress_nginx, limits, pacing, publishing, snippets,
+};
 use crate::model::is_label;
 use crate::source::Selector;
 use crate::translate::Scope;
 
-/// One key.
+/// A key of the settings.
 #[derive(Debug)]
 pub struct Row {
     /// Its path: `section.key`, or a key of the top level.
     pub key: &'static str,
-    /// What it is about. Whoever explains an answer tells of those that are not about the whole node.
+    /// What it is about. Whoever explains an answer tells of those that are not about the whole
+    /// node.
     pub scope: Scope,
     /// How its value is written.
     pub form: Form,
     /// Its default, as TOML.
     pub default: &'static str,
-    /// What it decides, one paragraph.
+    /// Its documentation; one paragraph.
     pub doc: &'static str,
-    /// Proves a value and puts it in its place, or gives one clause that says what is wrong.
+    /// Checks a value and stores it, or returns one clause about the mistake.
     pub(super) set: fn(&mut Settings, &Value) -> Result<(), String>,
 }
 
 impl Row {
-    /// The section, empty for keys of the top level.
+    /// Its section; empty for keys of the top level.
     pub fn section(&self) -> &'static str {
         self.key.split_once('.').map_or("", |(section, _)| section)
     }
 
-    /// The name within its section.
+    /// Its name within the section.
     pub fn name(&self) -> &'static str {
         self.key.split_once('.').map_or(self.key, |(_, name)| name)
     }
@@ -46,13 +49,13 @@ impl Row {
         self.default.parse().ok().as_ref().and_then(untyped)
     }
 
-    /// Whether it accepts a value, without keeping it.
+    /// Checks a value without storing it.
     pub(super) fn prove(&self, value: &Value) -> Result<(), String> {
         (self.set)(&mut Settings::empty(), value)
     }
 }
 
-/// What each section is about, in the order in which documentation shows them.
+/// The subject of each section, in the order of the documentation.
 pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("", "What is served"),
     ("hosts", "Which namespace may serve which host"),
@@ -64,6 +67,7 @@ pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("tls", "Certificates and redirects to https"),
     ("access-log", "How requests are logged"),
     ("firewall", "Where ModSecurity has its rules, for routes that ask for it"),
+    ("geoip2", "Databases that tell where clients are"),
     ("ingress-nginx", "Objects of an ingress-nginx whose place this takes"),
     ("limits", "How much one object and one namespace may ask for"),
     ("nginx", "The nginx of this host, which ingressd never starts or stops"),
@@ -84,13 +88,14 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     SECTIONS.iter().flat_map(move |(section, _)| of(section))
 }
 
-/// Where the rows of each section stand.
+/// The rows of each section.
 const TABLES: &[&[Row]] = &[
     ROWS,
     access::ROWS,
     access_log::ROWS,
     everywhere::ROWS,
     firewall::ROWS,
+    geoip2::ROWS,
     hosts::ROWS,
     ingress_nginx::ROWS,
     limits::ROWS,
@@ -99,7 +104,7 @@ const TABLES: &[&[Row]] = &[
     snippets::ROWS,
 ];
 
-/// Those of most sections.
+/// The rows of most sections.
 const ROWS: &[Row] = &[
     Row {
         key: "manifests",
@@ -264,8 +269,8 @@ const ROWS: &[Row] = &[
         key: "upstreams.resolvers",
         scope: Scope::Upstream,
         form: Form::List,
-        default: "[]",
-        doc: "DNS servers, with port, that are asked for the names of ExternalName Services. The daemon asks them and nginx gets the addresses, so that a name that resolves to loopback, link-local or an address of an edge node is refused. Without a server the routes answer 503.",
+        default: r#"["host"]"#,
+        doc: "DNS servers, with port, that are asked for the names of ExternalName Services and for those in `auth-url` and `mirror-target` that are not of the cluster; `host` stands for the servers in /etc/resolv.conf of this host. Names are asked for as they are, without search domains. The daemon asks and nginx gets the addresses, so that a name that resolves to loopback, link-local or an address of an edge node is refused. With an empty list no name is resolved, and the routes answer 503.",
         set: |settings, value| put(&mut settings.names.resolvers, value),
     },
     Row {

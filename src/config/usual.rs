@@ -1,4 +1,5 @@
-//! What the options of the rooms are where nobody writes anything: what the rows say, in which each default stands once.
+//! What the options of the rooms are where nobody writes anything: what the rows say, in which
+//! each default stands once.
 
 use std::sync::LazyLock;
 

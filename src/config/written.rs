@@ -1,4 +1,4 @@
-//! What each layer says of a setting, kept beside the settings, so that whoever tells of a value can say where it comes from.
+//! The values of each layer, kept beside the settings, so that the origin of a value can be shown.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use super::table::{Row, rows};
 use crate::finding::Finding;
 use crate::model::{Effective, Written, WrittenAt};
 
-/// What layers above the defaults say, by key; the lowest layer first.
+/// The values of the layers above the defaults, by key, the lowest layer first.
 #[derive(Debug, Clone, Default)]
 pub struct Layers(BTreeMap<&'static str, Vec<Written>>);
 
 impl Layers {
-    /// What these say, the lowest first.
+    /// The values of these layers, given from the lowest.
     pub(super) fn of(layers: &[Layer]) -> Self {
         let mut said = Layers::default();
         for layer in layers {
@@ -28,7 +28,7 @@ impl Layers {
         said
     }
 
-    /// Lays a value over those before it.
+    /// Adds a value over those before it.
     pub(super) fn add(&mut self, row: &Row, value: &Value, at: WrittenAt) {
         self.0.entry(row.key).or_default().push(Written { value: text(&value.kind).into(), at });
     }
@@ -48,7 +48,8 @@ impl Layers {
         Some(&self.0.get(key)?.last()?.at)
     }
 
-    /// A note with places behind the first mention of each setting that somebody wrote; `None` where it mentions none.
+    /// A note with places behind the first mention of each setting that somebody wrote; `None`
+    /// where it mentions none.
     fn with_places(&self, note: &str) -> Option<String> {
         let is_of_key = |character: char| character.is_ascii_alphanumeric() || ".-".contains(character);
         let (mut told, mut rest, mut known) = (String::new(), note, Vec::new());
@@ -117,7 +118,7 @@ mod tests {
     use crate::config::Sources;
     use crate::model::Instance;
 
-    /// The value that counts with its place, and before it those that it took the place of.
+    /// The effective value with its place, after the values that it overrides.
     fn lines(sources: &Sources, key: &str) -> Vec<String> {
         let effective = sources.load().unwrap().effective(key).unwrap();
         let all = effective.overridden.iter().chain([&effective.counts]);
@@ -166,7 +167,8 @@ mod tests {
             ("more than limits.timeout.", "more than limits.timeout from command line."),
             ("it needs `cross-namespace`: ask", "it needs `cross-namespace` from command line: ask"),
             ("(`hosts.allowed`)", "(`hosts.allowed` from command line)"),
-            // What is built in has no place, other words are no keys, and a remedy is left as it is.
+            // What is built in has no place, other words are no keys, and a remedy is left as it
+            // is.
             ("limits.body-size and cross-namespace", ""),
             ("limits.timeouts a.limits.timeout", ""),
             ("set limits.timeout = 5 or `limits.timeout` = 5", ""),

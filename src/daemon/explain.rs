@@ -1,4 +1,5 @@
-//! Why a request is answered as it is: what takes it, and each option that counts there with the place where it was written.
+//! Why a request is answered as it is: what takes it, and each option that counts there with the
+//! place where it was written.
 
 mod address;
 
@@ -31,7 +32,8 @@ pub struct InForce {
 /// An option with the value that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// Its key: that of an annotation with the prefix, that of a setting, or the name of a directive.
+    /// Its key: that of an annotation with the prefix, that of a setting, or the name of a
+    /// directive.
     name: String,
     /// What it is about.
     scope: Scope,
@@ -82,7 +84,8 @@ impl InForce {
                 "from": route.origin.to_string(),
                 "file": file(&route.origin),
                 "does": does(&route.action),
-                // An expression that is not understood here may take the request before this route does.
+                // An expression that is not understood here may take the request before this route
+                // does.
                 "unless": unsure,
             },
             "options": options.iter().map(|told| told.json(file)).collect::<Vec<_>>(),
@@ -134,7 +137,8 @@ impl InForce {
         found.into_iter().map(told).collect()
     }
 
-    /// An option of a whole host counts as the object says it that decides; the others were told so.
+    /// An option of a whole host counts as the object says it that decides; the others were told
+    /// so.
     fn decide(&self, told: &mut Told, server: &Server, findings: &[Finding]) {
         let is_said_by = |told: &Told, id: &ObjectId| told.effective.counts.is_of(id);
         let mut objects: Vec<_> = server.routes.iter().map(|route| &*route.origin.object).collect();

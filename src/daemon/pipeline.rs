@@ -436,7 +436,7 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
         &settings.apply.root,
         &settings.instance,
     )
-    .map(|survey| survey.with_rules(&settings.gate.firewall))
+    .map(|survey| survey.with_files(&settings.gate))
 }
 
 /// The finding that nginx's configuration does not include our files.

@@ -1,6 +1,7 @@
 //! The state of the daemon: one value from which all responses are made.
 
 mod document;
+mod expressions;
 mod inquiry;
 
 pub use inquiry::Inquiry;

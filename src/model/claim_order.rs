@@ -1,6 +1,7 @@
 //! The order in which namespaces came to claim what several of them claim, in a form short enough
 //! for other nodes.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Digest, ServerName};
@@ -55,15 +56,16 @@ pub enum Seniority {
     Known(u32),
     /// The node does not know the claim, so it is younger.
     Unknown,
-    /// The namespace claims more of what others have than could be listed one by one.
-    Last,
+    /// The namespace claims more of what others have than could be listed one by one. The number
+    /// is its place among these namespaces, the youngest first: those that claimed most.
+    Last(Reverse<u32>),
 }
 
 /// The order of claims that one node has seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimOrder {
     known: BTreeMap<Mark, u32>,
-    last: BTreeSet<Mark>,
+    last: BTreeMap<Mark, u32>,
 }
 
 impl ClaimOrder {
@@ -84,11 +86,11 @@ impl ClaimOrder {
         }
         let mut later: Vec<_> = later.into_iter().map(|(namespace, count)| (count, namespace)).collect();
         later.sort_unstable();
-        let mut last = BTreeSet::new();
+        let mut last = Vec::new();
         while claims.len() > MOST
             && let Some((_, namespace)) = later.pop()
         {
-            last.insert(mark(namespace, None));
+            last.push(mark(namespace, None));
             claims.retain(|claim| claim.namespace != namespace);
             let contested: BTreeSet<_> =
                 claims.iter().filter(|claim| claim.later.is_some()).map(|claim| claim.host).collect();
@@ -98,7 +100,7 @@ impl ClaimOrder {
         let known = claims.iter().take(MOST).zip(0..);
         let known =
             known.map(|(claim, rank)| (mark(claim.namespace, Some((claim.host, claim.extent))), rank)).collect();
-        ClaimOrder { known, last: last.into_iter().take(MOST).collect() }
+        ClaimOrder { known, last: last.into_iter().take(MOST).zip(0..).collect() }
     }
 
     /// Whether the order is empty.
@@ -108,25 +110,28 @@ impl ClaimOrder {
 
     /// The age of a namespace's claim on a host, or on one of its paths.
     pub fn seniority(&self, host: &ServerName, namespace: &str, place: Option<&str>) -> Seniority {
-        if self.last.contains(&mark(namespace, None)) {
-            return Seniority::Last;
+        if let Some(place) = self.last.get(&mark(namespace, None)) {
+            return Seniority::Last(Reverse(*place));
         }
         let rank = |extent| self.known.get(&mark(namespace, Some((host, extent))));
         let rank = rank(place.map_or(Extent::Host, Extent::Place)).or_else(|| rank(Extent::Whole));
         rank.map_or(Seniority::Unknown, |rank| Seniority::Known(*rank))
     }
 
-    /// The marks from the oldest to the youngest, and those of namespaces that come last.
-    pub fn marks(&self) -> (Vec<Mark>, impl Iterator<Item = &Mark>) {
-        let mut known: Vec<_> = self.known.iter().map(|(mark, rank)| (*rank, *mark)).collect();
-        known.sort_unstable();
-        (known.into_iter().map(|(_, mark)| mark).collect(), self.last.iter())
+    /// The marks from the oldest to the youngest, and those of namespaces that come last, the
+    /// youngest first.
+    pub fn marks(&self) -> [Vec<Mark>; 2] {
+        [&self.known, &self.last].map(|marks| {
+            let mut marks: Vec<_> = marks.iter().map(|(mark, rank)| (*rank, *mark)).collect();
+            marks.sort_unstable();
+            marks.into_iter().map(|(_, mark)| mark).collect()
+        })
     }
 
     /// The order of these marks; no more are read than are ever published.
     pub fn read(known: impl IntoIterator<Item = Mark>, last: impl IntoIterator<Item = Mark>) -> Self {
         let known = known.into_iter().take(MOST).zip(0..).collect();
-        ClaimOrder { known, last: last.into_iter().take(MOST).collect() }
+        ClaimOrder { known, last: last.into_iter().take(MOST).zip(0..).collect() }
     }
 }
 
@@ -181,8 +186,8 @@ mod tests {
         ] {
             assert_eq!(order.seniority(host, namespace, place), expected, "{namespace} {place:?}");
         }
-        let (known, last) = order.marks();
-        assert_eq!(ClaimOrder::read(known, last.copied()), order);
+        let [known, last] = order.marks();
+        assert_eq!(ClaimOrder::read(known, last), order);
     }
 
     #[test]
@@ -195,10 +200,35 @@ mod tests {
         let claims: Vec<_> = hosts.iter().zip(100..).flat_map(of_crowd).collect();
         let few = [claim(1, &shop, "victim", Extent::Whole), claim(2, &shop, "few", Extent::Whole)];
         let order = ClaimOrder::of(claims.into_iter().chain(few).collect());
-        assert_eq!(order.seniority(&hosts[7], "crowd", None), Seniority::Last);
+        assert_eq!(order.seniority(&hosts[7], "crowd", None), Seniority::Last(Reverse(0)));
         assert_eq!(order.seniority(&shop, "victim", None), Seniority::Known(0));
         assert_eq!(order.seniority(&shop, "few", None), Seniority::Known(1));
         // No other namespace claims it except one that comes last anyway.
         assert!(order.seniority(&hosts[7], "victim", None) < order.seniority(&hosts[7], "crowd", None));
+    }
+
+    /// The owner has more paths below another's than can be told, and comes last itself: but not
+    /// behind who asks for the same.
+    #[test]
+    fn of_those_who_come_last_who_asked_for_more_of_the_same_is_the_younger() {
+        let shop = host("shop.example");
+        let paths: Vec<_> = (0..MOST as u64 + 100).map(|number| (number, format!("/{number}"))).collect();
+        let of = |place: usize, namespace, later, age| AgedClaim {
+            number: paths[place].0 + age,
+            host: &shop,
+            namespace,
+            extent: Extent::Place(&paths[place].1),
+            later: Some(later),
+        };
+        let above = AgedClaim { number: 0, host: &shop, namespace: "above", extent: Extent::Place(""), later: None };
+        let owner = (0..paths.len()).map(|path| of(path, "owner", Lateness::Below, 1));
+        // Its name is behind that of the owner, and it has few.
+        let thief = (0..3).map(|path| of(path, "thief", Lateness::Same, 90_000));
+        let order = ClaimOrder::of(owner.chain(thief).chain([above]).collect());
+        let [owner, thief] = ["owner", "thief"].map(|namespace| order.seniority(&shop, namespace, Some("/1")));
+        assert!(matches!((owner, thief), (Seniority::Last(_), Seniority::Last(_))), "{owner:?} {thief:?}");
+        assert!(owner < thief && order.seniority(&shop, "above", Some("")) < owner);
+        let [known, last] = order.marks();
+        assert_eq!(ClaimOrder::read(known, last), order);
     }
 }

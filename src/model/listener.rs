@@ -43,10 +43,22 @@ impl fmt::Display for Port {
 pub enum Serves {
     /// Hosts by plain HTTP.
     Http,
-    /// Hosts by TLS, which is terminated here or passed through.
+    /// Hosts by TLS, which is terminated here.
     Https,
+    /// Hosts by TLS, which is terminated here or passed through, by the name in its handshake.
+    Passthrough,
     /// One TCP or UDP service.
     Stream,
+}
+
+impl Serves {
+    /// Whether clients begin with TLS.
+    pub const fn has_tls(self) -> bool {
+        match self {
+            Serves::Https | Serves::Passthrough => true,
+            Serves::Http | Serves::Stream => false,
+        }
+    }
 }
 
 /// A listener: addresses and a port to which clients connect.
@@ -66,6 +78,12 @@ impl Listener {
     /// Each address with the port.
     pub fn sockets(&self) -> impl Iterator<Item = SocketAddr> {
         self.addresses.iter().map(|address| SocketAddr::new(*address, self.port.number))
+    }
+
+    /// The same, where TLS of some host is passed on unopened.
+    pub fn passing(self) -> Self {
+        let serves = if self.serves == Serves::Https { Serves::Passthrough } else { self.serves };
+        Listener { serves, ..self }
     }
 }
 

@@ -21,8 +21,7 @@ pub fn text(order: &ClaimOrder) -> Option<String> {
     if order.is_empty() {
         return None;
     }
-    let (known, last) = order.marks();
-    let last: Vec<_> = last.copied().collect();
+    let [known, last] = order.marks();
     Some(format!("{}{SEPARATOR}{}", STANDARD.encode(known.as_flattened()), STANDARD.encode(last.as_flattened())))
 }
 

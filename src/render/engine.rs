@@ -22,7 +22,7 @@ pub struct Source {
     /// A view in which every list has an element; `None` for a partial, which must contain no
     /// expression.
     pub example: Option<Value>,
-    /// The list whose elements are counted line by line, from the second line.
+    /// The list whose elements have owners, and are written from the second line on.
     pub second_lines: Option<&'static str>,
 }
 
@@ -206,13 +206,8 @@ mod tests {
 
     fn load(text: &str) -> Engine {
         let example = json!({ "word": "w", "flag": true, "list": [{ "inner": "i", "plain": ["p"] }] });
-        let source = |name, text: &str, example| Source {
-            name,
-            text: text.into(),
-            instead: None,
-            example,
-            second_lines: None,
-        };
+        let source =
+            |name, text: &str, example| Source { name, text: text.into(), instead: None, example, second_lines: None };
         let sources = vec![source("known", "known;\n", None), source("main", text, Some(example))];
         Engine::load(sources, &Instance::default()).expect("it keeps the rules")
     }

@@ -1,4 +1,5 @@
-//! Which annotations are read, and by whom: the one place where the semantics of Ingresses meet the engine and the tables of dialects.
+//! Connects the engine with the tables of dialects: the only place where the semantics of
+//! Ingresses meet annotations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ pub use super::ingress_nginx::services::claims as claims_on_ports;
 pub use super::ingress_nginx::snippet::{tables as lookup_tables, variables as snippet_variables};
 pub use super::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
-/// What the annotations of an object ask for, and which settings that depends on.
+/// Reads the annotations of an object, and returns the settings that the reading depends on.
 pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> (Reading, Basis) {
     let none = BTreeMap::new();
     let annotations = ingress.object.metadata.annotations.as_ref().unwrap_or(&none);
@@ -25,8 +26,8 @@ pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, op
     annotation::read_with_basis(&Context { object, namespace, dialect, table, snapshot, options }, annotations)
 }
 
-/// What counts of each annotation for an Ingress, and what that took the place of; nothing where it is none of ours. `settings` tells what
-/// counts of a setting.
+/// What counts of each annotation for an Ingress, and what that took the place of; nothing where
+/// it is none of ours. `settings` tells what counts of a setting.
 pub fn effective_annotations(
     id: &ObjectId,
     snapshot: &Snapshot,
@@ -65,7 +66,7 @@ pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
     Everywhere { dialect, behaviour: Arc::new(behaviour), closed, authentication }
 }
 
-/// What does the same as a snippet, one clause for each of its directives.
+/// The alternatives to a snippet, one clause for each of its directives.
 pub fn snippet_alternatives(text: &str) -> Vec<String> {
     snippet::alternatives(&ANNOTATIONS, text)
 }
@@ -75,26 +76,28 @@ pub fn snippet_directives() -> String {
     snippet::document(&ANNOTATIONS)
 }
 
-/// Whether a default of an annotation of ingress-nginx can be used: what is wrong with it, and whether it protects something.
+/// Checks whether a default of an annotation can be used: the result has its faults, and whether
+/// it protects something.
 pub fn judge_default(default: &DefaultValue, under: &Options) -> Reading {
     annotation::judge(&ANNOTATIONS, Dialect::IngressNginx, default, under)
 }
 
-/// The name that DNS has to tell for a value.
+/// Extracts the DNS name from a value.
 type NameOf = fn(&str) -> Option<HostName>;
 
-/// The annotations that name services by their URLs.
+/// The annotations that name services by URLs.
 const SERVICES: [(&str, NameOf); 2] =
     [(external_authentication::FULL_KEY, external_authentication::name), (mirror::FULL_KEY, mirror::name)];
 
-/// The hosts of services that are named by URLs, as far as objects of ours or the administrator name them, with the namespaces that do.
+/// The hosts of services that objects of our classes or the administrator name by URLs, with the
+/// namespaces.
 pub fn hosts_of_services<'a>(snapshot: &'a Snapshot, options: &'a Options) -> Vec<(HostName, &'a Arc<str>)> {
     let everywhere = options.defaults.iter().filter(|default| default.key == external_authentication::KEY);
     let everywhere = everywhere
         .filter_map(|default| Some((external_authentication::name(&default.value)?, &default.origin.object.namespace)));
     let of_objects = snapshot.ingresses.iter().flat_map(|stored| {
         let annotations = stored.object.metadata.annotations.as_ref();
-        // Whatever dialect reads it, it is a key of the table.
+        // Whatever dialect reads the annotation, it is a key of the table.
         let names = SERVICES.iter().filter_map(move |(key, name)| name(annotations?.get(*key)?));
         names.filter(|_| class::select(stored, snapshot, options).is_ok()).map(|name| (name, &stored.id.namespace))
     });

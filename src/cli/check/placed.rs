@@ -1,4 +1,4 @@
-//! Where in which file a finding is; it must not know how findings are printed.
+//! Finds the place of each finding in its file. It must not know how findings are printed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl fmt::Display for FilePlace {
 /// A finding, and where it is if it is in a file.
 pub type Placed<'a> = (Option<FilePlace>, &'a Finding);
 
-/// The findings with the places in files that they are about, in the order of these; what is about no file comes last.
+/// The findings in the order of their places; those that are about no file come last.
 pub fn placed(processed: &Processed) -> Vec<Placed<'_>> {
     let files = Files::of(processed);
     let mut placed: Vec<_> = processed.findings.iter().map(|finding| (files.find(&finding.origin), finding)).collect();
@@ -42,17 +42,17 @@ pub fn placed(processed: &Processed) -> Vec<Placed<'_>> {
 /// The files that were read, to find places in them.
 pub struct Files<'a> {
     snapshot: &'a Snapshot,
-    /// The texts of those that were looked at.
+    /// The texts that were read already.
     texts: RefCell<BTreeMap<Arc<str>, Lines>>,
 }
 
 impl<'a> Files<'a> {
-    /// Those of these objects.
+    /// The files of these objects.
     pub fn of(processed: &'a Processed) -> Self {
         Files { snapshot: &processed.snapshot, texts: RefCell::default() }
     }
 
-    /// File and line of a field, for people.
+    /// The file and line of a field, for people.
     pub fn place_of(&self, origin: &Origin) -> Option<String> {
         self.find(origin).map(|place| place.to_string())
     }

@@ -1,4 +1,5 @@
-//! ConfigMaps with headers that the ConfigMap of an ingress-nginx names; it must not know how headers are written.
+//! ConfigMaps with headers that ingress-nginx's ConfigMap names. It must not know how headers are
+//! written.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::translate::value::excerpt;
 /// The keys that name them.
 pub(super) use crate::source::cluster::KEYS_OF_HEADERS as KEYS;
 
-/// How many headers of one are read.
+/// The most headers of one ConfigMap.
 const MOST: usize = 100;
 
 /// The version of the ConfigMap that a value names within a namespace.
@@ -24,7 +25,7 @@ pub(super) fn version<'s>(value: &str, namespace: &str, snapshot: &'s Snapshot) 
 }
 
 impl Layer<'_> {
-    /// Reads the headers of a ConfigMap; one that cannot be used is left out.
+    /// Reads the headers of a ConfigMap; invalid ones are left out.
     pub(super) fn headers(&mut self, headers: Headers, value: &str, origin: &Origin) {
         let namespace = &self.id.namespace;
         let Some((own, name)) = value.trim().split_once('/') else {
@@ -67,7 +68,7 @@ impl Layer<'_> {
             };
             match proven {
                 Ok(header) => {
-                    // It counts before that of the settings.
+                    // It takes precedence over the one in the settings.
                     set.retain(|other| !other.name.as_str().eq_ignore_ascii_case(header.name.as_str()));
                     set.push(header);
                 }

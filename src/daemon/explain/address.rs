@@ -1,4 +1,5 @@
-//! A request as somebody writes it, and what of a model takes it; this must not know who wrote that.
+//! A request as somebody writes it, and what of a model takes it; this must not know who wrote
+//! that.
 
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ pub struct Address {
 }
 
 impl Address {
-    /// Reads `https://shop.example/cart`; scheme, port and query do not matter, and may be absent. `*` is a host that nobody has.
+    /// Reads `https://shop.example/cart`; scheme, port and query do not matter, and may be absent.
+    /// `*` is a host that nobody has.
     pub fn read(text: &str) -> Option<Self> {
         let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
         let is_word = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
@@ -51,7 +53,8 @@ impl Address {
         &self.written
     }
 
-    /// The server that takes it: that of the host, of the wildcard above it, of an expression, or of all others.
+    /// The server that takes it: that of the host, of the wildcard above it, of an expression, or
+    /// of all others.
     pub fn server<'s>(&self, servers: &'s [Arc<Server>]) -> Option<&'s Server> {
         let find = |name: &ServerName| servers.iter().find(|server| server.name == *name);
         let named = host_with_wildcard(&self.host).into_iter().find_map(|(name, _)| find(&name));
@@ -68,7 +71,8 @@ impl Address {
         found.map(Arc::as_ref)
     }
 
-    /// The route that takes it, and an expression that would take it before if it matches, which cannot be told here.
+    /// The route that takes it, and an expression that would take it before if it matches, which
+    /// cannot be told here.
     pub fn route<'s>(&self, server: &'s Server) -> (&'s Route, Option<&'s str>) {
         let mut unsure = None;
         for route in &server.routes {

@@ -1,4 +1,4 @@
-//! What counts of one key for one object, and what it took the place of.
+//! The effective value of one key for one object, and the values that it overrides.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,11 +9,13 @@ use super::row::{OnError, Row};
 use crate::finding::Reason;
 use crate::model::{Effective, Written, WrittenAt};
 
-/// What counts of a key, given without its prefix, for an object with these annotations: built in < settings < default of the ConfigMap <
-/// object, and above these a ceiling of the administrator. Nothing where nothing counts: there is no such key, nobody says anything, or
-/// what is said closes the routes or refuses the object. `settings` tells what counts of a setting.
+/// What counts of a key, given without its prefix, for an object with these annotations: built in
+/// < settings < default of the ConfigMap < object, and above these a ceiling of the administrator.
+/// Nothing where nothing counts: there is no such key, nobody says anything, or what is said
+/// closes the routes or refuses the object. `settings` tells what counts of a setting.
 ///
-/// A value that cannot be used leaves what counts without it, as it does for [`read`](super::read).
+/// A value that cannot be used leaves what counts without it, as it does for
+/// [`read`](super::read).
 pub fn effective(
     context: &Context<'_>,
     annotations: &BTreeMap<String, String>,
@@ -59,7 +61,7 @@ pub fn effective(
     Effective::of(layers)
 }
 
-/// Whether the engine takes a value.
+/// Whether the engine accepts a value.
 fn is_usable(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>) -> bool {
     let mut draft = Draft::default();
     apply(row, entry, context, &mut draft);

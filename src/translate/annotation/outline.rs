@@ -1,4 +1,4 @@
-//! What a reading asks for in one line each, for tests, examples and people.
+//! Describes a reading in lines of text, for tests, examples and people.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::translate::{ClientRule, Reading, RequestedAuthentication, host};
 
-/// One line for each thing that the annotations ask for.
+/// One line for each effect of the annotations.
 pub fn outline(reading: &Reading) -> Vec<String> {
     let behaviour = &reading.behaviour;
     let mut lines: Vec<String> = behaviour.directives.iter().map(directive).collect();

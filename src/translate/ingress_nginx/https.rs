@@ -1,4 +1,4 @@
-//! From http to https.
+//! Annotations about redirects from http to https.
 
 use crate::model::catalogue::PORT_IN_REDIRECT;
 use crate::model::{Argument, HttpsRedirect};

@@ -1,4 +1,4 @@
-//! A second dialect, small and whole: its keys go the same way as those of ingress-nginx.
+//! A second, very small dialect: its keys are read like those of ingress-nginx.
 
 use std::time::Duration;
 

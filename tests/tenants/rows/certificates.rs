@@ -104,10 +104,7 @@ pub const ROWS: &[Row] = &[
         },
         clients: WITH_TLS,
         during: &[ask("https://shop.{h}/evil").by("victim", "evil").certificate("victim.test")],
-        told: &[
-            told("Ingress attack", &["HostOwned"]).only(Namespace),
-            told("Secret pair", &["InvalidCertificate"]).only(Shared),
-        ],
+        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace), told("", &["TlsConflict"]).only(Shared)],
         allowed: &["SharedHost"],
         ..ROW
     },

@@ -76,7 +76,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "expressions-beside-expressions",
-        // The owner has as many as it may have.
+        // The owner has nearly as many as it may have.
         victim: |scene| {
             let object = scene.of_victim("expressions").annotation("use-regex", "true");
             let own = |object, number| {
@@ -99,6 +99,13 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/own/2/x").gets("admin"),
         ],
         steps: &[],
+        told: &[
+            told("Ingress attack-11", &["TooManyPaths"]).only(Shared),
+            told("Ingress attack-11", &["HostOwned"]).only(Namespace),
+            // With five of six paths of its own, and whatever the others have.
+            told("Ingress shop", &["NearBudget"]).to_victim().words("limits.paths-of-host"),
+        ],
+        allowed: &["SharedHost", "NearBudget"],
         ..OVER
     },
     Row {

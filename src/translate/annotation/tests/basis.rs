@@ -1,4 +1,4 @@
-//! Other settings: which readings are still true under them.
+//! Which readings are still valid under other settings.
 
 use super::*;
 use crate::model::Origin;
@@ -28,7 +28,7 @@ fn with_limits(change: impl FnOnce(&mut Limits)) -> Options {
     options
 }
 
-/// Other settings, by what is other in them.
+/// Options with one difference each, by its name.
 fn others() -> Vec<(&'static str, Options)> {
     let list = || vec!["192.0.2.0/24".parse().unwrap()];
     vec![
@@ -57,7 +57,7 @@ fn others() -> Vec<(&'static str, Options)> {
     ]
 }
 
-/// What an object may ask for: each row's own examples.
+/// The annotations of objects: each row's own examples.
 fn examples() -> Vec<Vec<(&'static str, &'static str)>> {
     let of = |row: &'static Row| {
         row.tries().into_iter().map(|(value, _)| row.beside.iter().copied().chain([(row.key, value)]).collect())

@@ -1,4 +1,4 @@
-//! What counts of a key, and what it took the place of.
+//! The effective value of a key, and the values that it overrides.
 
 use super::*;
 use crate::model::{Effective, Origin, Written, WrittenAt};
@@ -16,7 +16,7 @@ fn setting(key: &str) -> Option<Effective> {
     }
 }
 
-/// The value that counts with its place, and before it those that it took the place of.
+/// The effective value with its place, after the values that it overrides.
 fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, key: &str) -> Vec<String> {
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
     let controller = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
@@ -49,7 +49,7 @@ fn every_layer_that_says_a_key_is_known() {
     assert_eq!(lines(&[], map, KEY), [BUILT_IN, OF_MAP]);
     assert_eq!(lines(&[(KEY, "20")], map, KEY), [BUILT_IN, OF_MAP, OWN]);
     assert_eq!(lines(&[(KEY, "20")], None, KEY), [BUILT_IN, OWN]);
-    // An empty value is the same as none; one that cannot be used leaves what is built in.
+    // An empty value counts as none; an invalid one leaves the built-in value.
     assert_eq!(lines(&[(KEY, " ")], map, KEY), [BUILT_IN, OF_MAP]);
     assert_eq!(lines(&[(KEY, "soon")], map, KEY), [BUILT_IN]);
     // Ceilings of the administrator are the highest layer.
