@@ -30,6 +30,10 @@ pub struct Arguments {
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
+    /// Tell besides where each value was written that counts: of the settings, of the ConfigMap of an ingress-nginx and of each
+    /// Ingress.
+    #[arg(long)]
+    origins: bool,
     /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command,
     /// of which --class counts without this one too: a class that is not among the manifests.
     #[arg(long)]
@@ -56,6 +60,12 @@ enum Format {
 pub fn run(arguments: &Arguments) -> Ended {
     if arguments.chosen.has_choices() && !arguments.admission {
         complain!("ingressd: --action says what is done with --admission, which is missing");
+        return Err(Exit::Usage);
+    }
+    if arguments.origins && arguments.format != Format::Text {
+        complain!(
+            "ingressd: --origins is text; `ingressd explain --format json` tells programs what counts of a request"
+        );
         return Err(Exit::Usage);
     }
     let mut processed = arguments.manifests.process(true, arguments.chosen.classes())?;

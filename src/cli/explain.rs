@@ -91,7 +91,7 @@ fn asked(arguments: &Arguments) -> Result<Value, Exit> {
 /// By manifests.
 fn judged(arguments: &Arguments) -> Result<Value, Exit> {
     let Arguments { files, nginx_version, settings, .. } = arguments;
-    let processed = Manifests::of(files, *nginx_version, settings).process(true)?;
+    let processed = Manifests::of(files, *nginx_version, settings).process(true, &[])?;
     let files = Files::of(&processed);
     let file = |origin: &_| files.place_of(origin);
     Ok(processed.in_force().explain(&arguments.address, &processed.findings, &file))

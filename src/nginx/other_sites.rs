@@ -73,6 +73,8 @@ pub struct OtherSites {
     pub worker_processes: Option<u32>,
     /// Value of `worker_connections`, when it is set.
     pub worker_connections: Option<u32>,
+    /// Whether expressions are compiled to machine code (`pcre_jit`).
+    pub compiles_expressions: bool,
     /// Everything that stands outside of servers and other blocks.
     pub lines: Vec<HostLine>,
 }
@@ -439,11 +441,13 @@ mod tests {
         );
         assert!(found.includes_ours);
         assert_eq!((other_sites.worker_processes, other_sites.worker_connections), (Some(4), Some(768)));
+        assert!(other_sites.compiles_expressions && !OtherSites::default().compiles_expressions);
         let line =
             |line: &HostLine| format!("{} {} {} {}", line.place, line.block, line.name, line.arguments.join(" "));
         let lines: Vec<_> = other_sites.lines.iter().map(line).collect();
         let expected = [
             "main:1 outside of every block user www-data www",
+            "main:1 outside of every block pcre_jit on",
             "main:1 outside of every block worker_processes 4",
             "main:1 in the block events worker_connections 768",
             "main:1 outside of every block pid /run/nginx.pid",

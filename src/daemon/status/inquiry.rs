@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::expressions::{Taking, taking};
 use super::{ReadFrom, Status, document};
-use crate::daemon::explain::Address;
+use crate::daemon::explain::{Address, InForce};
 use crate::daemon::standing::{self, Standing};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, ServerName};
@@ -149,6 +149,12 @@ impl Status {
     fn having(&self, is_meant: impl Fn(&str) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
         let has = move |accepted: &&Accepted| accepted.served > 0 && accepted.hosts.iter().any(|host| is_meant(host));
         self.accepted.iter().filter(has).map(|accepted| &accepted.id)
+    }
+
+    /// Why a request is answered as it is: `null` where this run has made nothing yet that could tell.
+    fn one_request(&self, address: &Address) -> Value {
+        let explain = |in_force: &Arc<InForce>| in_force.explain(address, &self.findings, &|_| None);
+        self.in_force.as_ref().map_or(Value::Null, explain)
     }
 
     /// The namespaces that ask for a host, whoever asked first before the others.
