@@ -57,9 +57,9 @@ impl GateOptions {
             has_passthrough: false,
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
-            everywhere: Everywhere::default(),
-            access_log: AccessLogOptions::default(),
-            firewall: FirewallOptions::default(),
+            everywhere: Everywhere::empty(),
+            access_log: AccessLogOptions::empty(),
+            firewall: FirewallOptions::empty(),
             geo: GeoOptions::default(),
             shared_servers: true,
         }
