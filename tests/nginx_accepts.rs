@@ -217,7 +217,7 @@ fn split(service: &str) -> Action {
         Test::Method(name("PUT")),
     ];
     let answers =
-        [Choice::Redirect(307, RedirectUrl::new("https://example.org/?$x").expect("a target")), Choice::Respond(403)];
+        [Choice::Redirect(307, RedirectUrl::new("https://example.org/?x=y").expect("a target")), Choice::Respond(403)];
     let choices = answers.into_iter().chain(std::iter::repeat(Choice::Forward(other.clone())));
     let branches = tests.into_iter().zip(choices).map(|(test, choice)| Branch { test, choice }).collect();
     let split = Split { origin: origin(), branches, session: None, shares: vec![(other.clone(), Share::of(1, 3))] };
@@ -531,7 +531,7 @@ fn nginx_accepts_each_server_with_nothing_but_what_it_requires() {
     let root = tempfile::tempdir().expect("a folder");
     let (files, _) = render(model(), root.path());
     let servers: Vec<_> = files.files.keys().filter(|path| path.starts_with("http/server-")).collect();
-    assert_eq!(servers.len(), 5);
+    assert_eq!(servers.len(), 5, "{servers:?}");
     for server in servers {
         let folder = root.path().join(server.replace('/', "_"));
         let (all, _) = render(model(), &folder);
