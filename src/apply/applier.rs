@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use super::blame::{Places, Scope, complaint};
+use super::blame::{GenerationFolders, Scope, complaint};
 use super::cause::{Cause, Change};
 use super::confirm::{Confirm, Confirmation, KILLED};
 use super::crowd::Crowd;
@@ -21,7 +21,7 @@ use super::options::Options;
 use super::outcome::{Complaint, Outcome};
 use super::process::{Process, Role};
 use super::record::Contents;
-use super::scratch::{Context, Judgement, Scratch, changed_files};
+use super::scratch::{Context, Scratch, ScratchResult, changed_files};
 use super::steps::{Step, Steps};
 use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
@@ -195,9 +195,9 @@ impl<H: Host> Applier<H> {
         let judged = self.test(files, staged.manifest.generation, &context);
         self.generations.discard(&staged);
         Ok(match judged? {
-            Judgement::Accepted => Some(Vec::new()),
-            Judgement::Refused(complaints) => Some(complaints),
-            Judgement::HostRefused(_) | Judgement::TooMuch(_) => None,
+            ScratchResult::Accepted => Some(Vec::new()),
+            ScratchResult::Refused(complaints) => Some(complaints),
+            ScratchResult::HostRefused(_) | ScratchResult::TooMuch(_) => None,
         })
     }
 
@@ -308,16 +308,16 @@ impl<H: Host> Applier<H> {
         let mut whole = self.weighs || context.is_none();
         let judged = match &context {
             Some(context) => self.test(files, staged.manifest.generation, context),
-            None => Ok(Judgement::Accepted),
+            None => Ok(ScratchResult::Accepted),
         };
         let test = begun.elapsed();
         match judged {
-            Ok(Judgement::Accepted) => {}
-            Ok(Judgement::Refused(complaints)) => {
+            Ok(ScratchResult::Accepted) => {}
+            Ok(ScratchResult::Refused(complaints)) => {
                 self.generations.discard(&staged);
                 return Ok(Outcome::Refused { complaints, test });
             }
-            Ok(Judgement::TooMuch(words)) => {
+            Ok(ScratchResult::TooMuch(words)) => {
                 self.generations.discard(&staged);
                 return Ok(self.untaken(format!("nginx cannot take it as a whole: {words}"), weighing::short(&words)));
             }
@@ -327,7 +327,7 @@ impl<H: Host> Applier<H> {
             }
             // Either the host's own configuration is broken, or a scratch configuration lacks a
             // part of it: a test of the whole configuration decides.
-            Ok(Judgement::HostRefused(words)) => {
+            Ok(ScratchResult::HostRefused(words)) => {
                 tracing::warn!(%words, "changed files cannot be tested by themselves");
                 whole = true;
             }
@@ -377,7 +377,7 @@ impl<H: Host> Applier<H> {
     }
 
     /// Tests the files that differ from the last confirmed generation.
-    fn test(&mut self, files: &FileSet, generation: u64, context: &Context) -> Result<Judgement, ApplyError> {
+    fn test(&mut self, files: &FileSet, generation: u64, context: &Context) -> Result<ScratchResult, ApplyError> {
         let current = self.generations.current();
         let changed = changed_files(files, |path| {
             let known = current.and_then(|manifest| manifest.entries.get(path));
@@ -406,7 +406,10 @@ impl<H: Host> Applier<H> {
     /// Rolls back because nginx refuses the whole configuration, although it accepted the changed
     /// files alone.
     fn refused(&mut self, effort: &Effort<'_>, printed: &str, read: bool) -> Result<Outcome, ApplyError> {
-        let places = Places { link: self.generations.link(), copies: vec![self.generations.folder(effort.generation)] };
+        let places = GenerationFolders {
+            link: self.generations.link(),
+            copies: vec![self.generations.folder(effort.generation)],
+        };
         let failure = places.failure(printed);
         let words = failure.words.clone();
         if failure.scope != Scope::Writing {

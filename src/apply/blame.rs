@@ -11,7 +11,7 @@ use crate::render::{File, FilePath, FileSet};
 
 /// The folders by which nginx's messages may name the current generation.
 #[derive(Debug)]
-pub struct Places {
+pub struct GenerationFolders {
     /// The link, which is the path that users know.
     pub link: PathBuf,
     /// Other folders with the same files: the staged generation, the scratch folder.
@@ -41,7 +41,7 @@ pub enum Scope {
     Shortage,
 }
 
-impl Places {
+impl GenerationFolders {
     /// Finds the first failure that names a generated file, or else the first of all. A shortage
     /// on the host goes before both.
     pub fn failure(&self, printed: &str) -> Failure {
@@ -139,12 +139,12 @@ fn changed_owners(file: &File, lines: &[&[u8]], known: &HashSet<&[u8]>) -> Vec<A
 mod tests {
     use std::sync::Arc;
 
-    use super::{Failure, Places, Scope, complaint};
+    use super::{Failure, GenerationFolders, Scope, complaint};
     use crate::model::{Field, Kind, ObjectId, Origin};
     use crate::render::{File, FileSet, Owners, Part};
 
-    fn places() -> Places {
-        Places { link: "/r/current".into(), copies: vec!["/s/scratch".into(), "/r/generations/7".into()] }
+    fn places() -> GenerationFolders {
+        GenerationFolders { link: "/r/current".into(), copies: vec!["/s/scratch".into(), "/r/generations/7".into()] }
     }
 
     #[test]

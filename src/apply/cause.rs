@@ -36,7 +36,7 @@ pub struct Cause {
 
 /// The form on disk: change, kind, namespace and name of each object.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct WrittenCause {
     objects: Vec<(Change, String, String, String)>,
     more: usize,
 }
@@ -61,7 +61,7 @@ impl Cause {
         let written = |(id, change): &(Arc<ObjectId>, Change)| {
             (*change, id.kind.name().to_owned(), id.namespace.to_string(), id.name.to_string())
         };
-        let written = Written { objects: self.objects.iter().map(written).collect(), more: self.more };
+        let written = WrittenCause { objects: self.objects.iter().map(written).collect(), more: self.more };
         // Serialising numbers and texts cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()
     }
@@ -69,7 +69,7 @@ impl Cause {
     /// Reads the file; `None` when it is missing, because an earlier version of the program wrote
     /// none.
     pub(super) fn read(path: &Path) -> Option<Self> {
-        let Written { objects, more } = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        let WrittenCause { objects, more } = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
         let read = |(change, kind, namespace, name): (Change, String, String, String)| {
             let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
             Some((Arc::new(ObjectId::new(kind, &namespace, &name)), change))

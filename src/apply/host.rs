@@ -90,17 +90,18 @@ pub struct SystemOptions {
     pub test_timeout: Duration,
 }
 
-impl Default for SystemOptions {
-    fn default() -> Self {
+impl SystemOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         SystemOptions {
-            binary: PathBuf::from("/usr/sbin/nginx"),
+            binary: PathBuf::new(),
             configuration: None,
             prefix: None,
-            pid_file: PathBuf::from("/run/nginx.pid"),
+            pid_file: PathBuf::new(),
             unit: None,
-            status: SocketAddr::from(([127, 0, 0, 1], 10246)),
+            status: SocketAddr::from(([127, 0, 0, 1], 0)),
             status_path: "/generation".to_owned(),
-            test_timeout: Duration::from_secs(60),
+            test_timeout: Duration::ZERO,
         }
     }
 }

@@ -38,18 +38,19 @@ pub struct Options {
     pub instance: Instance,
 }
 
-impl Default for Options {
-    fn default() -> Self {
+impl Options {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         Options {
-            root: PathBuf::from("/etc/nginx/ingressd"),
-            state: PathBuf::from("/var/lib/ingressd"),
-            nginx_configuration: Some(PathBuf::from("/etc/nginx/nginx.conf")),
-            keep: 10,
-            confirm_timeout: Duration::from_secs(60),
+            root: PathBuf::new(),
+            state: PathBuf::new(),
+            nginx_configuration: None,
+            keep: 0,
+            confirm_timeout: Duration::ZERO,
             suspicion: Duration::from_secs(1),
             resignation: Duration::from_secs(5),
             poll: Duration::from_millis(3),
-            most_draining: 8,
+            most_draining: 0,
             culprits: 64,
             workers_group: None,
             instance: Instance::default(),

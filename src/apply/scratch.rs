@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::blame::{Failure, Places, Scope, complaint};
+use super::blame::{Failure, GenerationFolders, Scope, complaint};
 use super::error::ApplyError;
 use super::host::{Host, Tested};
 use super::outcome::Complaint;
@@ -69,7 +69,7 @@ impl Context {
 
 /// The result of testing a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judgement {
+pub enum ScratchResult {
     /// nginx accepts the files.
     Accepted,
     /// nginx refuses some files. Never empty.
@@ -161,7 +161,7 @@ enum Cause {
 struct Run<'a, H> {
     scratch: &'a Scratch<'a>,
     host: &'a mut H,
-    places: Places,
+    places: GenerationFolders,
     /// The path from which each of our files can be included.
     written: BTreeMap<FilePath, PathBuf>,
     bare: bool,
@@ -169,12 +169,13 @@ struct Run<'a, H> {
 
 impl Scratch<'_> {
     /// Tests these files together with the files that they require.
-    pub fn test(&self, changed: Vec<FilePath>, host: &mut impl Host) -> Result<Judgement, ApplyError> {
+    pub fn test(&self, changed: Vec<FilePath>, host: &mut impl Host) -> Result<ScratchResult, ApplyError> {
         remove(&self.folder)?;
         for folder in [self.folder.clone(), self.folder.join("http"), self.folder.join("stream")] {
             fs::create_dir_all(&folder).map_err(ApplyError::files("create folder", &folder))?;
         }
-        let places = Places { link: self.link.clone(), copies: vec![self.folder.clone(), self.staged.clone()] };
+        let places =
+            GenerationFolders { link: self.link.clone(), copies: vec![self.folder.clone(), self.staged.clone()] };
         let mut run = Run { scratch: self, host, places, written: BTreeMap::new(), bare: false };
         let result = run.find(changed);
         remove(&self.folder)?;
@@ -239,7 +240,7 @@ pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Ve
 }
 
 impl<H: Host> Run<'_, H> {
-    fn find(&mut self, changed: Vec<FilePath>) -> Result<Judgement, ApplyError> {
+    fn find(&mut self, changed: Vec<FilePath>) -> Result<ScratchResult, ApplyError> {
         let mut complaints = Vec::new();
         let mut failures = Failures::default();
         let mut open = self.refused(&self.scratch.parts(changed))?;
@@ -251,7 +252,7 @@ impl<H: Host> Run<'_, H> {
             let Some(failure) = failure else { continue };
             let (failure, culprit) = match self.culprit(&roots, failure)? {
                 Cause::File(failure, culprit) => (failure, culprit),
-                Cause::Amount(words) => return Ok(Judgement::TooMuch(words)),
+                Cause::Amount(words) => return Ok(ScratchResult::TooMuch(words)),
                 // The host's directives may need something that a test leaves out: try without
                 // them before giving up.
                 Cause::Host(_) if !self.bare => {
@@ -259,12 +260,12 @@ impl<H: Host> Run<'_, H> {
                     open.push(Part { roots, known: None, namespace });
                     continue;
                 }
-                Cause::Host(words) => return Ok(Judgement::HostRefused(words)),
+                Cause::Host(words) => return Ok(ScratchResult::HostRefused(words)),
             };
             let before = roots.len();
             roots.retain(|root| !self.scratch.closure(std::slice::from_ref(root)).contains(&culprit));
             if roots.len() == before {
-                return Ok(Judgement::HostRefused(failure.words));
+                return Ok(ScratchResult::HostRefused(failure.words));
             }
             let complaint = complaint(failure, &culprit, self.scratch.files, self.scratch.confirmed.as_deref());
             failures.count(&complaint);
@@ -276,7 +277,7 @@ impl<H: Host> Run<'_, H> {
             // time, whatever else is mended meanwhile.
             open.extend(failures.split(&roots, self.scratch.files).into_iter().rev());
         }
-        Ok(if complaints.is_empty() { Judgement::Accepted } else { Judgement::Refused(complaints) })
+        Ok(if complaints.is_empty() { ScratchResult::Accepted } else { ScratchResult::Refused(complaints) })
     }
 
     /// Finds the cause of a failure of these files.

@@ -8,7 +8,7 @@ use super::error::ApplyError;
 use super::host::build_information;
 use super::tree::{Tree, built_in, workers_group};
 use crate::model::Instance;
-use crate::nginx::{Capabilities, FirewallOptions, OtherSites, RuleFiles};
+use crate::nginx::{Capabilities, GateOptions, OtherSites, RuleFiles};
 use crate::render::Digest;
 
 /// What this host's nginx is, and what its own configuration says.
@@ -71,14 +71,16 @@ impl Survey {
         })
     }
 
-    /// Adds which of these rule files are missing. Whether nginx can read the existing ones, its
-    /// test says.
+    /// Adds which of the files that the settings name are missing. Whether nginx can read the
+    /// existing ones, its test says.
     #[must_use]
-    pub fn with_rules(mut self, firewall: &FirewallOptions) -> Survey {
+    pub fn with_files(mut self, GateOptions { firewall, geo, .. }: &GateOptions) -> Survey {
         let is_there =
             |files: &RuleFiles| glob::glob(files.as_str()).is_ok_and(|mut found| found.any(|path| path.is_ok()));
         let missing = firewall.files().filter(|files| !is_there(files)).cloned();
         self.other_sites.missing_rules = missing.collect();
+        let databases = geo.files.iter().map(|file| &file.path);
+        self.other_sites.missing_databases = databases.filter(|path| !path.is_file()).cloned().collect();
         self
     }
 }
@@ -100,6 +102,7 @@ fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> String {
 mod tests {
     use super::*;
     use crate::model::catalogue::Version;
+    use crate::nginx::{FirewallOptions, GeoFile, GeoOptions};
 
     #[test]
     fn rules_that_are_not_there_are_missing() {
@@ -125,8 +128,13 @@ mod tests {
             other_sites: OtherSites::default(),
             includes_ours: true,
         };
-        let missing = survey.with_rules(&firewall).other_sites.missing_rules;
-        assert_eq!(Vec::from_iter(missing), files(&["other.conf", "rules/*.data"]));
+        let database = |name: &str| GeoFile::of(&folder.path().join(name)).unwrap();
+        std::fs::write(folder.path().join("GeoLite2-City.mmdb"), "").unwrap();
+        let databases = vec![database("GeoLite2-City.mmdb"), database("GeoLite2-ASN.mmdb")];
+        let geo = GeoOptions { files: databases, ..GeoOptions::default() };
+        let missing = survey.with_files(&GateOptions { firewall, geo, ..GateOptions::default() }).other_sites;
+        assert_eq!(Vec::from_iter(missing.missing_rules), files(&["other.conf", "rules/*.data"]));
+        assert_eq!(Vec::from_iter(missing.missing_databases), [folder.path().join("GeoLite2-ASN.mmdb")]);
     }
 
     #[test]

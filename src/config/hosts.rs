@@ -9,12 +9,13 @@ use super::table::Row;
 use super::value::{Column, Form, Setting, list, put, read_table, text};
 use crate::model::is_label;
 use crate::source::Selector;
-use crate::translate::{AllowedHosts, HostPattern};
+use crate::translate::{AllowedHosts, HostPattern, Scope};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
     Row {
         key: "hosts.ownership",
+        scope: Scope::Server,
         form: Form::Text,
         default: r#""dialect""#,
         doc: "Whose a host is when several namespaces ask for it. `namespace`: that of the namespace that asked first, and what others ask for is refused; so is a host within a wildcard host of another namespace that is older. `shared`: several namespaces have paths of one host, each path is that of the namespace that asked for it first, and a younger one below it takes no requests from what is protected. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`. A host that several namespaces share already stays shared until only one of them asks for it.",
@@ -22,6 +23,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "hosts.grace",
+        scope: Scope::Server,
         form: Form::Duration,
         default: r#""5m""#,
         doc: "How long a host, or a path of a shared host, stays reserved for its namespace after the last object that asked for it is gone, so that one that is deleted and created again does not lose it to somebody who waits for that.",
@@ -33,6 +35,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "hosts.catch-all",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Namespaces whose objects without a host may take all requests for hosts that nobody has although `default-backend` is set, and bring the certificate for them. Objects without a host of other namespaces have paths there, beside the `default-backend` and with the default certificate.",
@@ -40,6 +43,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "hosts.disable-catch-all",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether objects with `spec.defaultBackend` are left alone, as with the flag `--disable-catch-all` of ingress-nginx. Objects whose rules name no host are served all the same; `hosts.allowed` keeps namespaces from them.",
@@ -47,6 +51,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "hosts.allowed",
+        scope: Scope::Server,
         form: Form::Tables(ALLOWED),
         default: "[]",
         doc: "Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim what those tables list that select it, and nothing else: a table with `namespaces` selects these, one with `selector` those with such labels, one with both those that are named and have the labels. Labels count as whoever may write Namespaces sets them: as a rule only administrators may. While nothing is known of the labels of a namespace, no `selector` selects it, not even one such as `!restricted`; from a folder of manifests they are known when its Namespace is among them.",
@@ -61,7 +66,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// What tables of `[[hosts.allowed]]` hold.
+/// The columns of `[[hosts.allowed]]`.
 const ALLOWED: &[Column] = &[
     Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
     Column {
@@ -78,10 +83,10 @@ const ALLOWED: &[Column] = &[
     },
 ];
 
-/// What is wrong with a table that names namespaces neither by name nor by label.
+/// The mistake of a table that selects namespaces neither by name nor by label.
 pub const SELECTS_NOTHING: &str = "it selects no namespace: add namespaces, or a selector of their labels";
 
-/// Names of namespaces, and `*` for all.
+/// Parses names of namespaces, or `*` for all.
 pub fn put_namespaces(place: &mut Vec<Arc<str>>, value: &Value) -> Result<(), String> {
     put(place, value)?;
     let wrong = place.iter().find(|name| &***name != "*" && !is_label(name));

@@ -1,5 +1,5 @@
-//! The control socket of `ingressd status`, `drain`, `rollback` and others: for root only, with
-//! one line as request and one response.
+//! The control socket of `ingressd status`, `explain`, `drain`, `rollback` and others: for root
+//! only, with one line as request and one response.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -106,7 +106,7 @@ async fn exchange(
     let request = timeout(TIMEOUT, read(&mut stream)).await??;
     let mut words = request.split(' ');
     let content = match (words.next(), words.next(), words.next()) {
-        (Some("status" | "ingress" | "host"), ..) => match Inquiry::read(&request) {
+        (Some("status" | "ingress" | "host" | "explain"), ..) => match Inquiry::read(&request) {
             Some(inquiry) => {
                 let status = Arc::clone(&status.borrow());
                 // The response of a large cluster is long, so it is made on a blocking thread.
@@ -131,7 +131,8 @@ async fn exchange(
 }
 
 fn unknown() -> String {
-    let requests = "status, ingress NAMESPACE/NAME, host HOST, drain, undrain, rollback, resume and reload";
+    let requests =
+        "status, ingress NAMESPACE/NAME, host HOST, explain URL, drain, undrain, rollback, resume and reload";
     serde_json::json!({ "error": format!("the requests are {requests}") }).to_string()
 }
 

@@ -11,6 +11,7 @@ use self::searches::Searches;
 use self::stragglers::Stragglers;
 use self::trial::Verdict;
 use super::candidates;
+use super::explain::InForce;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
@@ -91,6 +92,8 @@ pub struct Product {
     pub due: Option<i64>,
     /// The DNS names of Services that are used, with the namespaces that use them.
     pub names: BTreeMap<HostName, Namespaces>,
+    /// What explains answers.
+    pub in_force: Option<Arc<InForce>>,
 }
 
 impl Product {
@@ -129,6 +132,8 @@ pub struct Report {
     pub due: Option<i64>,
     /// See [`Product::names`].
     pub names: BTreeMap<HostName, Namespaces>,
+    /// See [`Product::in_force`].
+    pub in_force: Option<Arc<InForce>>,
     /// The number of attempts.
     pub attempts: usize,
     /// The duration of the test of each attempt that had one.
@@ -151,6 +156,7 @@ impl Report {
             claims: Arc::default(),
             due: None,
             names: BTreeMap::new(),
+            in_force: None,
             attempts: 0,
             tests: Vec::new(),
             again: None,
@@ -377,7 +383,7 @@ impl Cycle {
             self.kills = 0;
             self.keeper.keep(Arc::clone(&self.confirmed), worth, Arc::clone(&product.claims));
         }
-        let Product { mut findings, accepted, certificates, costs, claims, due, names, .. } = product;
+        let Product { mut findings, accepted, certificates, costs, claims, due, names, in_force, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -386,7 +392,8 @@ impl Cycle {
         findings.sort();
         findings.dedup();
         let judgements = standing::judge(snapshot, &accepted, &findings);
-        Report { findings, accepted, judgements, certificates, costs, claims, due, names, ..Report::of(outcome) }
+        let known = Report { findings, accepted, judgements, certificates, costs, ..Report::of(outcome) };
+        Report { claims, due, names, in_force, ..known }
     }
 }
 

@@ -32,7 +32,7 @@ struct Mark(u128);
 
 /// The form on disk; field names are a contract with earlier versions of the daemon.
 #[derive(Debug, Serialize)]
-struct Written<'a, K> {
+struct WrittenObject<'a, K> {
     kind: &'static str,
     namespace: &'a str,
     name: &'a str,
@@ -190,7 +190,7 @@ impl Earlier for LastGood {
 
 /// The form of an object on disk.
 pub fn written<K: Serialize>(stored: &Stored<K>) -> impl Serialize {
-    Written {
+    WrittenObject {
         kind: stored.id.kind.name(),
         namespace: &stored.id.namespace,
         name: &stored.id.name,

@@ -12,6 +12,7 @@ mod dns;
 mod drain;
 mod error;
 mod estimate;
+pub mod explain;
 mod feed;
 mod http;
 mod last_good;

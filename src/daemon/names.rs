@@ -15,7 +15,7 @@ use self::wanted::WantedNames;
 use super::dns::{Dns, Looked};
 use super::state_file;
 use crate::model::HostName;
-use crate::translate::{Answer, Chosen, Limits, Names, Namespaces, Wanted};
+use crate::translate::{ChosenNames, Limits, NameAnswer, Names, Namespaces, Wanted};
 
 mod agenda;
 mod bulletin;
@@ -41,7 +41,7 @@ struct Keeper {
     dns: Dns,
     limits: Limits,
     file: PathBuf,
-    known: BTreeMap<HostName, Answer>,
+    known: BTreeMap<HostName, NameAnswer>,
     /// Names that are not queried, because there are too many.
     refused: BTreeSet<HostName>,
     agenda: Agenda,
@@ -195,7 +195,7 @@ impl Keeper {
     /// Sets the names that are wanted. Returns whether the refused names have changed.
     fn want(&mut self, wanted: &Wanted, now: Instant) -> bool {
         let is_known = |name: &HostName| self.known.get(name).is_some_and(|answer| !answer.addresses.is_empty());
-        let Chosen { names, refused } = wanted.choose(self.limits.names_of_namespace, is_known);
+        let ChosenNames { names, refused } = wanted.choose(self.limits.names_of_namespace, is_known);
         self.known.retain(|name, _| {
             let stays = names.contains_key(name);
             if !stays {
@@ -257,12 +257,12 @@ impl Keeper {
 }
 
 /// The answers for names that are not queried.
-fn refused_answers(names: &BTreeSet<HostName>, limits: &Limits) -> impl Iterator<Item = (HostName, Answer)> {
+fn refused_answers(names: &BTreeSet<HostName>, limits: &Limits) -> impl Iterator<Item = (HostName, NameAnswer)> {
     let most = limits.names_of_namespace;
     let why = format!(
         "it is not asked for, because the namespace refers to more than {most} names (limits.names-of-namespace)"
     );
-    let answer = Answer { failure: Some(why.into()), ..Answer::default() };
+    let answer = NameAnswer { failure: Some(why.into()), ..NameAnswer::default() };
     names.iter().map(move |name| (name.clone(), answer.clone()))
 }
 
@@ -278,7 +278,7 @@ async fn ask(dns: &Dns, name: &HostName, patience: Duration) -> Looked {
 
 /// Merges an answer with the previous one. Addresses stay while DNS fails; where there are too
 /// many, those in use stay.
-fn judged(before: Option<&Answer>, looked: Looked, most: usize) -> Answer {
+fn judged(before: Option<&NameAnswer>, looked: Looked, most: usize) -> NameAnswer {
     let known = before.map(|answer| answer.addresses.as_slice()).unwrap_or_default();
     match looked {
         Looked::Addresses(mut addresses, _) => {
@@ -288,17 +288,17 @@ fn judged(before: Option<&Answer>, looked: Looked, most: usize) -> Answer {
                 addresses.truncate(most);
                 addresses.sort_unstable();
             }
-            Answer { addresses, is_cut, failure: None }
+            NameAnswer { addresses, is_cut, failure: None }
         }
-        Looked::Nothing(why) => Answer { failure: Some(why.into()), ..Answer::default() },
+        Looked::Nothing(why) => NameAnswer { failure: Some(why.into()), ..NameAnswer::default() },
         Looked::Failed(why) => {
             let is_cut = before.is_some_and(|answer| answer.is_cut);
-            Answer { addresses: known.to_vec(), is_cut, failure: Some(why.into()) }
+            NameAnswer { addresses: known.to_vec(), is_cut, failure: Some(why.into()) }
         }
     }
 }
 
-fn read(file: &Path) -> BTreeMap<HostName, Answer> {
+fn read(file: &Path) -> BTreeMap<HostName, NameAnswer> {
     let read: Kept = match state_file::read(file) {
         Ok(read) => read.unwrap_or_default(),
         Err(why) => {
@@ -306,14 +306,14 @@ fn read(file: &Path) -> BTreeMap<HostName, Answer> {
             BTreeMap::new()
         }
     };
-    let answer = |addresses| Answer { addresses, ..Answer::default() };
+    let answer = |addresses| NameAnswer { addresses, ..NameAnswer::default() };
     let known = read.into_iter().filter_map(|(name, addresses)| Some((HostName::new(&name).ok()?, answer(addresses))));
     known.collect()
 }
 
 /// Queries these names once.
 pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
-    let Chosen { names, refused } = wanted.choose(limits.names_of_namespace, |_| false);
+    let ChosenNames { names, refused } = wanted.choose(limits.names_of_namespace, |_| false);
     let mut answers: BTreeMap<_, _> = refused_answers(&refused, limits).collect();
     let (mut names, mut questions) = (names.into_keys(), JoinSet::new());
     loop {
@@ -337,13 +337,14 @@ pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Resolver;
     use crate::translate::Namespaces;
 
     const LEAST: Duration = Duration::from_secs(5);
 
-    fn answer(addresses: &[&str], failure: Option<&str>) -> Answer {
+    fn answer(addresses: &[&str], failure: Option<&str>) -> NameAnswer {
         let addresses = addresses.iter().map(|address| address.parse().unwrap()).collect();
-        Answer { addresses, is_cut: false, failure: failure.map(Into::into) }
+        NameAnswer { addresses, is_cut: false, failure: failure.map(Into::into) }
     }
 
     fn name(text: &str) -> HostName {
@@ -382,12 +383,12 @@ mod tests {
         ];
         for (before, looked, expected, is_cut) in rows {
             let judged = judged(Some(&answer(before, None)), found(looked), 2);
-            assert_eq!(judged, Answer { is_cut, ..answer(expected, None) }, "{before:?} {looked:?}");
+            assert_eq!(judged, NameAnswer { is_cut, ..answer(expected, None) }, "{before:?} {looked:?}");
         }
     }
 
     fn keeper(state: &Path) -> Keeper {
-        let servers = Dns::of(&["192.0.2.53:53".parse().unwrap()]);
+        let servers = Dns::of(&[Resolver::Server("192.0.2.53:53".parse().unwrap())]);
         Keeper::new(servers, LEAST, Limits { names_of_namespace: 3, ..Limits::default() }, state)
     }
 

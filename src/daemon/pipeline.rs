@@ -10,6 +10,7 @@ use super::certificate;
 use super::changes::Changes;
 use super::claims;
 use super::cycle::{Product, Stages};
+use super::explain::InForce;
 use super::publication::{Peers, newest};
 use super::{options, state_file};
 use crate::apply::{
@@ -70,6 +71,8 @@ pub struct Pipeline {
     settings: Settings,
     /// The layer of settings from a version of the ConfigMap; `None` before one was looked for.
     layer: Option<(Option<Version>, Layered)>,
+    /// The settings under it.
+    settings_in_force: Arc<Settings>,
 }
 
 /// What one pipeline remembers of its last cycle, for the next one under other settings.
@@ -149,6 +152,7 @@ impl Pipeline {
             survey,
             surveyed: Instant::now(),
             ports: BTreeSet::new(),
+            settings_in_force: Arc::new(settings.clone()),
             settings: settings.clone(),
             layer: None,
         })
@@ -191,6 +195,7 @@ impl Pipeline {
             self.translator.set_options(self.options.clone());
             self.gate_options =
                 GateOptions { shared_servers: self.gate_options.shared_servers, ..layered.settings.gate_options() };
+            self.settings_in_force = Arc::new(layered.settings.clone());
             self.layer = Some((version, layered));
         }
         self.translator.translate(snapshot, &self.names, &self.claims)
@@ -362,7 +367,14 @@ impl Stages for Pipeline {
         }
         findings.extend(self.sharing_refused.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
-        Product { files, findings, accepted, refused, certificates, costs, claims, due, names }
+        self.settings_in_force.tell_places(&mut findings);
+        let in_force = Some(Arc::new(InForce {
+            settings: Arc::clone(&self.settings_in_force),
+            options: self.options.clone(),
+            snapshot: snapshot.clone(),
+            servers: plan.model.servers,
+        }));
+        Product { files, findings, accepted, refused, certificates, costs, claims, due, names, in_force }
     }
 
     fn settle(&mut self, claims: &Arc<Claims>) {
@@ -424,7 +436,7 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
         &settings.apply.root,
         &settings.instance,
     )
-    .map(|survey| survey.with_rules(&settings.gate.firewall))
+    .map(|survey| survey.with_files(&settings.gate))
 }
 
 /// The finding that nginx's configuration does not include our files.

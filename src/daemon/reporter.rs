@@ -143,7 +143,8 @@ impl Reporter {
 
     /// Reports that a cycle ended; `waited` is the time since its oldest change.
     pub fn concluded(&mut self, cause: Cause, report: Report, nginx: &Nginx, waited: Option<Duration>) {
-        let Report { outcome, findings, accepted, judgements, certificates, costs, claims, tests, .. } = report;
+        let Report { outcome, findings, accepted, judgements, certificates, costs, claims, tests, in_force, .. } =
+            report;
         self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
         // The confirmation has just got this answer from nginx.
@@ -169,6 +170,7 @@ impl Reporter {
                 status.certificates = certificates.into();
                 status.costs = costs.into();
                 status.claims = claims;
+                status.in_force = in_force;
             }
             set_pinned_contents(status, nginx);
         });

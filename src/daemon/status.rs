@@ -1,6 +1,7 @@
 //! The state of the daemon: one value from which all responses are made.
 
 mod document;
+mod expressions;
 mod inquiry;
 
 pub use inquiry::Inquiry;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::explain::InForce;
 use super::link::Link;
 use super::standing::Judgement;
 use super::withdrawal::Withdrawal;
@@ -94,6 +96,8 @@ pub struct Status {
     pub judgements: Arc<[Judgement]>,
     /// The claims on hosts and paths of what is served.
     pub claims: Arc<Claims>,
+    /// What `explain` needs; `None` before this run has made something of objects.
+    pub in_force: Option<Arc<InForce>>,
     /// Where the objects come from.
     pub read_from: ReadFrom,
     /// How many objects of each kind were read.

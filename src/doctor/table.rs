@@ -1,4 +1,4 @@
-//! Every check: its name, what it looks at, and what to do when it fails.
+//! Every check: its name, subject and explanation.
 
 use super::checks::{cluster, host, nginx, pods, publishing};
 use super::facts::Facts;
@@ -9,7 +9,7 @@ use super::report::Line;
 pub enum Need {
     /// nginx: its version, files and processes.
     Nginx,
-    /// Sockets, SELinux, AppArmor.
+    /// Listening sockets, SELinux, AppArmor.
     Host,
     /// The generation in place.
     Generation,
@@ -17,29 +17,29 @@ pub enum Need {
     Daemon,
     /// Credentials and the API server.
     Cluster,
-    /// What the API server allows.
+    /// The rights that the API server grants.
     Permissions,
     /// The objects, and connections to endpoints.
     Objects,
     /// Nodes and the routes to their pods.
     Routes,
-    /// Who publishes.
+    /// The nodes that publish.
     Leases,
 }
 
-/// What the doctor looks at under one name.
+/// A check of the doctor.
 pub struct Check {
     pub(crate) name: &'static str,
-    /// What it looks at, one sentence.
+    /// Its subject; one sentence.
     pub about: &'static str,
-    /// What it means when it fails, and what to do.
+    /// What a failure means, and the remedy.
     pub wrong: &'static str,
-    /// The facts that it judges by.
+    /// The facts that it needs.
     pub needs: &'static [Need],
     pub(super) judge: fn(&Facts) -> Vec<Line>,
 }
 
-/// The checks that setup ends with.
+/// The checks at the end of setup.
 pub const FIRST: &[&str] = &[
     "nginx-version",
     "nginx-modules",
@@ -53,7 +53,7 @@ pub const FIRST: &[&str] = &[
     "permissions",
 ];
 
-/// Every check, in the order in which they are told.
+/// Every check, in the order of the report.
 pub const CHECKS: &[Check] = &[
     Check {
         name: "nginx-version",
@@ -117,6 +117,13 @@ pub const CHECKS: &[Check] = &[
         wrong: "Workers refuse requests when they have no connection or file left: raise `worker_connections` in the block `events` and `worker_rlimit_nofile` in nginx.conf, the latter to twice the former.",
         needs: &[Need::Nginx, Need::Objects],
         judge: host::limits,
+    },
+    Check {
+        name: "nginx-conf",
+        about: "What the ConfigMap of an ingress-nginx asks of nginx.conf, such as worker processes and the level of the error log, against what stands there.",
+        wrong: "What belongs to nginx.conf is not ours to write. Write the line that is named, test it with `nginx -t`, and reload nginx; or take the key out of the ConfigMap where nginx.conf is right.",
+        needs: &[Need::Nginx, Need::Objects],
+        judge: host::nginx_conf,
     },
     Check {
         name: "shared-servers",

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::GeoVariable;
 use super::catalogue::{Module, Version};
 use super::log_format::{FormatPart, log_format};
 use super::value::{LONGEST, Pattern, Refused, UrlPath};
@@ -22,6 +23,8 @@ pub enum LogPart {
     Nginx(Arc<str>),
     /// A property of the route that handled the request.
     Route(LogVariable),
+    /// What a database tells of the client's address.
+    Geo(GeoVariable),
 }
 
 /// Properties of a route, by the names of ingress-nginx's variables.
@@ -127,6 +130,44 @@ const VARIABLES: &[&str] = &[
     "uri",
 ];
 
+/// What a line says of a connection to a TCP or UDP service where nobody says otherwise, in the
+/// order of ingress-nginx.
+pub const USUAL_LINE_OF_STREAMS: &str =
+    "[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time";
+
+/// Variables of connections to TCP and UDP services, sorted.
+const OF_STREAMS: &[&str] = &[
+    "binary_remote_addr",
+    "bytes_received",
+    "bytes_sent",
+    "connection",
+    "hostname",
+    "msec",
+    "nginx_version",
+    "pid",
+    "protocol",
+    "proxy_protocol_addr",
+    "proxy_protocol_port",
+    "proxy_protocol_server_addr",
+    "proxy_protocol_server_port",
+    "realip_remote_addr",
+    "realip_remote_port",
+    "remote_addr",
+    "remote_port",
+    "server_addr",
+    "server_port",
+    "session_time",
+    "status",
+    "time_iso8601",
+    "time_local",
+    "upstream_addr",
+    "upstream_bytes_received",
+    "upstream_bytes_sent",
+    "upstream_connect_time",
+    "upstream_first_byte_time",
+    "upstream_session_time",
+];
+
 /// Families of such variables, by their prefixes.
 const FAMILIES: [&str; 9] = [
     "arg_",
@@ -176,8 +217,20 @@ const ROOM: usize = 100;
 pub struct LogLine(Vec<LogPart>);
 
 impl LogLine {
-    /// The argument of a `log_format`, of variables that there are.
+    /// Parses the argument of a `log_format` with known variables.
     pub fn new(text: &str) -> Result<Self, Refused> {
+        LogLine::read(text, variable)
+    }
+
+    /// The same for a line about connections to TCP and UDP services.
+    pub fn of_streams(text: &str) -> Result<Self, Refused> {
+        LogLine::read(text, |name| match OF_STREAMS.contains(&name) {
+            true => Ok(LogPart::Nginx(name.into())),
+            false => Err(Refused(format!("${name} is no variable of nginx for TCP and UDP").into())),
+        })
+    }
+
+    fn read(text: &str, variable: fn(&str) -> Result<LogPart, Refused>) -> Result<Self, Refused> {
         let (mut parts, mut length) = (Vec::new(), 0);
         for part in log_format(text)? {
             parts.push(match part {
@@ -231,7 +284,7 @@ impl LogLine {
     }
 }
 
-/// Refuses what could end a line, or hide in one.
+/// Refuses characters that could end a line, or be invisible in one.
 fn printable(text: &str) -> Result<(), Refused> {
     let is_control = |character: &char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
     text.chars().find(is_control).map_or(Ok(()), |control| {
@@ -242,6 +295,9 @@ fn printable(text: &str) -> Result<(), Refused> {
 fn variable(name: &str) -> Result<LogPart, Refused> {
     if let Some((_, variable)) = OF_ROUTES.iter().find(|(known, _)| *known == name) {
         return Ok(LogPart::Route(*variable));
+    }
+    if let Some(variable) = GeoVariable::named(name) {
+        return Ok(LogPart::Geo(variable));
     }
     let name = OTHER_NAMES.iter().find(|(known, _)| *known == name).map_or(name, |(_, instead)| instead);
     let is_family = FAMILIES.iter().any(|start| name.strip_prefix(start).is_some_and(|rest| !rest.is_empty()));
@@ -257,6 +313,7 @@ impl fmt::Display for LogPart {
         match self {
             LogPart::Text(text) => formatter.write_str(text),
             LogPart::Nginx(name) => write!(formatter, "${{{name}}}"),
+            LogPart::Geo(variable) => write!(formatter, "${{{variable}}}"),
             LogPart::Route(variable) => {
                 let name = OF_ROUTES.iter().find(|(_, known)| known == variable).map_or("", |(name, _)| name);
                 write!(formatter, "${{{name}}}")
@@ -320,6 +377,15 @@ mod tests {
             assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
         }
         assert!(LogLine::new(USUAL_LINE).is_ok_and(|line| line.tells(LogVariable::Upstream)));
+    }
+
+    #[test]
+    fn a_line_of_streams_has_variables_of_its_own() {
+        assert!(OF_STREAMS.is_sorted());
+        assert!(LogLine::of_streams(USUAL_LINE_OF_STREAMS).is_ok_and(|line| line.parts().len() == 14));
+        for text in ["$request", "$ingress_name", "$ssl_protocol", "$http_a", " "] {
+            assert!(LogLine::of_streams(text).is_err(), "{text}");
+        }
     }
 
     #[test]

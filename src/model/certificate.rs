@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ObjectId, Origin, Validity};
+use super::{ObjectId, Origin, Refused, Validity};
 
 /// Bytes that are never printed.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -57,4 +57,41 @@ pub struct PasswordFile {
     pub origin: Origin,
     /// The lines.
     pub content: SecretBytes,
+}
+
+/// A key by which nginx encrypts sessions of TLS that clients keep: whoever has it can read what
+/// was sent with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TicketKey {
+    /// Who says it.
+    pub origin: Origin,
+    /// Its bytes.
+    content: SecretBytes,
+}
+
+impl TicketKey {
+    /// How many bytes nginx takes: for AES with 128 and with 256 bits.
+    pub const LENGTHS: [usize; 2] = [48, 80];
+
+    /// A key of as many bytes as nginx takes.
+    pub fn new(bytes: Vec<u8>, origin: Origin) -> Result<Self, Refused> {
+        match Self::LENGTHS.contains(&bytes.len()) {
+            true => Ok(TicketKey { origin, content: SecretBytes(bytes.into()) }),
+            false => Err(Refused(format!("it has {} bytes, and nginx takes 48 or 80", bytes.len()).into())),
+        }
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> Arc<[u8]> {
+        Arc::clone(&self.content.0)
+    }
+}
+
+/// Parameters of Diffie and Hellman's exchange of keys, which were proven, for ciphers with DHE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DhParameters {
+    /// Who has them.
+    pub origin: Origin,
+    /// PEM.
+    pub content: Arc<[u8]>,
 }

@@ -56,8 +56,8 @@ pub enum Seniority {
     Known(u32),
     /// The node does not know the claim, so it is younger.
     Unknown,
-    /// The namespace claims more of what others have than could be listed one by one. The number is
-    /// its place among these namespaces, the youngest first: those that claimed most.
+    /// The namespace claims more of what others have than could be listed one by one. The number
+    /// is its place among these namespaces, the youngest first: those that claimed most.
     Last(Reverse<u32>),
 }
 
@@ -207,7 +207,8 @@ mod tests {
         assert!(order.seniority(&hosts[7], "victim", None) < order.seniority(&hosts[7], "crowd", None));
     }
 
-    /// The owner has more paths below another's than can be told, and comes last itself: but not behind who asks for the same.
+    /// The owner has more paths below another's than can be told, and comes last itself: but not
+    /// behind who asks for the same.
     #[test]
     fn of_those_who_come_last_who_asked_for_more_of_the_same_is_the_younger() {
         let shop = host("shop.example");

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Origin;
+use super::{ObjectId, Origin};
 
 /// The place where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,13 @@ pub struct Written {
     pub at: WrittenAt,
 }
 
+impl Written {
+    /// Whether this object says it.
+    pub fn is_of(&self, id: &ObjectId) -> bool {
+        matches!(&self.at, WrittenAt::Object(origin) if *origin.object == *id)
+    }
+}
+
 /// The effective value of several layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effective {
@@ -45,6 +52,11 @@ pub struct Effective {
 }
 
 impl Effective {
+    /// A value without anything below it.
+    pub fn only(value: &str, at: WrittenAt) -> Self {
+        Effective { counts: Written { value: value.into(), at }, overridden: Vec::new() }
+    }
+
     /// The effective value of these layers, given from the lowest; `None` when there are none.
     pub fn of(layers: impl IntoIterator<Item = Written>) -> Option<Self> {
         let mut overridden: Vec<_> = layers.into_iter().collect();

@@ -43,10 +43,22 @@ impl fmt::Display for Port {
 pub enum Serves {
     /// Hosts by plain HTTP.
     Http,
-    /// Hosts by TLS, which is terminated here or passed through.
+    /// Hosts by TLS, which is terminated here.
     Https,
+    /// Hosts by TLS, which is terminated here or passed through, by the name in its handshake.
+    Passthrough,
     /// One TCP or UDP service.
     Stream,
+}
+
+impl Serves {
+    /// Whether clients begin with TLS.
+    pub const fn has_tls(self) -> bool {
+        match self {
+            Serves::Https | Serves::Passthrough => true,
+            Serves::Http | Serves::Stream => false,
+        }
+    }
 }
 
 /// A listener: addresses and a port to which clients connect.
@@ -66,6 +78,12 @@ impl Listener {
     /// Each address with the port.
     pub fn sockets(&self) -> impl Iterator<Item = SocketAddr> {
         self.addresses.iter().map(|address| SocketAddr::new(*address, self.port.number))
+    }
+
+    /// The same, where TLS of some host is passed on unopened.
+    pub fn passing(self) -> Self {
+        let serves = if self.serves == Serves::Https { Serves::Passthrough } else { self.serves };
+        Listener { serves, ..self }
     }
 }
 
@@ -103,13 +121,9 @@ impl HostListeners {
     }
 }
 
-impl Default for HostListeners {
-    fn default() -> Self {
-        HostListeners {
-            addresses: vec![IpAddr::from([0, 0, 0, 0]), IpAddr::from([0u16; 8])],
-            http_port: 80,
-            https_port: 443,
-            proxy_protocol: false,
-        }
+impl HostListeners {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        HostListeners { addresses: Vec::new(), http_port: 0, https_port: 0, proxy_protocol: false }
     }
 }

@@ -1,23 +1,24 @@
-//! Reads the argument of a `log_format` as nginx does: text, and variables behind `$`; it must not know which variables there are.
+//! Parses the argument of a `log_format` as nginx does: text, and variables behind `$`. It must
+//! not know which variables exist.
 
 use super::value::Refused;
 
-/// A piece of a line.
+/// A part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FormatPart {
-    /// Text that stands for itself; two of them never follow each other.
+    /// Literal text; two texts are never adjacent.
     Text(String),
-    /// A variable, in small letters: nginx does not tell them from others.
+    /// A variable in lower case: nginx ignores the case of names.
     Variable(String),
 }
 
-/// The pieces of a `log_format`, in order. A break of the line is a blank.
+/// The parts of a `log_format`, in order. A line break becomes a blank.
 pub fn log_format(text: &str) -> Result<Vec<FormatPart>, Refused> {
     let (mut parts, mut literal) = (Vec::new(), String::new());
     let mut rest = text.trim().chars();
     while let Some(character) = rest.next() {
         match character {
-            // What nginx takes for one character.
+            // These escapes are one character to nginx.
             '\\' if rest.as_str().starts_with(['"', '\'', '\\']) => literal.extend(rest.next()),
             '\n' => literal.push(' '),
             '$' => {
@@ -37,7 +38,7 @@ pub fn log_format(text: &str) -> Result<Vec<FormatPart>, Refused> {
     Ok(parts)
 }
 
-/// The name behind a `$`, and what follows it.
+/// The name behind a `$`, and the text after it.
 fn name(text: &str) -> Result<(String, &str), Refused> {
     let end = |text: &str| {
         text.find(|character: char| !character.is_ascii_alphanumeric() && character != '_').unwrap_or(text.len())

@@ -20,6 +20,7 @@ pub mod expression;
 mod external_authentication;
 mod fastcgi;
 mod firewall;
+mod geoip;
 mod instance;
 pub mod language;
 mod listener;
@@ -41,14 +42,14 @@ mod value;
 mod variables;
 
 pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
-pub use access_log::{LogLine, LogPart, LogVariable, USUAL_LINE, Unlogged};
+pub use access_log::{LogLine, LogPart, LogVariable, USUAL_LINE, USUAL_LINE_OF_STREAMS, Unlogged};
 pub use answer_header::{AnswerHeader, LONGEST_HEADER_NAME};
 pub use backend_headers::{BackendHeaders, Connection, RouteVariable};
 pub use backend_tls::{BackendTls, Protocols};
 pub use balance::{Balance, CookiePath, SameSite, Session, SessionCookie};
 pub use behaviour::{Behaviour, Cors, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
 pub use catalogue::{Argument, Directive};
-pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, SecretBytes};
+pub use certificate::{Certificate, CertificateId, DhParameters, PasswordFile, PasswordFileId, SecretBytes, TicketKey};
 pub use claim_order::{AgedClaim, ClaimOrder, Extent, Lateness, Seniority};
 pub use client_certificates::{Authority, ClientCertificates, Demand};
 pub use digest::{Digest, Digester, hexadecimal};
@@ -59,6 +60,7 @@ pub use external_authentication::{
 };
 pub use fastcgi::FastCgi;
 pub use firewall::{Firewall, FirewallSetting};
+pub use geoip::{GeoDatabase, GeoVariable};
 pub use instance::Instance;
 pub use listener::{HostListeners, Listener, Port, Serves, Transport};
 pub use log_format::{FormatPart, log_format};
@@ -73,11 +75,11 @@ pub use snippet::{
     Burden, LONGEST_HOST, OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader,
     SnippetPart, SnippetStatement, SnippetText,
 };
-pub use split::{Branch, Share, Split, Test, Tested};
+pub use split::{Branch, Choice, Share, Split, Test, Tested};
 pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 pub use template::{Template, TemplatePart};
 pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId};
-pub use validity::{Standing, Validity, in_words};
+pub use validity::{Validity, ValidityPhase, in_words};
 pub use value::{
     ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderText, HeaderValue, HostExpression, HostName, LONGEST,
     LONGEST_FOR_REQUEST, LONGEST_LINE, OriginUrl, ParameterName, Pattern, RedirectUrl, Refused, RewriteTarget,
@@ -129,7 +131,7 @@ pub struct Model {
 impl Model {
     /// Whether anything is to be served by TLS.
     pub fn asks_for_tls(&self) -> bool {
-        self.listeners.iter().any(|listener| listener.serves == Serves::Https)
+        self.listeners.iter().any(|listener| listener.serves.has_tls())
     }
 
     /// Whether clients of hosts use the PROXY protocol.

@@ -74,7 +74,7 @@ pub enum Action {
     Proxy {
         /// The upstream.
         upstream: UpstreamId,
-        /// The traffic split, if any.
+        /// The requests for which something else is done, if any.
         split: Option<Arc<Split>>,
     },
     /// Redirect it.

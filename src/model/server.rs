@@ -159,21 +159,25 @@ impl Server {
         self.client_certificates.is_some() || self.directives.iter().any(is_tls)
     }
 
+    /// The routes in order, and the fallback.
+    pub fn all_routes(&self) -> impl Iterator<Item = &Route> + Clone {
+        self.routes.iter().chain([&self.fallback])
+    }
+
     /// The routes for which an ambiguous path could bypass access control: a route of a namespace
     /// is protected, and another one that leads to its backends is not protected in the same way.
     /// Routes of other namespaces do not matter, because they do not lead to its backends.
     pub fn strict_paths(&self) -> StrictPaths<'_> {
-        let all = || self.routes.iter().chain([&self.fallback]);
-        if !all().any(|route| route.behaviour.strict_paths) {
+        if !self.all_routes().any(|route| route.behaviour.strict_paths) {
             return StrictPaths::Nowhere;
         }
         let mut routes: BTreeMap<&str, Vec<&Route>> = BTreeMap::new();
-        for route in all() {
+        for route in self.all_routes() {
             namespaces_of(route).for_each(|namespace| routes.entry(namespace).or_default().push(route));
         }
         routes.retain(|namespace, routes| are_protected_differently(namespace, routes));
         let strict = StrictPaths::Of(routes.into_keys().collect());
-        match all().filter(|route| strict.concern(route)).count() {
+        match self.all_routes().filter(|route| strict.concern(route)).count() {
             0 => StrictPaths::Nowhere,
             count if count > self.routes.len() => StrictPaths::Everywhere,
             _ => strict,
@@ -329,7 +333,7 @@ mod tests {
                 routes.iter().map(|(namespace, protection, backend)| route(namespace, protection, backend)).collect();
             let fallback = routes.pop().unwrap();
             let server = server(routes, fallback);
-            let all: Vec<_> = server.routes.iter().chain([&server.fallback]).collect();
+            let all: Vec<_> = server.all_routes().collect();
             let strict: Vec<_> = match server.strict_paths() {
                 StrictPaths::Nowhere => Vec::new(),
                 StrictPaths::Everywhere => (0..all.len()).collect(),

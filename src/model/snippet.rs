@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::catalogue::DirectiveRow;
 use super::value::{LONGEST, plain, written_length};
-use super::{Directive, HeaderName, Origin, Pattern, Refused, RouteVariable, Variable};
+use super::{Directive, GeoVariable, HeaderName, Origin, Pattern, Refused, RouteVariable, Variable};
 
 /// The longest name of a variable of ours.
 const NAME: usize = 60;
@@ -77,10 +77,14 @@ pub enum SnippetPart {
     Capture(u8),
     /// A property of the route.
     Route(RouteVariable),
+    /// What a database tells of the client's address.
+    Geo(GeoVariable),
     /// The scheme that the client used.
     ClientScheme,
     /// The host that the client requested, with its port.
     ClientHost,
+    /// What tells the request from all others: `X-Request-ID`, as the backend gets it.
+    RequestId,
 }
 
 /// A text with variables.
@@ -334,7 +338,8 @@ impl Snippet {
 }
 
 impl SnippetStatement {
-    fn parts(&self) -> Vec<&SnippetPart> {
+    /// The pieces of its texts and conditions.
+    pub fn parts(&self) -> Vec<&SnippetPart> {
         match self {
             SnippetStatement::Set(_, text) | SnippetStatement::Rewrite(_, text, _) => text.parts().iter().collect(),
             SnippetStatement::Return(_, text) => text.iter().flat_map(SnippetText::parts).collect(),
@@ -403,11 +408,13 @@ impl fmt::Display for SnippetPart {
         match self {
             SnippetPart::Text(text) => formatter.write_str(text),
             SnippetPart::Variable(name) => write!(formatter, "${{{name}}}"),
+            SnippetPart::Geo(variable) => write!(formatter, "${{{variable}}}"),
             SnippetPart::Own(own) => write!(formatter, "${{{}}}", own.as_str()),
             SnippetPart::Capture(number) => write!(formatter, "${number}"),
             SnippetPart::Route(variable) => write!(formatter, "${{{variable:?}}}"),
             SnippetPart::ClientScheme => formatter.write_str("${client_scheme}"),
             SnippetPart::ClientHost => formatter.write_str("${client_host}"),
+            SnippetPart::RequestId => formatter.write_str("${req_id}"),
         }
     }
 }

@@ -1,6 +1,8 @@
-//! Traffic splits: requests of a route that go to other upstreams than the rest.
+//! Traffic splits: requests of a route that go to other upstreams than the rest, or are answered.
 
-use super::{HeaderName, HeaderValue, Origin, Pattern, UpstreamId};
+use std::fmt;
+
+use super::{HeaderName, HeaderValue, Origin, Pattern, RedirectUrl, UpstreamId};
 
 /// A condition on a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -42,13 +44,38 @@ impl Test {
     }
 }
 
-/// The upstream of requests that pass a test.
+/// The action for requests that pass a test.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Choice {
+    /// Pass them to an endpoint of this upstream.
+    Forward(UpstreamId),
+    /// Redirect them with this status, 300 to 308.
+    Redirect(u16, RedirectUrl),
+    /// Respond with this status and a short text.
+    Respond(u16),
+}
+
+/// A test, and the action for requests that pass it.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Branch {
     /// The test.
     pub test: Test,
-    /// The upstream.
-    pub upstream: UpstreamId,
+    /// The action.
+    pub choice: Choice,
+}
+
+/// Names of files are digests of this text. A branch to an upstream keeps the text that it always
+/// had, so that an upgrade renames nothing.
+impl fmt::Debug for Branch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Branch");
+        shown.field("test", &self.test);
+        match &self.choice {
+            Choice::Forward(upstream) => shown.field("upstream", upstream),
+            answer => shown.field("choice", answer),
+        };
+        shown.finish()
+    }
 }
 
 /// A share of the requests, in ten-thousandths.
@@ -95,7 +122,10 @@ pub struct Split {
 impl Split {
     /// Every upstream of the split, perhaps more than once.
     pub fn upstreams(&self) -> impl Iterator<Item = &UpstreamId> {
-        let branches = self.branches.iter().map(|branch| &branch.upstream);
+        let branches = self.branches.iter().filter_map(|branch| match &branch.choice {
+            Choice::Forward(upstream) => Some(upstream),
+            Choice::Redirect(..) | Choice::Respond(_) => None,
+        });
         branches.chain(self.shares.iter().map(|(upstream, _)| upstream))
     }
 }

@@ -60,16 +60,16 @@ impl StreamPolicy {
     }
 }
 
-impl Default for StreamPolicy {
-    fn default() -> Self {
-        let timeout = Duration::from_secs(600);
+impl StreamPolicy {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         StreamPolicy {
-            timeout,
-            next_upstream: true,
-            next_upstream_timeout: timeout,
-            next_upstream_tries: 3,
-            responses: 1,
-            header_timeout: HEADER_TIMEOUT,
+            timeout: Duration::ZERO,
+            next_upstream: false,
+            next_upstream_timeout: Duration::ZERO,
+            next_upstream_tries: 0,
+            responses: 0,
+            header_timeout: Duration::ZERO,
         }
     }
 }

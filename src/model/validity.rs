@@ -21,7 +21,7 @@ pub struct Validity {
 
 /// What has to be reported about a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum ValidityPhase {
     /// Clients refuse it because its validity has not begun.
     NotYet,
     /// There is nothing to report.
@@ -34,15 +34,15 @@ pub enum Standing {
 
 impl Validity {
     /// What has to be reported at a time.
-    pub fn standing(self, now: i64) -> Standing {
+    pub fn standing(self, now: i64) -> ValidityPhase {
         if now.saturating_add(SKEW) < self.begins {
-            return Standing::NotYet;
+            return ValidityPhase::NotYet;
         }
         if now > self.ends {
-            return Standing::Ended;
+            return ValidityPhase::Ended;
         }
         let left = self.ends - now;
-        self.warnings().filter(|before| left < *before).last().map_or(Standing::Good, Standing::Ending)
+        self.warnings().filter(|before| left < *before).last().map_or(ValidityPhase::Good, ValidityPhase::Ending)
     }
 
     /// The next time at which that changes.
@@ -74,14 +74,14 @@ pub fn in_words(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Standing::{Ended, Ending, Good, NotYet};
+    use super::ValidityPhase::{Ended, Ending, Good, NotYet};
     use super::*;
 
     #[test]
     fn what_is_said_changes_when_it_is_told_to() {
         // Each row: the validity, and what is reported from when on.
         let year = 365 * DAY;
-        let rows: &[(i64, &[(i64, Standing)])] = &[
+        let rows: &[(i64, &[(i64, ValidityPhase)])] = &[
             (
                 year,
                 &[

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::OtherSites;
+use super::{OtherSites, StreamLogOptions};
 use crate::model::{ByteSize, LogLine, USUAL_LINE, Unlogged};
 
 /// Which hosts use the log line of the settings.
@@ -27,6 +27,8 @@ pub enum LogFormat {
 pub struct AccessLogOptions {
     /// Whether requests are logged.
     pub enabled: bool,
+    /// Whether requests for hosts that no object has are logged as well.
+    pub unknown_hosts: bool,
     /// Which hosts use the log line.
     pub format: LogFormat,
     /// The log line.
@@ -47,12 +49,16 @@ pub struct AccessLogOptions {
     pub syslog_address: Option<IpAddr>,
     /// The port of the syslog server.
     pub syslog_port: u16,
+    /// How connections to TCP and UDP services are logged.
+    pub streams: StreamLogOptions,
 }
 
-impl Default for AccessLogOptions {
-    fn default() -> Self {
+impl AccessLogOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         AccessLogOptions {
             enabled: true,
+            unknown_hosts: true,
             format: LogFormat::Dialect,
             line: None,
             json: false,
@@ -63,6 +69,7 @@ impl Default for AccessLogOptions {
             syslog: false,
             syslog_address: None,
             syslog_port: 514,
+            streams: StreamLogOptions::default(),
         }
     }
 }
@@ -144,6 +151,8 @@ pub struct AccessLog {
     pub everywhere: bool,
     /// The logs.
     pub logs: Logs,
+    /// Requests for hosts that no object has are not logged.
+    pub leaves_out_unknown_hosts: bool,
     /// Requests that are not logged.
     pub unlogged: Vec<Unlogged>,
     /// Whether subrequests to external authentication services are logged as well.
@@ -174,6 +183,7 @@ pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut tell: im
         json: options.json,
         everywhere: options.format == LogFormat::IngressNginx,
         logs,
+        leaves_out_unknown_hosts: !options.unknown_hosts,
         unlogged,
         questions: options.questions,
     }
@@ -218,7 +228,7 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
 }
 
 /// nginx keeps one buffer for each file, whoever logs to it, and refuses two of different sizes.
-fn buffering(
+pub(super) fn buffering(
     wanted: Buffering,
     place: &LogPlace,
     other_sites: &OtherSites,

@@ -58,6 +58,8 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::HeadersMore, "http_headers_more_filter_module", Built::Apart("libnginx-mod-http-headers-more-filter")),
     (Module::Brotli, "http_brotli_filter_module", Built::Apart("libnginx-mod-http-brotli-filter")),
     (Module::ModSecurity, "http_modsecurity_module", Built::Apart("libnginx-mod-http-modsecurity")),
+    (Module::GeoIp2, "http_geoip2_module", Built::Apart("libnginx-mod-http-geoip2")),
+    (Module::Threads, "threads", Built::Asked),
     (Module::Stream, "stream_module", Built::Asked),
     (Module::StreamRealIp, "stream_realip_module", Built::Asked),
     (Module::StreamSslPreread, "stream_ssl_preread_module", Built::Asked),
@@ -167,7 +169,7 @@ mod tests {
     const DEBIAN: &str = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.11 19 Sep 2023\nTLS SNI support enabled\n\
         configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx \
         --http-proxy-temp-path=/var/lib/nginx/proxy --with-compat \
-        --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
+        --with-threads --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
         --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module \
         --with-http_auth_request_module --with-http_sub_module --with-http_gunzip_module --with-stream_ssl_preread_module\n";
 

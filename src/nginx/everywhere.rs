@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use crate::model::{ByteSize, Cidr, HeaderName, HeaderValue, LogLine, Pattern, Refused, UrlPath};
+use crate::model::{
+    ByteSize, Cidr, DhParameters, HeaderName, HeaderValue, LogLine, Pattern, Refused, Text, TicketKey, UrlPath,
+};
 
 /// What holds for all hosts of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +46,16 @@ pub struct Everywhere {
     pub session_cache: ByteSize,
     /// Whether clients may resume TLS sessions by tickets.
     pub session_tickets: bool,
+    /// The key by which they are encrypted then; nginx makes one of its own where there is none.
+    pub ticket_key: Option<TicketKey>,
+    /// Parameters for ciphers with DHE, which are not offered without.
+    pub dh_parameters: Option<DhParameters>,
+    /// Memory for the first part of an answer of gRPC, for routes that say nothing of it.
+    pub grpc_buffer: Option<ByteSize>,
+    /// The type of texts by which snippets answer; `text/plain` where there is none.
+    pub default_type: Option<Text>,
+    /// Programs that get answers as they are, where answers are compressed.
+    pub uncompressed: Option<Uncompressed>,
     /// How many requests one connection to an endpoint serves.
     pub keepalive_requests: u32,
     /// How long a connection to an endpoint is used.
@@ -57,14 +69,15 @@ pub const KEEPALIVE_TIME: Duration = Duration::from_secs(3600);
 /// nginx's own default of `keepalive_timeout` for connections to endpoints.
 pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(60);
 
-impl Default for Everywhere {
-    fn default() -> Self {
+impl Everywhere {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         Everywhere {
             answer_headers: Vec::new(),
             request_headers: Vec::new(),
             client_header: None,
             host_header: None,
-            request_ids: true,
+            request_ids: false,
             original_uri: false,
             hidden_headers: Vec::new(),
             server_header: false,
@@ -72,11 +85,16 @@ impl Default for Everywhere {
             blocked_agents: Vec::new(),
             blocked_referers: Vec::new(),
             plain_paths: Vec::new(),
-            rate_status: 503,
-            connections_status: 503,
-            session_timeout: Duration::from_secs(600),
-            session_cache: ByteSize(10 << 20),
+            rate_status: 0,
+            connections_status: 0,
+            session_timeout: Duration::ZERO,
+            session_cache: ByteSize(0),
             session_tickets: false,
+            ticket_key: None,
+            dh_parameters: None,
+            grpc_buffer: None,
+            default_type: None,
+            uncompressed: None,
             keepalive_requests: 10_000,
             keepalive_time: KEEPALIVE_TIME,
             keepalive_timeout: KEEPALIVE_TIMEOUT,
@@ -95,6 +113,15 @@ impl Everywhere {
     pub fn blocks(&self) -> bool {
         !(self.blocked_networks.is_empty() && self.blocked_agents.is_empty() && self.blocked_referers.is_empty())
     }
+}
+
+/// Which programs get answers as they are, by the value of `User-Agent`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Uncompressed {
+    /// Old versions of the Internet Explorer, for which nginx has a word.
+    OldExplorers,
+    /// Those that match, in small or large letters.
+    Matching(Pattern),
 }
 
 /// A header with its value: text, and variables that contain nothing but what the client sent.

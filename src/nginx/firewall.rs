@@ -51,20 +51,10 @@ pub struct FirewallOptions {
     pub shared: bool,
 }
 
-impl Default for FirewallOptions {
-    /// The paths of the packages of Debian and Ubuntu.
-    fn default() -> Self {
-        let files = |all: &[&str]| all.iter().filter_map(|file| file.parse().ok()).collect();
-        FirewallOptions {
-            rules: files(&["/etc/nginx/modsecurity.conf"]),
-            core_rules: files(&[
-                "/etc/modsecurity/crs/crs-setup.conf",
-                "/etc/modsecurity/crs/REQUEST-900-EXCLUSION-RULES-BEFORE-CRS.conf",
-                "/usr/share/modsecurity-crs/rules/*.conf",
-                "/etc/modsecurity/crs/RESPONSE-999-EXCLUSION-RULES-AFTER-CRS.conf",
-            ]),
-            shared: false,
-        }
+impl FirewallOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        FirewallOptions { rules: Vec::new(), core_rules: Vec::new(), shared: false }
     }
 }
 

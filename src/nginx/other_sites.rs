@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use super::access_log::{BufferedLogs, HostLog, buffered, host_log};
 use super::firewall::{RULE_DIRECTIVES, RuleFiles};
+use super::host_lines::{HostBlock, HostLine};
 use super::syntax::Directive;
 use crate::model::{Instance, Transport};
 
@@ -51,6 +53,8 @@ pub struct OtherSites {
     pub buffered_logs: BufferedLogs,
     /// Names that other sites claim, in nginx's order.
     pub server_names: Vec<SiteName>,
+    /// Certificates that other sites serve.
+    pub certificates: Vec<SiteCertificate>,
     /// `listen` lines of TCP and UDP services that are not ours.
     pub stream_listens: Vec<StreamListen>,
     /// Names of directives at stream level, without those inside TCP and UDP services.
@@ -63,12 +67,16 @@ pub struct OtherSites {
     pub firewall_rules: Option<String>,
     /// Wanted rule files of the firewall that do not exist.
     pub missing_rules: BTreeSet<RuleFiles>,
+    /// Databases of GeoIP2 that the settings name and that are not there.
+    pub missing_databases: BTreeSet<PathBuf>,
     /// Value of `worker_processes`, when a number.
     pub worker_processes: Option<u32>,
     /// Value of `worker_connections`, when it is set.
     pub worker_connections: Option<u32>,
     /// Whether expressions are compiled to machine code (`pcre_jit`).
     pub compiles_expressions: bool,
+    /// Everything that stands outside of servers and other blocks.
+    pub lines: Vec<HostLine>,
 }
 
 /// A `server_name` of another site.
@@ -79,6 +87,19 @@ pub struct SiteName {
     /// A name, a wildcard, or an expression behind `~`. Names and wildcards are in lower case.
     pub name: String,
     /// The ports on which the site has it.
+    pub ports: BTreeSet<u16>,
+}
+
+/// A certificate of another site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteCertificate {
+    /// The file and line, for messages.
+    pub place: String,
+    /// The file of the certificate, as written.
+    pub file: String,
+    /// The names of the site.
+    pub names: Vec<String>,
+    /// The ports on which it has them.
     pub ports: BTreeSet<u16>,
 }
 
@@ -134,13 +155,15 @@ pub fn survey(
     let mut walk = Walk { include, depth: 0, ours_read: false };
     walk.each(main, &mut |walk, path, directive| {
         let first = directive.arguments.first();
+        found.other_sites.lines.extend(HostLine::of(HostBlock::Main, path, directive));
         match (directive.name.as_str(), first) {
             ("load_module", Some(file)) => found.load_modules.push(file.clone()),
             ("pid", Some(file)) => found.pid = Some(file.clone()),
             ("user", Some(user)) => found.user = Some((user.clone(), directive.arguments.get(1).cloned())),
             ("pcre_jit", Some(switch)) => found.other_sites.compiles_expressions = switch == "on",
             ("worker_processes", Some(number)) => found.other_sites.worker_processes = number.parse().ok(),
-            ("events", _) => walk.inside(path, directive, &mut |_, _, directive| {
+            ("events", _) => walk.inside(path, directive, &mut |_, path, directive| {
+                found.other_sites.lines.extend(HostLine::of(HostBlock::Events, path, directive));
                 if let ("worker_connections", Some(number)) = (directive.name.as_str(), directive.arguments.first()) {
                     found.other_sites.worker_connections = number.parse().ok();
                 }
@@ -170,6 +193,7 @@ impl OtherSites {
     /// order.
     fn at_http_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive, behind: Option<bool>) {
         self.look_for_buffers(directive);
+        self.lines.extend(HostLine::of(HostBlock::Http, path, directive));
         if directive.name != "server" {
             self.logs.extend(host_log(&directive.arguments).filter(|_| directive.name == "access_log"));
             self.http_directives.insert(directive.name.clone());
@@ -180,7 +204,7 @@ impl OtherSites {
         // Another instance is the default server only where it says so, never by its place.
         let before_ours = !walk.ours_read && behind.is_none();
         walk.inside(path, directive, &mut |_, path, directive| self.look_for_rules(path, directive));
-        let (mut listens, mut ssl, mut names) = (Vec::new(), false, Vec::new());
+        let (mut listens, mut ssl, mut names, mut files) = (Vec::new(), false, Vec::new(), Vec::new());
         walk.inside(path, directive, &mut |_, path, directive| self.look_for_leniency(path, directive));
         walk.inside(path, directive, &mut |_, path, directive| match directive.name.as_str() {
             "listen" => listens.extend(listen(&format!("{path}:{}", directive.line), &directive.arguments)),
@@ -189,8 +213,12 @@ impl OtherSites {
                     directive.arguments.iter().map(|name| (format!("{path}:{}", directive.line), written(name))),
                 );
             }
-            // Before nginx 1.25.1 TLS could also be switched on by this directive instead of the
-            // parameter of `listen`.
+            "ssl_certificate" => {
+                files.extend(
+                    directive.arguments.first().map(|file| (format!("{path}:{}", directive.line), file.clone())),
+                );
+            }
+            // The form that nginx had before 1.25.1 besides the parameter of `listen`.
             "ssl" => ssl = directive.arguments.first().is_some_and(|value| value == "on"),
             _ => {}
         });
@@ -199,6 +227,11 @@ impl OtherSites {
             listens.extend(listen(&format!("{path}:{}", directive.line), &["80".to_owned()]));
         }
         let ports: BTreeSet<_> = listens.iter().map(|listen: &SiteListen| listen.address.port()).collect();
+        if behind != Some(true) {
+            let names: Vec<String> = names.iter().map(|(_, name): &(String, String)| name.clone()).collect();
+            let of_file = |(place, file)| SiteCertificate { place, file, names: names.clone(), ports: ports.clone() };
+            self.certificates.extend(files.into_iter().map(of_file));
+        }
         let named = |(place, name)| SiteName { place, name, ports: ports.clone() };
         // The other instance will see that we have the names, and leave them to us.
         self.server_names.extend(names.into_iter().filter(|_| behind != Some(true)).map(named));
@@ -370,7 +403,7 @@ mod tests {
     fn reads_sites_through_includes() {
         let main = "user www-data www; pcre_jit on; worker_processes 4; events { worker_connections 768; } pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
             http { gzip on; include sites; include ours; server { server_name A.example ~^B\\D$; listen 8080; } }";
-        let site = "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2 proxy_protocol; }";
+        let site = "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2 proxy_protocol;\nserver_name c.example; ssl_certificate /c.pem; }";
         let found = survey(&file("main", main), &Instance::default(), &mut |pattern| match pattern {
             "mods" => Some(vec![file("mods", "load_module b.so;")]),
             "ours" => None,
@@ -399,9 +432,30 @@ mod tests {
         assert_eq!(other_sites.http_directives, BTreeSet::from(["gzip".to_owned()]));
         assert!(!other_sites.tells_server_name);
         let named = |name: &str| SiteName { place: "main:2".into(), name: name.into(), ports: BTreeSet::from([8080]) };
-        assert_eq!(other_sites.server_names, ["a.example", "~^B\\D$"].map(named));
+        let (of_site, of_main) = other_sites.server_names.split_at(1);
+        assert_eq!((&*of_site[0].place, of_main), ("site:3", &["a.example", "~^B\\D$"].map(named)[..]));
+        let (place, file, names) = ("site:3".into(), "/c.pem".into(), vec!["c.example".into()]);
+        assert_eq!(
+            other_sites.certificates,
+            [SiteCertificate { place, file, names, ports: BTreeSet::from([80, 443]) }]
+        );
         assert!(found.includes_ours);
         assert_eq!((other_sites.worker_processes, other_sites.worker_connections), (Some(4), Some(768)));
+        assert!(other_sites.compiles_expressions && !OtherSites::default().compiles_expressions);
+        let line =
+            |line: &HostLine| format!("{} {} {} {}", line.place, line.block, line.name, line.arguments.join(" "));
+        let lines: Vec<_> = other_sites.lines.iter().map(line).collect();
+        let expected = [
+            "main:1 outside of every block user www-data www",
+            "main:1 outside of every block pcre_jit on",
+            "main:1 outside of every block worker_processes 4",
+            "main:1 in the block events worker_connections 768",
+            "main:1 outside of every block pid /run/nginx.pid",
+            "main:1 outside of every block load_module modules/a.so",
+            "mods:1 outside of every block load_module b.so",
+            "main:2 in the block http gzip on",
+        ];
+        assert_eq!(lines, expected);
         assert!(other_sites.compiles_expressions && !OtherSites::default().compiles_expressions);
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));

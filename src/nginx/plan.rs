@@ -7,6 +7,8 @@ use std::sync::Arc;
 use super::access_log::{AccessLog, AccessLogOptions};
 use super::everywhere::Everywhere;
 use super::firewall::{FirewallOptions, FirewallRules};
+use super::geoip::{Geo, GeoOptions};
+use super::stream_log::StreamLog;
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Cidr, Model, Protocols};
 
@@ -37,24 +39,28 @@ pub struct GateOptions {
     pub access_log: AccessLogOptions,
     /// Where the rules of the firewall are.
     pub firewall: FirewallOptions,
+    /// Where databases are that tell where clients are.
+    pub geo: GeoOptions,
     /// Whether hosts with the same configuration share a `server` block.
     pub shared_servers: bool,
 }
 
-impl Default for GateOptions {
-    fn default() -> Self {
+impl GateOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         GateOptions {
-            public_https_port: 443,
-            http2: true,
+            public_https_port: 0,
+            http2: false,
             tls_protocols: Protocols::Both,
-            status: SocketAddr::from(([127, 0, 0, 1], 10246)),
-            passthrough_port: 10247,
+            status: SocketAddr::from(([127, 0, 0, 1], 0)),
+            passthrough_port: 0,
             has_passthrough: false,
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
             everywhere: Everywhere::default(),
             access_log: AccessLogOptions::default(),
             firewall: FirewallOptions::default(),
+            geo: GeoOptions::default(),
             shared_servers: true,
         }
     }
@@ -194,6 +200,9 @@ pub struct Decisions {
     pub clears_server_header: bool,
     /// The decision about access logs.
     pub access_log: AccessLog,
+    /// How connections to TCP and UDP services are; `None` where there are none of these, or no
+    /// log.
+    pub stream_log: Option<StreamLog>,
     /// Whether hosts with the same configuration share a `server` block.
     pub shared_servers: bool,
     /// The offered versions of TLS.
@@ -219,6 +228,8 @@ pub struct Decisions {
     pub split_clients: bool,
     /// The rule files of the firewall that servers load.
     pub firewall: FirewallRules,
+    /// What is looked up of the addresses of clients.
+    pub geo: Geo,
     /// The folder of the cache for authentication answers, which nginx creates. `None` where no
     /// place is known to be nginx's own.
     pub answer_memory: Option<PathBuf>,

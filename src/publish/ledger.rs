@@ -98,7 +98,7 @@ struct Entry<C> {
     needs: Option<Revision>,
     /// Whether the object was known at the previous plan and was not ours.
     foreign: bool,
-    written: Option<Written<C>>,
+    written: Option<LastWrite<C>>,
     contention: Contention,
     patience: Option<Patience<C>>,
     /// Whether the last write failed, whatever happened to the object since.
@@ -118,7 +118,7 @@ struct Patience<C> {
 
 /// What we wrote last; the cache may not have it yet.
 #[derive(Debug)]
-struct Written<C> {
+struct LastWrite<C> {
     content: C,
     /// The `resourceVersion` that the API returned.
     version: Option<Arc<str>>,
@@ -284,7 +284,7 @@ impl<S: StatusStrategy> Ledger<S> {
     pub fn wrote(&mut self, write: &Write<S::Content>, version: Option<&str>) {
         if let Some(entry) = self.entries.get_mut(&write.id).filter(|entry| entry.uid == write.uid) {
             (entry.patience, entry.failed) = (None, false);
-            entry.written = Some(Written {
+            entry.written = Some(LastWrite {
                 content: write.content.clone(),
                 version: version.map(Arc::from),
                 over: Arc::clone(&write.over),

@@ -156,7 +156,7 @@ pub fn lease_name(group: &str, identity: &str) -> String {
 
 #[cfg(test)]
 impl Member {
-    /// A node of a test that serves its first generation at these addresses, and takes no orders.
+    /// A node for tests that serves its first generation at these addresses, and takes no orders.
     pub fn serving_at(identity: &str, addresses: &[&str]) -> Self {
         Member {
             identity: identity.into(),

@@ -148,25 +148,26 @@ pub struct Options {
     pub documentation: Documentation,
 }
 
-impl Default for Options {
-    fn default() -> Self {
+impl Options {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         Options {
             mode: Mode::Nodes,
-            addresses: vec![Announced::Automatic],
+            addresses: Vec::new(),
             service: None,
             node_object: None,
             node: None,
-            status: true,
+            status: false,
             hold: false,
-            events: true,
-            namespace: "ingressd".into(),
-            lease: "ingressd".into(),
-            lease_duration: Duration::from_secs(15),
-            grace: Duration::from_secs(300),
-            status_rate: 20,
-            status_burst: 50,
-            event_rate: 10,
-            event_burst: 50,
+            events: false,
+            namespace: "".into(),
+            lease: "".into(),
+            lease_duration: Duration::ZERO,
+            grace: Duration::ZERO,
+            status_rate: 0,
+            status_burst: 0,
+            event_rate: 0,
+            event_burst: 0,
             documentation: Documentation::default(),
         }
     }

@@ -22,7 +22,7 @@ pub struct Source {
     /// A view in which every list has an element; `None` for a partial, which must contain no
     /// expression.
     pub example: Option<Value>,
-    /// The list whose elements are counted line by line, from the second line.
+    /// The list whose elements have owners, and are written from the second line on.
     pub second_lines: Option<&'static str>,
 }
 

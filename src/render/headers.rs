@@ -24,8 +24,10 @@ pub enum Value {
     Set(&'static str, &'static str),
     /// Always set to this, where the backend speaks HTTP/1.1.
     SetByHttp(&'static str, &'static str),
-    /// The first, or the second where some proxy is trusted.
+    /// The first, or the second where the headers of some proxy are trusted.
     SetOrTold(&'static str, &'static str, &'static str),
+    /// The first, or the second where some proxy is trusted, also by the PROXY protocol.
+    Scheme(&'static str, &'static str, &'static str),
     /// Removed, whoever sends it.
     Cleared,
     /// Removed, unless a trusted proxy sends it.
@@ -34,7 +36,7 @@ pub enum Value {
     Passed,
 }
 
-use Value::{Cleared, ClearedUnlessTold, Passed, Set, SetByHttp, SetOrTold};
+use Value::{Cleared, ClearedUnlessTold, Passed, Scheme, Set, SetByHttp, SetOrTold};
 
 /// The value grows with each pass through this node: it contains the received value four times and
 /// one more character, so its lengths are 1, 5, 21, 85, 341, 1365, 5461. The next one exceeds
@@ -43,7 +45,7 @@ use Value::{Cleared, ClearedUnlessTold, Passed, Set, SetByHttp, SetOrTold};
 const HOPS: &str = "\"1$http_x_ingress_hops$http_x_ingress_hops$http_x_ingress_hops$http_x_ingress_hops\"";
 
 /// The value of headers with the scheme.
-const SCHEME: Value = SetOrTold("$scheme", "$ingressd_scheme", "`http` or `https`");
+const SCHEME: Value = Scheme("$scheme", "$ingressd_scheme", "`http` or `https`");
 
 /// Every header that a backend might trust, in the order in which they are written.
 pub const HEADERS: &[Header] = &[
@@ -123,32 +125,49 @@ enum Spoken {
     FastCgi,
 }
 
-/// The templates of headers: name, protocol, whether the list is the detailed one, whether some
-/// proxy is trusted.
-const LISTS: [(&str, Spoken, bool, bool); 12] = [
-    ("proxy_headers", Spoken::Http, false, false),
-    ("proxy_headers_told", Spoken::Http, false, true),
-    ("proxy_headers_detailed", Spoken::Http, true, false),
-    ("proxy_headers_detailed_told", Spoken::Http, true, true),
-    ("grpc_headers", Spoken::Grpc, false, false),
-    ("grpc_headers_told", Spoken::Grpc, false, true),
-    ("grpc_headers_detailed", Spoken::Grpc, true, false),
-    ("grpc_headers_detailed_told", Spoken::Grpc, true, true),
-    ("fastcgi_headers", Spoken::FastCgi, false, false),
-    ("fastcgi_headers_told", Spoken::FastCgi, false, true),
-    ("fastcgi_headers_detailed", Spoken::FastCgi, true, false),
-    ("fastcgi_headers_detailed_told", Spoken::FastCgi, true, true),
+/// Who is trusted to name clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Believed {
+    /// Nobody.
+    Nobody,
+    /// Proxies that speak the PROXY protocol, which tells the scheme by a port.
+    Protocol,
+    /// Proxies, by their headers.
+    Headers,
+}
+
+/// The templates of headers: name, protocol, whether the list is the detailed one, who is trusted.
+const LISTS: [(&str, Spoken, bool, Believed); 18] = [
+    ("proxy_headers", Spoken::Http, false, Believed::Nobody),
+    ("proxy_headers_by_port", Spoken::Http, false, Believed::Protocol),
+    ("proxy_headers_told", Spoken::Http, false, Believed::Headers),
+    ("proxy_headers_detailed", Spoken::Http, true, Believed::Nobody),
+    ("proxy_headers_detailed_by_port", Spoken::Http, true, Believed::Protocol),
+    ("proxy_headers_detailed_told", Spoken::Http, true, Believed::Headers),
+    ("grpc_headers", Spoken::Grpc, false, Believed::Nobody),
+    ("grpc_headers_by_port", Spoken::Grpc, false, Believed::Protocol),
+    ("grpc_headers_told", Spoken::Grpc, false, Believed::Headers),
+    ("grpc_headers_detailed", Spoken::Grpc, true, Believed::Nobody),
+    ("grpc_headers_detailed_by_port", Spoken::Grpc, true, Believed::Protocol),
+    ("grpc_headers_detailed_told", Spoken::Grpc, true, Believed::Headers),
+    ("fastcgi_headers", Spoken::FastCgi, false, Believed::Nobody),
+    ("fastcgi_headers_by_port", Spoken::FastCgi, false, Believed::Protocol),
+    ("fastcgi_headers_told", Spoken::FastCgi, false, Believed::Headers),
+    ("fastcgi_headers_detailed", Spoken::FastCgi, true, Believed::Nobody),
+    ("fastcgi_headers_detailed_by_port", Spoken::FastCgi, true, Believed::Protocol),
+    ("fastcgi_headers_detailed_told", Spoken::FastCgi, true, Believed::Headers),
 ];
 
 /// The name and text of every template that is generated from the table.
 pub fn templates() -> Vec<(&'static str, String)> {
-    let list = |spoken: Spoken, detailed: bool, trusts_proxies: bool| {
+    let list = |spoken: Spoken, detailed: bool, believed: Believed| {
         let line = |header: &Header| {
             let value = match if detailed { header.detailed } else { header.usual } {
                 SetByHttp(..) if spoken != Spoken::Http => return None,
-                SetOrTold(_, told, _) if trusts_proxies => told.to_owned(),
-                ClearedUnlessTold if trusts_proxies => header.told(),
-                Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) => value.to_owned(),
+                SetOrTold(_, told, _) if believed == Believed::Headers => told.to_owned(),
+                Scheme(_, told, _) if believed != Believed::Nobody => told.to_owned(),
+                ClearedUnlessTold if believed == Believed::Headers => header.told(),
+                Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) | Scheme(value, ..) => value.to_owned(),
                 Cleared | ClearedUnlessTold => "\"\"".to_owned(),
                 Passed => return None,
             };
@@ -169,7 +188,7 @@ pub fn templates() -> Vec<(&'static str, String)> {
         let _ = writeln!(told, "        set {} $http_{};", header.told(), header.variable());
     }
     told.push_str("    }\n");
-    let lists = LISTS.map(|(name, spoken, detailed, trusts_proxies)| (name, list(spoken, detailed, trusts_proxies)));
+    let lists = LISTS.map(|(name, spoken, detailed, believed)| (name, list(spoken, detailed, believed)));
     lists.into_iter().chain([("told", told)]).collect()
 }
 
@@ -182,7 +201,7 @@ pub fn document() -> String {
     let words = |value: Value| match value {
         Set("$ingressd_host", words) => (words, "`X-Forwarded-Host`, else the same"),
         Set(_, words) | SetByHttp(_, words) => (words, "the same"),
-        SetOrTold(_, _, words) => (words, "what they tell of the client"),
+        SetOrTold(_, _, words) | Scheme(_, _, words) => (words, "what they tell of the client"),
         Cleared => ("nothing", "nothing"),
         ClearedUnlessTold => ("nothing", "what they send"),
         Passed => ("what the client sends", "the same"),

@@ -63,6 +63,7 @@ struct Background {
     default_certificate: Option<CertificateId>,
     catch_all: Arc<[FilePath]>,
     catch_all_is_own: bool,
+    has_request_ids: bool,
     crowds: Crowds,
 }
 
@@ -106,7 +107,8 @@ impl Renderer {
             servers.extend(self.catch_all.clone());
             servers.rotate_right(1);
         }
-        let crowds = Crowds::of(&model.upstreams);
+        let reserved = reserved_wildcards(&mut servers);
+        let crowds = Crowds::of(&model.upstreams, &servers);
         let facts = Facts {
             decisions,
             forwarded: &model.forwarded,
@@ -114,6 +116,7 @@ impl Renderer {
             default_certificate: model.default_certificate.as_ref(),
             catch_all: Arc::default(),
             catch_all_is_own: servers.first().is_some_and(|server| matches!(server.tls, TlsTermination::Own(_))),
+            has_request_ids: lower::has_request_ids(plan),
             crowds: &crowds,
         };
         let required = servers.first().map(|server| lower::requires(server, &facts)).unwrap_or_default();
@@ -123,8 +126,9 @@ impl Renderer {
         let engine = &self.engine;
         let mut all = Vec::with_capacity(2 * servers.len());
         let own = self.blocks.render(servers, &facts, engine, &mut all);
-        let path = |one: &Server| names::server_file(one);
+        let path = |one: &Server| names::server_file(one, &crowds);
         self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all);
+        all.extend(reserved.map(|one| (names::reserved_file(), Arc::new(lower::server(&one, &facts, engine)))));
         let path = |one: &Upstream| names::upstream_file(&one.id, &crowds);
         self.upstreams.render(&model.upstreams, path, |one| lower::upstream(one, decisions, engine), &mut all);
         let path = |one: &Certificate| names::certificate_file(&one.id);
@@ -162,6 +166,7 @@ impl Renderer {
             default_certificate: plan.model.default_certificate.clone(),
             catch_all: Arc::clone(&facts.catch_all),
             catch_all_is_own: facts.catch_all_is_own,
+            has_request_ids: facts.has_request_ids,
             crowds: facts.crowds.clone(),
         };
         if self.background.as_ref() != Some(&background) {
@@ -178,6 +183,20 @@ fn authority_files(authority: &Authority) -> impl Iterator<Item = (FilePath, Arc
     let file = |bytes: &Arc<[u8]>| Arc::new(File::secret([Part::Bytes(Arc::clone(bytes))], authority.origin.clone()));
     let revoked = authority.revoked.as_ref().map(|lists| (names::revoked_file(&authority.id), file(lists)));
     [(names::authority_file(&authority.id), file(&authority.certificates))].into_iter().chain(revoked)
+}
+
+/// A second server with the content of the catch-all server, which takes over the wildcards among
+/// the names that it reserves. nginx tries wildcards one by one, and a namespace may have many
+/// that are not served: they must not be tried before those that are.
+fn reserved_wildcards(servers: &mut [Arc<Server>]) -> Option<Server> {
+    let first = servers.first_mut()?;
+    let is_wildcard = |name: &ServerName| matches!(name, ServerName::Wildcard(_));
+    if !first.reserved.iter().any(is_wildcard) {
+        return None;
+    }
+    let wildcards: Vec<_> = Arc::make_mut(first).reserved.extract_if(.., |name| is_wildcard(name)).collect();
+    let (name, reserved) = wildcards.split_first()?;
+    Some(Server { name: name.clone(), reserved: reserved.to_vec(), ..Server::clone(first) })
 }
 
 /// The server that answers requests for unknown hosts, instead of the first server that nginx

@@ -29,9 +29,25 @@ pub fn access_log_file() -> FilePath {
     Arc::clone(&PATH)
 }
 
+/// The file with the key of sessions that clients keep.
+pub fn ticket_key_file() -> FilePath {
+    "certs/session-ticket.key".into()
+}
+
+/// The file with parameters for ciphers with DHE.
+pub fn dh_parameters_file() -> FilePath {
+    "certs/dhparam.pem".into()
+}
+
 /// The file with the conditions for refused clients.
 pub fn blocked_file() -> FilePath {
     static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-blocked.conf".into());
+    Arc::clone(&PATH)
+}
+
+/// The file with what is looked up of the addresses of clients. It sorts before what asks for it.
+pub fn geo_file() -> FilePath {
+    static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/05-geoip2.conf".into());
     Arc::clone(&PATH)
 }
 
@@ -134,6 +150,12 @@ pub fn stream_upstream_file(id: &StreamUpstreamId) -> FilePath {
     format!("stream/20-upstream-{}.conf", stream_upstream(id)).into()
 }
 
+/// The file with how connections to TCP and UDP services are logged. It sorts before those of the
+/// services.
+pub fn stream_log_file() -> FilePath {
+    "stream/10-log.conf".into()
+}
+
 /// The file of a TCP or UDP service.
 pub fn stream_file(port: Port) -> FilePath {
     format!("stream/{}-{}.conf", transport_name(port.transport), port.number).into()
@@ -193,22 +215,34 @@ pub fn catch_all_file() -> FilePath {
 }
 
 /// The file of a server. nginx tries regular expressions in the order of files: exact names that
-/// are written as expressions come first (`exact`), then wildcards, then the users' expressions
-/// (`z`). A plus sign occurs in no host name.
-pub fn server_file(server: &Server) -> FilePath {
+/// are written as expressions come first (`exact`), then wildcards, those of namespaces with many
+/// after the others, then the users' expressions (`z`). A plus sign occurs in no host name.
+pub fn server_file(server: &Server, crowds: &Crowds) -> FilePath {
+    let kind;
     let (kind, host) = match &server.name {
         ServerName::CatchAll => return catch_all_file(),
         ServerName::Expression(expression) => {
             return format!("http/server-z+{:020}+{}.conf", server.order, hash(&[expression.as_str()])).into();
         }
         ServerName::Exact(host) => ("exact", host.as_str()),
-        ServerName::Wildcard(host) => ("wildcard", host.as_str()),
+        ServerName::Wildcard(host) => match crowds.step_of_wildcard(server) {
+            0 => ("wildcard", host.as_str()),
+            step => {
+                kind = format!("wildcards-{step}");
+                (&*kind, host.as_str())
+            }
+        },
     };
     match host.len() <= LONGEST_READABLE {
         true => format!("http/server-{kind}-{host}.conf").into(),
         // A plus sign occurs in no host name.
         false => format!("http/server-{kind}-+{}.conf", hash(&[host])).into(),
     }
+}
+
+/// The file of the reserved wildcards: after those that are served, before the users' expressions.
+pub fn reserved_file() -> FilePath {
+    "http/server-y+reserved.conf".into()
 }
 
 /// A name for the hosts that share a server, made from the digest of what they share.
@@ -417,6 +451,19 @@ mod tests {
             let inside = Port { transport: Transport::Tcp, number };
             assert_eq!(stream_port(&passthrough_file(number)), Some(inside));
         }
+    }
+
+    #[test]
+    fn names_that_nginx_compares_are_read_in_order() {
+        let paths = [
+            "http/server-exact-z.example.conf",
+            "http/server-wildcard-z.example.conf",
+            "http/server-wildcards-1-a.example.conf",
+            "http/server-wildcards-2-a.example.conf",
+            &reserved_file(),
+            "http/server-z+00000000000000000000+0.conf",
+        ];
+        assert!(paths.is_sorted());
     }
 
     #[test]

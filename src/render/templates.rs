@@ -84,16 +84,22 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
     let example = |made: Result<Value, Refused>| Some(made.unwrap_or(Value::Null));
     vec![
         source!("proxy_headers", None),
+        source!("proxy_headers_by_port", None),
         source!("proxy_headers_told", None),
         source!("proxy_headers_detailed", None),
+        source!("proxy_headers_detailed_by_port", None),
         source!("proxy_headers_detailed_told", None),
         source!("grpc_headers", None),
+        source!("grpc_headers_by_port", None),
         source!("grpc_headers_told", None),
         source!("grpc_headers_detailed", None),
+        source!("grpc_headers_detailed_by_port", None),
         source!("grpc_headers_detailed_told", None),
         source!("fastcgi_headers", None),
+        source!("fastcgi_headers_by_port", None),
         source!("fastcgi_headers_told", None),
         source!("fastcgi_headers_detailed", None),
+        source!("fastcgi_headers_detailed_by_port", None),
         source!("fastcgi_headers_detailed_told", None),
         source!("fastcgi_params", None),
         source!("strict_paths", None),
@@ -136,8 +142,8 @@ fn tables() -> view::Tables {
     view::Tables { statements: vec![view::TablesStatement { block: blocks(), line: lines() }] }
 }
 
-fn status() -> view::Status {
-    view::Status { address: WORD, directives: lines(), locations: blocks() }
+fn status() -> view::StatusServer {
+    view::StatusServer { address: WORD, directives: lines(), locations: blocks() }
 }
 
 fn name() -> Result<Value, Refused> {
@@ -191,8 +197,45 @@ fn stream_upstream() -> view::StreamUpstream {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    /// Every value of every template, in the order of the names. A feature needs none: it says directives in a slot that is there.
+    const HOLES: &[(&str, &str)] = &[
+        ("backend", "host upstream"),
+        ("backends", "variable"),
+        (
+            "location",
+            "arguments compared condition conditional directive directives modifier name operator pass path plain scheme \
+             statements strict_paths upstream value variable",
+        ),
+        ("listens", "listens this"),
+        ("server", "backends buffers connection this"),
+        ("server_name", "name"),
+        ("statements", "arguments compared condition conditional name operator plain statements value variable"),
+        ("status", "address directives lines locations opening this"),
+        ("stream", "directives listens this upstream"),
+        ("stream_upstream", "endpoints name this"),
+        ("tables", "block line lines opening statements this"),
+        ("upstream", "balancing connections endpoints name this"),
+    ];
+
+    /// The values that a template names.
+    fn holes(text: &str) -> String {
+        let tags = text.split("{{").skip(1).filter_map(|rest| rest.split_once("}}")).map(|(tag, _)| tag);
+        let names = tags.filter(|tag| !tag.starts_with(['/', '>', '!'])).filter_map(|tag| tag.split(' ').next_back());
+        names.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
     fn every_template_keeps_the_rules() {
         super::load(&Default::default(), &Default::default()).expect("every name in every template resolves");
+    }
+
+    #[test]
+    fn templates_have_slots_and_name_no_feature() {
+        for source in super::sources(&Default::default(), &Default::default()) {
+            let expected = HOLES.iter().find(|(name, _)| *name == source.name).map_or("", |(_, holes)| *holes);
+            assert_eq!(holes(&source.text), expected, "{}", source.name);
+        }
     }
 }

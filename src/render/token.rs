@@ -134,7 +134,7 @@ impl Word {
         }
     }
 
-    /// Bare words directly behind each other.
+    /// Words without blanks between them.
     pub fn concat<const N: usize>(words: [Word; N]) -> Self {
         Word(Cow::Owned(words.iter().map(Word::as_str).collect()))
     }
@@ -188,7 +188,7 @@ impl Word {
 
     /// The URL of the request at another host: the variable with the scheme, the host, and the
     /// variable with the port behind a colon, if any.
-    pub fn to_host(scheme: &'static str, host: &HostName, port: &'static str) -> Self {
+    pub fn to_host(Word(scheme): &Word, host: &HostName, port: &'static str) -> Self {
         Word(Cow::Owned(format!("{scheme}://{host}{port}$request_uri")))
     }
 
@@ -218,7 +218,7 @@ impl Words {
         Words::join([Words::from(name), arguments.into()])
     }
 
-    /// The words with a blank between each two.
+    /// The words, joined by blanks.
     pub fn join<W: Into<Words>>(words: impl IntoIterator<Item = W>) -> Self {
         let mut joined = String::new();
         for word in words {
@@ -229,7 +229,7 @@ impl Words {
     }
 }
 
-/// Words of the program itself; names of ours get the mark of the instance.
+/// Words of the program itself; in names of ours the instance is marked.
 impl From<&'static str> for Words {
     fn from(words: &'static str) -> Self {
         Words(words.replace("ingressd_", &format!("{OURS}{INSTANCE}_")))
@@ -284,12 +284,12 @@ impl Text {
         quote(text, true).map(Text)
     }
 
-    /// Words of ours directly behind each other, in quotes.
+    /// Our words without blanks between them, in quotes.
     pub fn of_words<const N: usize>(words: [Word; N]) -> Self {
         Text(format!("\"{}\"", Word::concat(words).as_str()))
     }
 
-    /// A text that was proven, which cannot be too long.
+    /// A text that was checked before, and cannot be too long.
     pub fn of(text: &crate::model::Text) -> Self {
         Self::new(text.as_str()).unwrap_or_else(|_| Text("\"\"".to_owned()))
     }
@@ -382,6 +382,7 @@ impl Text {
             match part {
                 LogPart::Text(text) => escape(text, true, &mut quoted)?,
                 LogPart::Nginx(_) => drop(write!(quoted, "{part}")),
+                LogPart::Geo(variable) => drop(write!(quoted, "${{{OURS}{INSTANCE}_{variable}}}")),
                 LogPart::Route(variable) => {
                     let name = match variable {
                         LogVariable::Namespace => "namespace",

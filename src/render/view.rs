@@ -1,4 +1,5 @@
-//! What fills the templates: proven words and nothing else, so that no text can reach a file unquoted; it must not know any feature.
+//! The views that fill the templates. They hold only checked tokens, so that no text can reach a
+//! file unquoted. They must not know any feature.
 
 use serde::Serialize;
 
@@ -8,13 +9,13 @@ use super::token::{Literal, Word, Words};
 #[derive(Debug, Serialize)]
 pub struct Nothing {}
 
-/// What features say beside hosts and services: tables, zones and servers.
+/// Directives of features beside hosts and services: tables, zones and servers.
 #[derive(Debug, Default, Serialize)]
 pub struct Tables {
     pub statements: Vec<TablesStatement>,
 }
 
-/// One of the lists has one element, the other none.
+/// One of the lists has one element, the other is empty.
 #[derive(Debug, Serialize)]
 pub struct TablesStatement {
     pub block: Vec<Block>,
@@ -24,35 +25,35 @@ pub struct TablesStatement {
 /// A block of lines.
 #[derive(Debug, Serialize)]
 pub struct Block {
-    /// What stands before its first brace.
+    /// The text before its opening brace.
     pub opening: Words,
     pub lines: Vec<Words>,
 }
 
 impl Tables {
-    /// Says a line.
+    /// Adds a line.
     pub fn line(&mut self, line: impl Into<Words>) {
         self.statements.push(TablesStatement { block: Vec::new(), line: vec![line.into()] });
     }
 
-    /// Says a block.
+    /// Adds a block.
     pub fn block(&mut self, block: Block) {
         self.statements.push(TablesStatement { block: vec![block], line: Vec::new() });
     }
 }
 
 impl Block {
-    /// One without lines.
+    /// A block without lines.
     pub fn new(opening: impl Into<Words>) -> Self {
         Block { opening: opening.into(), lines: Vec::new() }
     }
 
-    /// A table from what a text is to what a variable holds.
+    /// A `map` from a text to the value of a variable.
     pub fn map(source: impl Into<Words>, variable: impl Into<Words>) -> Self {
         Block::new(Words::join(["map".into(), source.into(), variable.into()]))
     }
 
-    /// A table from the network of an address to what a variable holds.
+    /// A `geo` table from the network of an address to the value of a variable.
     pub fn geo(source: impl Into<Words>, variable: impl Into<Words>) -> Self {
         Block::new(Words::join(["geo".into(), source.into(), variable.into()]))
     }
@@ -77,7 +78,7 @@ impl Block {
 
 /// The daemon's own status server.
 #[derive(Debug, Serialize)]
-pub struct Status {
+pub struct StatusServer {
     /// Where it listens.
     pub address: Word,
     pub directives: Vec<Words>,
@@ -111,18 +112,19 @@ pub struct Backend {
     pub upstream: Word,
 }
 
-/// What a server says, from its names to the headers that its backends get.
+/// The part of a server between its names and the headers for its backends.
 #[derive(Debug, Default, Serialize)]
 pub struct Server {
-    /// Sockets, TLS, logs and clients, and what it takes back of the host's `http` level.
+    /// Sockets, TLS, logs and clients, and overrides of the host's `http` level.
     pub connection: Vec<Words>,
-    /// How much of requests and answers is kept in memory.
+    /// Buffers for requests and responses.
     pub buffers: Vec<Words>,
     /// How backends are spoken to.
     pub backends: Vec<Words>,
 }
 
-/// What features say in a server, or what a location says about the headers of its backend.
+/// Directives of features in a server, or directives of a location about the headers for its
+/// backend.
 #[derive(Debug, Serialize)]
 pub struct Statements<'a> {
     pub statements: Vec<&'a Statement>,
@@ -145,6 +147,14 @@ pub struct Location {
     pub pass: Vec<Pass>,
 }
 
+impl Location {
+    /// One that says nothing.
+    pub fn new(modifier: Word, path: impl Into<Words>) -> Self {
+        let (directives, statements, pass) = (Vec::new(), Vec::new(), Vec::new());
+        Location { modifier, path: path.into(), directives, strict_paths: false, statements, pass }
+    }
+}
+
 /// A directive of a feature: one of the lists has one element, the others none.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Statement {
@@ -157,12 +167,12 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// For all requests.
+    /// A directive that applies to all requests.
     pub fn plain(name: &'static str, arguments: impl Into<Words>) -> Self {
         Directive { name: Word::fixed(name), arguments: arguments.into() }.into()
     }
 
-    /// For requests for which a variable is neither empty nor 0.
+    /// A directive that applies to requests for which a variable is neither empty nor 0.
     pub fn conditional(condition: Word, name: &'static str, arguments: impl Into<Words>) -> Self {
         let conditional = Conditional { condition, name: Word::fixed(name), arguments: arguments.into() };
         Statement { conditional: vec![conditional], ..Statement::default() }
@@ -175,7 +185,7 @@ impl From<Directive> for Statement {
     }
 }
 
-/// A directive for requests for which a variable is set.
+/// A directive that applies to requests for which a variable is set.
 #[derive(Debug, Clone, Serialize)]
 pub struct Conditional {
     /// The variable.
@@ -185,7 +195,7 @@ pub struct Conditional {
     pub arguments: Words,
 }
 
-/// A directive for requests for which a variable is like something else.
+/// A directive that applies to requests for which a variable compares with a value.
 #[derive(Debug, Clone, Serialize)]
 pub struct Compared {
     /// The variable.
@@ -217,15 +227,15 @@ pub struct Directive {
     pub arguments: Words,
 }
 
-/// A group of endpoints.
+/// An upstream with its endpoints.
 #[derive(Debug, Serialize)]
 pub struct Upstream {
     pub name: Word,
     /// How an endpoint is chosen.
     pub balancing: Vec<Words>,
-    /// Address and port, and what is said of each.
+    /// Address and port of each endpoint, with its parameters.
     pub endpoints: Vec<Words>,
-    /// What is done with connections.
+    /// Directives about connections.
     pub connections: Vec<Words>,
 }
 
@@ -239,10 +249,10 @@ pub struct Stream {
     pub upstream: Word,
 }
 
-/// Endpoints of TCP or UDP services.
+/// The upstream of a TCP or UDP service.
 #[derive(Debug, Serialize)]
 pub struct StreamUpstream {
     pub name: Word,
-    /// Address and port, and what is said of each; or that there is none.
+    /// Address and port of each endpoint, with its parameters; or a line for none.
     pub endpoints: Vec<Words>,
 }

@@ -23,9 +23,9 @@ use crate::model::{Field, Kind, ObjectId, Origin};
 pub struct Directory {
     roots: Vec<PathBuf>,
     purpose: Purpose,
-    /// Whether it matters when files were written.
+    /// Whether the times at which files were written matter.
     is_dated: bool,
-    files: BTreeMap<PathBuf, Known>,
+    files: BTreeMap<PathBuf, KnownFile>,
     /// Folders and roots that could not be listed, and why.
     unlisted: BTreeMap<PathBuf, String>,
     /// Roots that were listed at least once.
@@ -55,7 +55,7 @@ pub enum Changes {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownFile {
     stamp: Option<Stamp>,
     read: Arc<ReadFile>,
     /// Why it could not be read the last time.
@@ -65,13 +65,13 @@ struct Known {
 /// How files are read.
 #[derive(Debug, Clone, Copy)]
 struct How {
-    /// Also where the metadata is the same.
+    /// Whether to read files with unchanged metadata too.
     reread: bool,
     is_dated: bool,
     purpose: Purpose,
 }
 
-/// Differs when a file was written or replaced.
+/// Changes when a file is written or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([i64; 5], [u64; 2]);
 
@@ -99,7 +99,7 @@ impl Directory {
         Directory { is_dated: true, ..self }
     }
 
-    /// What was read last.
+    /// The snapshot that was read last.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot)
     }
@@ -136,7 +136,8 @@ impl Directory {
         let how = How { reread: !matches!(changes, Changes::All), is_dated: self.is_dated, purpose: self.purpose };
         let work: Vec<_> =
             candidates.into_iter().map(|path| (self.files.remove(&path).unwrap_or_default(), path)).collect();
-        // Each file is read and decoded on its own; the order of the results does not depend on who is done first.
+        // Each file is read and decoded by itself; the order of the results does not depend on
+        // which is done first.
         let done: Vec<_> = work.into_par_iter().map(|(known, path)| (known.refreshed(&path, how), path)).collect();
         for (known, path) in done {
             if let Some(known) = known {
@@ -187,9 +188,9 @@ impl Directory {
     }
 }
 
-impl Known {
+impl KnownFile {
     /// The file as it is now, `None` when it is gone.
-    fn refreshed(mut self, path: &Path, how: How) -> Option<Known> {
+    fn refreshed(mut self, path: &Path, how: How) -> Option<KnownFile> {
         match self.read_again(path, how) {
             Ok(()) => self.error = None,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -199,7 +200,7 @@ impl Known {
     }
 
     fn read_again(&mut self, path: &Path, how: How) -> io::Result<()> {
-        // Asked by name first: opening a pipe would wait for its writer.
+        // The type is checked first: opening a pipe would wait for its writer.
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }

@@ -87,7 +87,7 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
 }
 
 impl ReadFile {
-    /// Notes when the file was written.
+    /// Records when the file was written.
     pub fn date(&mut self, written: i64) {
         self.held.iter_mut().for_each(|held| held.place.written = Some(written));
     }

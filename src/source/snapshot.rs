@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressStatus};
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressClassSpec, IngressStatus};
 
 use super::kind::{Kept as _, Watched as _, for_kind};
 use super::{Endpoints, List, Namespace, Service};
@@ -22,7 +22,8 @@ pub struct SourceLocation {
     pub file: Arc<str>,
     /// First line of the document.
     pub line: u32,
-    /// When the file got what it holds, in nanoseconds since 1970, where the age of files matters.
+    /// When the content of the file was written, in nanoseconds since 1970, where the age of files
+    /// matters.
     pub written: Option<i64>,
 }
 
@@ -173,7 +174,21 @@ impl Snapshot {
         self.ingress_classes.find("", name)
     }
 
-    /// The object with this identity, when its newest version cannot be used.
+    /// Puts a class of this controller in the place of one that was not read.
+    pub fn stand_in_for_class(&mut self, name: &str, controller: &str) {
+        let Err(index) = self.ingress_classes.position("", name) else { return };
+        let spec = IngressClassSpec { controller: Some(controller.to_owned()), ..IngressClassSpec::default() };
+        let stored = Stored {
+            id: Arc::new(ObjectId::new(Kind::IngressClass, "", name)),
+            version: Version("".into()),
+            object: Arc::new(IngressClass { spec: Some(spec), ..IngressClass::default() }),
+            published: None,
+            place: None,
+        };
+        self.ingress_classes.edit().insert(index, stored);
+    }
+
+    /// The object of this name, when it cannot be used as it is now.
     pub fn left_out(&self, id: &ObjectId) -> Option<&LeftOut> {
         let index = self.left_out.binary_search_by(|left_out| (*left_out.id).cmp(id)).ok()?;
         self.left_out.get(index)

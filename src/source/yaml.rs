@@ -1,4 +1,4 @@
-//! From YAML or JSON text to values, within bounds of size and depth, and back.
+//! Parses YAML or JSON text to untyped values, with limits of size and depth, and writes YAML.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -91,17 +91,17 @@ pub fn parse<'text, T: Deserialize<'text>>(text: &'text str) -> Result<T, Broken
     })
 }
 
-/// The values of the documents of a text; what cannot be read is left out.
+/// The values of the documents in a text; invalid documents are skipped.
 pub fn values(text: &str) -> impl Iterator<Item = Value> {
     split(text).into_iter().filter_map(|document| parse(document.text).ok())
 }
 
-/// An object of strings, numbers and lists as text.
+/// Writes an object of strings, numbers and lists as YAML.
 pub fn text(object: &impl Serialize) -> String {
     serde_saphyr::to_string(object).unwrap_or_else(|error| unreachable!("objects of strings can be written: {error}"))
 }
 
-/// The same as one document of several.
+/// The same as one of several documents.
 pub fn document(object: &impl Serialize) -> String {
     format!("---\n{}", text(object))
 }

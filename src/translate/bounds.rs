@@ -1,4 +1,5 @@
-//! What one object, host or Service may have of something, and the word that is said before a bound leaves anything out.
+//! What one object, host or Service may have of something, and the word that is said before a
+//! bound leaves anything out.
 
 use crate::finding::{Finding, Reason};
 use crate::model::Origin;
@@ -38,7 +39,8 @@ bounds! {
 }
 
 impl Bound {
-    /// Tells where there is so much that little more fits. More than `most` is told by whoever leaves it out.
+    /// Tells where there is so much that little more fits. More than `most` is told by whoever
+    /// leaves it out.
     pub fn near(&self, used: usize, most: u64, origin: impl FnOnce() -> Origin) -> Option<Finding> {
         let note = self.note(used, most)?;
         Some(Finding::new(Reason::NearBudget, origin(), note))

@@ -6,6 +6,7 @@ use std::process::Command;
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::Value;
 
+use crate::config_map::config_map;
 use crate::rig::manifests::{ingress, secret};
 use crate::rig::{self, Rig};
 
@@ -147,6 +148,23 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
         std::fs::write(rig.nginx.configuration(), format!("worker_rlimit_nofile 777;\n{text}")).unwrap();
         rig.nginx.start();
         doctor(rig, &["limits"]).expect("limits", "warning", "20480 connections, but only 777 files");
+        // What a ConfigMap asks of the same file is told with the line to write.
+        let asked = [("max-worker-open-files", "4096"), ("max-worker-connections", "16384"), ("worker-processes", "7")];
+        rig.manifests.write("controller.yaml", &[config_map(&asked)]);
+        let judge = || {
+            let mut command = rig.daemon.command("doctor");
+            command.args(["nginx-conf", "--set", "ingress-nginx.configmap=default/controller"]);
+            Told::by(command)
+        };
+        let (told, file) = (judge(), rig.nginx.configuration().display().to_string());
+        told.expect("nginx-conf", "warning", &format!("{file}:1 says `worker_rlimit_nofile 777;`"));
+        told.expect("nginx-conf", "warning", "write `worker_rlimit_nofile 4096;` there");
+        told.expect("nginx-conf", "warning", "write `worker_processes 7;` there");
+        assert_eq!((told.json["lines"].as_array().unwrap().len(), told.code), (2, Some(1)), "{:#}", told.json);
+        let mended =
+            format!("worker_rlimit_nofile 4096;\n{}", text.replace("worker_processes 2", "worker_processes 7"));
+        std::fs::write(rig.nginx.configuration(), mended).unwrap();
+        judge().expect("nginx-conf", "ok", "does everything that ConfigMap default/controller asks");
     });
 }
 

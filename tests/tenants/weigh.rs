@@ -158,20 +158,20 @@ async fn measure(rig: &Rig) -> Added {
     Added {
         files,
         written: bytes >> 10,
-        nginx: processes().map(|pid| kibibytes(pid, "smaps_rollup", "Pss:")).sum(),
-        reserved: kibibytes(master, "status", "VmSize:"),
-        daemon: kibibytes(rig.daemon.pid(), "status", "VmHWM:"),
+        nginx: processes().map(|pid| kibibytes(pid, "smaps_rollup", "Pss:").unwrap()).sum(),
+        reserved: kibibytes(master, "status", "VmSize:").unwrap(),
+        daemon: kibibytes(rig.daemon.pid(), "status", "VmHWM:").unwrap(),
         status: status >> 10,
         tests,
         reloads: rig.daemon.reloads().await,
     }
 }
 
-/// A line of a file in `/proc` that tells KiB.
-fn kibibytes(pid: Pid, file: &str, name: &str) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    line.and_then(|line| line.split_whitespace().next()).unwrap().parse().unwrap()
+/// A line of a file in `/proc` that tells KiB; `None` when the process has ended.
+pub fn kibibytes(pid: Pid, file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// How many files there are below a folder, and how many bytes.

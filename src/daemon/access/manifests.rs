@@ -126,7 +126,7 @@ fn rule(permission: &Permission) -> Rule {
     (rule, permission.purpose)
 }
 
-/// The document of a role with what each of its rules is for, as a comment in front of it.
+/// The document of a role, with the purpose of each of its rules in a comment above.
 fn explained(document: &str, purposes: Vec<&str>) -> String {
     let mut purposes = purposes.into_iter();
     let explain = |line: &str| match line.trim_start().starts_with("- apiGroups:").then(|| purposes.next()).flatten() {

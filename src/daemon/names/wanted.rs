@@ -59,7 +59,7 @@ impl WantedNames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::Answer;
+    use crate::translate::NameAnswer;
 
     /// Parses names from `NAME/NAMESPACE` and so on.
     fn names(written: &str) -> Referred {
@@ -92,7 +92,7 @@ mod tests {
         wanted.read(read("n.x/a n.x/b m.x/b m.x/c"));
         wanted.judged(names("n.x/b"));
         assert!(wanted.has_unjudged(&nothing));
-        let known = Names(names("m.x/c").into_keys().map(|name| (name, Answer::default())).collect());
+        let known = Names(names("m.x/c").into_keys().map(|name| (name, NameAnswer::default())).collect());
         assert!(!wanted.has_unjudged(&known), "nobody has to wait for what is known");
     }
 }

@@ -1,17 +1,22 @@
 //! The response to a request about one Ingress or one host.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
+use super::expressions::{Taking, taking};
 use super::{ReadFrom, Status, document};
+use crate::daemon::explain::{Address, InForce};
 use crate::daemon::standing::{self, Standing};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, ServerName};
 use crate::source::cluster::Scope;
 use crate::translate::claims::Claimant;
-use crate::translate::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
+use crate::translate::{
+    Accepted, Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard, written_host,
+};
 
 /// The most routes, findings and Ingresses in one response.
 const MOST_ROWS: usize = 200;
@@ -27,6 +32,8 @@ pub enum Inquiry {
     Ingress(ObjectId),
     /// A host as written in rules; `*` for unknown hosts.
     Host(String),
+    /// Why one request is answered as it is.
+    Request(Address),
 }
 
 impl Inquiry {
@@ -40,6 +47,7 @@ impl Inquiry {
                 Some(Inquiry::Ingress(ObjectId::new(Kind::Ingress, namespace, name)))
             }
             (Some("host"), Some(host), None) => Some(Inquiry::Host(host.to_owned())),
+            (Some("explain"), Some(address), None) => Address::read(address).map(Inquiry::Request),
             _ => None,
         }
     }
@@ -52,6 +60,7 @@ impl Status {
             Inquiry::Everything => self.json(now),
             Inquiry::Ingress(id) => self.with_host(now, self.ingress(id, now)),
             Inquiry::Host(written) => self.with_host(now, self.one_host(written, now)),
+            Inquiry::Request(address) => self.with_host(now, self.one_request(address)),
         }
     }
 
@@ -91,18 +100,33 @@ impl Status {
         let names: Vec<_> = hosts.iter().map(|(name, _)| name.clone()).collect();
         let is_of_it = |written: &str| hosts.iter().any(|(_, host)| host.eq_ignore_ascii_case(written));
         let claims = hosts.iter().map(|(name, written)| self.claimants(name, written));
-        let askers: Vec<_> = askers(&self.told.snapshot, &names).collect();
+        let mut askers: Vec<_> = askers(&self.told.snapshot, &names).collect();
+        let by_name = askers.len();
+        // Further names of hosts stand in no rule.
+        askers.extend(self.having(is_of_it).filter(|id| !askers.contains(id)).collect::<Vec<_>>());
+        let is_free = askers.is_empty() && names.iter().all(|name| self.claims.of(name).is_empty());
+        let expressions = match is_free && written != "*" && !written.starts_with("*.") {
+            true => taking(&self.claims, &written.to_ascii_lowercase()),
+            false => Vec::new(),
+        };
+        if let Some(first) = expressions.iter().find(|taking| taking.is_certain) {
+            let first = written_host(&first.name);
+            askers.extend(self.having(|host| host == first));
+        }
         let left_out = askers.len().saturating_sub(MOST_ROWS);
         let all = self.all_findings();
         let mut findings = Vec::new();
         let ingresses: Vec<_> = askers
             .into_iter()
+            .enumerate()
             .take(MOST_ROWS)
-            .map(|id| {
+            .map(|(number, id)| {
                 let asked = asked(&self.told.snapshot, id).unwrap_or_default();
-                let routes = asked.routes.iter().filter(|route| is_of_it(route.host));
+                // What has the host by another name of it has all that stands there.
+                let is_meant = |written: &str| number >= by_name || is_of_it(written);
+                let routes = asked.routes.iter().filter(|route| is_meant(route.host));
                 let about = all.iter().filter(|finding| finding.origin.object == *id);
-                findings.extend(about.filter(|finding| concerns(finding, &asked, is_of_it)));
+                findings.extend(about.filter(|finding| concerns(finding, &asked, is_meant)));
                 let mut members = self.standing_json(id, now);
                 members.insert("asks".to_owned(), routes.take(MOST_ROWS).map(route).collect());
                 members
@@ -114,13 +138,26 @@ impl Status {
             "host": written,
             "is_name": !hosts.is_empty(),
             "claims": claims.collect::<Vec<_>>(),
+            "expressions": expressions.iter().map(expression).collect::<Vec<_>>(),
             "ingresses": ingresses,
             "left_out": left_out + findings.len().saturating_sub(MOST_ROWS),
             "findings": findings.into_iter().take(MOST_ROWS).map(with_page).collect::<Vec<_>>(),
         })
     }
 
-    /// The namespaces that claim a host, in the order of their claims.
+    /// Why a request is answered as it is: `null` where this run has made nothing yet that could tell.
+    fn one_request(&self, address: &Address) -> Value {
+        let explain = |in_force: &Arc<InForce>| in_force.explain(address, &self.findings, &|_| None);
+        self.in_force.as_ref().map_or(Value::Null, explain)
+    }
+
+    /// The Ingresses of which something is served at hosts like this.
+    fn having(&self, is_meant: impl Fn(&str) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
+        let has = move |accepted: &&Accepted| accepted.served > 0 && accepted.hosts.iter().any(|host| is_meant(host));
+        self.accepted.iter().filter(has).map(|accepted| &accepted.id)
+    }
+
+    /// The namespaces that ask for a host, whoever asked first before the others.
     fn claimants(&self, name: &ServerName, written: &str) -> Value {
         let mut claimants: Vec<_> = self.claims.of(name).iter().collect();
         claimants.sort_by_key(|claimant| claimant.number);
@@ -242,6 +279,10 @@ fn concerns(finding: &Finding, asked: &Asked<'_>, is_of_them: impl Fn(&str) -> b
             .is_none_or(|entry| entry.hosts.is_empty() || entry.hosts.iter().any(|host| is_of_them(host))),
         _ => true,
     }
+}
+
+fn expression(taking: &Taking) -> Value {
+    json!({"expression": written_host(&taking.name), "certain": taking.is_certain})
 }
 
 fn route(route: &AskedRoute<'_>) -> Value {

@@ -1,6 +1,6 @@
 //! Directives of third-party modules: what they impose on servers, and what servers use.
 
-use super::context::{HTTP_TO_IF, HTTP_TO_LOCATION};
+use super::context::{HTTP, HTTP_TO_IF, HTTP_TO_LOCATION};
 use super::{Contexts, DirectiveRow, Form, Module, rows};
 
 const fn row(name: &'static str, contexts: Contexts, form: Form) -> DirectiveRow {
@@ -30,6 +30,7 @@ rows! {
     MODSECURITY_RULES_FILE = firewall("modsecurity_rules_file", Form::Text);
     MODSECURITY_RULES_REMOTE = firewall("modsecurity_rules_remote", Form::Words);
     MODSECURITY_TRANSACTION_ID = firewall("modsecurity_transaction_id", Form::Text);
+    GEOIP2 = row("geoip2", HTTP, Form::Block).of(Module::GeoIp2);
     /// Whether responses are compressed by Brotli for clients that accept it.
     pub BROTLI = brotli("brotli", HTTP_TO_IF, Form::Switch).default("off").reset().by_server();
     /// The compression level.

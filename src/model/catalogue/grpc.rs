@@ -16,7 +16,8 @@ const NO_HEADER: &str = "X-Ingressd-None";
 
 rows! {
     GRPC_BIND = row("grpc_bind", Form::Words).default("off").reset();
-    GRPC_BUFFER_SIZE = row("grpc_buffer_size", Form::Size).default("4k").reset().said(Said::Grpc);
+    /// Memory for the first part of an answer of gRPC.
+    pub GRPC_BUFFER_SIZE = row("grpc_buffer_size", Form::Size).default("4k").reset().said(Said::Grpc);
     GRPC_CONNECT_TIMEOUT = row("grpc_connect_timeout", Form::Time).default("60s").reset().said(Said::Grpc);
     GRPC_HIDE_HEADER = row("grpc_hide_header", Form::Word).reset_to(NO_HEADER);
     GRPC_IGNORE_HEADERS = row("grpc_ignore_headers", Form::Words).said(Said::Grpc);

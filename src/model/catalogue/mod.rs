@@ -104,6 +104,10 @@ pub enum Module {
     Brotli,
     /// `ngx_http_modsecurity_module`, a third-party module.
     ModSecurity,
+    /// `ngx_http_geoip2_module`, which is not either.
+    GeoIp2,
+    /// Threads beside the workers, by which files are read and written.
+    Threads,
     /// `ngx_stream_module`: TCP and UDP.
     Stream,
     /// `ngx_stream_realip_module`.

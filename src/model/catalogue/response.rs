@@ -21,8 +21,13 @@ rows! {
     ADD_HEADER_INHERIT = row("add_header_inherit", HTTP_TO_IF, Form::Word).since(Version(1, 29, 3)).default("on").reset();
     // The list could be replaced by one without effect, but then every response would be chunked.
     ADD_TRAILER = row("add_trailer", HTTP_TO_IF, Form::Words).permanent();
+    /// How files are read and written; only `threads` leaves the worker free meanwhile.
+    pub AIO = row("aio", HTTP_TO_LOCATION, Form::Word).of(Module::Threads).default("off").by_server();
+    /// Whether files of answers that do not fit into memory are written so.
+    pub AIO_WRITE = row("aio_write", HTTP_TO_LOCATION, Form::Switch).of(Module::Threads).default("off").by_server();
     CHARSET = row("charset", HTTP_TO_IF, Form::Word).default("off").reset();
-    DEFAULT_TYPE = row("default_type", HTTP_TO_LOCATION, Form::Word).default("text/plain").said(Said::Always);
+    /// What nginx says of answers whose type it does not know.
+    pub DEFAULT_TYPE = row("default_type", HTTP_TO_LOCATION, Form::Word).default("text/plain").said(Said::Always);
     ERROR_PAGE = row("error_page", HTTP_TO_IF, Form::Words).reset_to("599 /");
     EXPIRES = row("expires", HTTP_TO_IF, Form::Words).default("off").reset();
     GUNZIP = row("gunzip", HTTP_TO_LOCATION, Form::Switch).of(Module::Gunzip).default("off").reset();
@@ -30,6 +35,7 @@ rows! {
     pub GZIP = row("gzip", HTTP_TO_IF, Form::Switch).default("off").reset().by_server();
     /// The compression level.
     pub GZIP_COMP_LEVEL = row("gzip_comp_level", HTTP_TO_LOCATION, Form::Number).default("1").by_server();
+    GZIP_DISABLE = row("gzip_disable", HTTP_TO_LOCATION, Form::Words);
     /// The smallest response that is compressed.
     pub GZIP_MIN_LENGTH = row("gzip_min_length", HTTP_TO_LOCATION, Form::Number).default("20").by_server();
     /// Whether responses to proxies are compressed.

@@ -27,6 +27,7 @@ rows! {
     pub SSL_BUFFER_SIZE = row("ssl_buffer_size", Form::Size).default("16k").by_server();
     /// The elliptic curves.
     pub SSL_ECDH_CURVE = row("ssl_ecdh_curve", Form::Text).default("auto").by_server();
+    SSL_DHPARAM = row("ssl_dhparam", Form::Path);
     SSL_CERTIFICATE = row("ssl_certificate", Form::Path);
     SSL_CERTIFICATE_KEY = row("ssl_certificate_key", Form::Path);
     /// The ciphers up to TLS 1.2.
@@ -36,6 +37,7 @@ rows! {
     pub SSL_PREFER_SERVER_CIPHERS = row("ssl_prefer_server_ciphers", Form::Switch).default("off").by_server();
     SSL_PROTOCOLS = row("ssl_protocols", Form::Words).default("TLSv1.2 TLSv1.3");
     SSL_SESSION_CACHE = row("ssl_session_cache", Form::Words).default("none");
+    SSL_SESSION_TICKET_KEY = row("ssl_session_ticket_key", Form::Path);
     SSL_SESSION_TICKETS = row("ssl_session_tickets", Form::Switch).default("on");
     SSL_SESSION_TIMEOUT = row("ssl_session_timeout", Form::Time).default("5m");
     SSL_VERIFY_DEPTH = row("ssl_verify_depth", Form::Number).default("1");

@@ -31,7 +31,7 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
             costs.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
         }
         costs.add(namespace, Cost::of_host_directives(&server.directives));
-        let guarded = server.routes.iter().chain([&server.fallback]);
+        let guarded = server.all_routes();
         let guarded = guarded.filter_map(|route| Some((&route.origin, route.behaviour.firewall.as_deref()?)));
         if let Some((origin, firewall)) = guarded.max_by_key(|(_, firewall)| firewall.core_rules) {
             costs.add(&origin.object.namespace, Cost::of_firewall(firewall));
@@ -40,7 +40,7 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();
         let (mut questions, mut copies) = (HashSet::new(), HashSet::new());
-        for route in server.routes.iter().chain([&server.fallback]) {
+        for route in server.all_routes() {
             costs.add_route(route, has_tls);
             let named = costs.named.entry(Arc::clone(&route.origin.object.namespace)).or_default();
             named.of_behaviour(&route.behaviour);

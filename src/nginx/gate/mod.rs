@@ -20,6 +20,8 @@ use crate::model::{Digest, Field, Kind, LogLine, Model, ObjectId, Origin, TlsTer
 
 use super::access_log::{self, AccessLog};
 use super::firewall::{FirewallOptions, FirewallRules, Obstacles, RULE_DIRECTIVES};
+use super::geoip::{self, Geo};
+use super::stream_log;
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
 
 /// The first version that keeps idle connections to backends by default.
@@ -65,7 +67,9 @@ pub fn gate(
     });
     let answer_memory = answer_memory(capabilities, options);
     let (firewall, obstacles) = firewall(other_sites, options, &mut findings);
-    routes::fit(&mut model, capabilities, has_tls, &obstacles, &mut findings);
+    let access_log = logs(capabilities, other_sites, options, &mut findings);
+    let geo = geo(&model, &access_log, capabilities, other_sites, options, &mut findings);
+    routes::fit(&mut model, capabilities, has_tls, (&obstacles, &geo.unknown), &mut findings);
     findings.extend(forgetting(&model, answer_memory.is_some()));
     streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
     // A load balancer with the PROXY protocol passes on what clients send: `X-Forwarded-*` headers
@@ -82,8 +86,7 @@ pub fn gate(
         let finding = Finding::new(Reason::HostConflict, host(), words);
         findings.push(Finding { severity: Severity::Error, ..finding });
     }
-    let ports = sockets.listens.iter().map(|listen| listen.address.port()).collect();
-    taken::drop_taken_hosts(&mut model, other_sites, &ports, &mut findings);
+    taken::drop_taken_hosts(&mut model, other_sites, &sockets.listens, &mut findings);
     let preread = passthrough::fit(&mut model, &mut sockets, capabilities, other_sites, options, &mut findings);
     streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));
@@ -101,7 +104,10 @@ pub fn gate(
         findings.push(Finding::new(Reason::HostConflict, host(), words));
     }
     let resets = inherited::resets(other_sites, capabilities.version, http2, &mut findings);
-    let access_log = logs(capabilities, other_sites, options, &mut findings);
+    let stream_log = (!model.streams.is_empty()).then(|| {
+        let conflict = |words: String| findings.push(Finding::new(Reason::HostConflict, host(), words));
+        stream_log::decide(&options.access_log, capabilities, other_sites, conflict)
+    });
     let (names_hash, longest_name) = names::table(&model, other_sites);
     let decisions = Decisions {
         listens: sockets.listens,
@@ -130,6 +136,7 @@ pub fn gate(
         clears_server_header: !options.everywhere.server_header && capabilities.knows(&catalogue::MORE_CLEAR_HEADERS),
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
         access_log,
+        stream_log: stream_log.flatten(),
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
         upstream_hash: capabilities.knows(&catalogue::HASH),
         upstream_least_conn: capabilities.knows(&catalogue::LEAST_CONN),
@@ -138,6 +145,7 @@ pub fn gate(
         preread,
         answer_memory,
         firewall,
+        geo,
     };
     findings.sort();
     findings.dedup();
@@ -163,6 +171,24 @@ fn firewall(
     let rules = if has_rules { Vec::new() } else { rules.clone() };
     let decided = FirewallRules { rules, core_rules: core_rules.clone(), shared: *shared && conflict.is_none() };
     (decided, options.firewall.obstacles(&other_sites.missing_rules, has_rules))
+}
+
+/// What is looked up of the addresses of clients.
+fn geo(
+    model: &Model,
+    access_log: &AccessLog,
+    capabilities: &Capabilities,
+    other_sites: &OtherSites,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) -> Geo {
+    let headers = options.everywhere.answer_headers.iter().chain(&options.everywhere.request_headers);
+    let lines = access_log.line.as_deref().into_iter().chain(headers.map(|header| &header.value));
+    let asked = lines.flat_map(geoip::of_line).chain(geoip::of_model(model)).collect();
+    let geo = geoip::decide(&asked, &options.geo, capabilities, other_sites);
+    let words = geoip::why(&geo.unknown, &options.geo, capabilities);
+    findings.extend(words.map(|words| Finding::new(Reason::MissingCapability, host(), words)));
+    geo
 }
 
 /// The decision about access logs.
@@ -201,7 +227,7 @@ fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<Stri
     if let Some(module) = INDISPENSABLE.into_iter().find(|module| !capabilities.has(*module)) {
         return Some(format!("nginx has no {}: nothing can be served", Capabilities::name(module)));
     }
-    [Some(&options.current), options.access_log.path.as_ref()]
+    [Some(&options.current), options.access_log.path.as_ref(), options.access_log.streams.path.as_ref()]
         .into_iter()
         .flatten()
         .find(|path| !fits(path.as_path()))
@@ -223,7 +249,7 @@ fn answer_memory(capabilities: &Capabilities, options: &GateOptions) -> Option<s
 
 /// A finding for each object whose authentication answers cannot be cached.
 fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
-    let routes = model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
+    let routes = model.servers.iter().flat_map(|server| server.all_routes());
     let external = routes.filter_map(|route| route.behaviour.external_authentication.as_deref());
     let wants = external.filter(|external| !can && external.policy.memory.is_some());
     let words = "nginx does not tell a folder for its temporary files, or has no cache: each answer of the service is asked for anew";

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
-use crate::model::{Model, Transport};
+use crate::model::{Model, Serves, Transport};
 use crate::nginx::{Capabilities, ConnectedBy, GateOptions, Inside, Listen, OtherSites, Preread};
 
 use super::sockets::Sockets;
@@ -16,9 +16,9 @@ use super::{host, routes, streams};
 /// Why TLS passthrough is impossible.
 type Obstacle = (Reason, String);
 
-/// Puts a stream server in front of the TLS sockets where some host needs it; without such a host
-/// nothing changes. Where it is impossible, those hosts are closed, and all others are served as
-/// before.
+/// Puts a stream server in front of a listener for TLS passthrough where some host needs it;
+/// without such a host nothing changes. Where it is impossible, those hosts are closed, and all
+/// others are served as before.
 pub fn fit(
     model: &mut Model,
     sockets: &mut Sockets,
@@ -35,7 +35,13 @@ pub fn fit(
         stay(inside, sockets, capabilities, options);
         return None;
     }
-    let outside: Vec<_> = sockets.listens.iter().filter(|listen| listen.ssl).map(|listen| listen.address).collect();
+    let listeners = model.listeners.iter().filter(|listener| listener.serves == Serves::Passthrough);
+    let (mut outside, mut proxy_protocol) = (Vec::new(), false);
+    for listener in listeners {
+        proxy_protocol |= listener.proxy_protocol;
+        let has = |address: &SocketAddr| sockets.listens.iter().any(|listen| listen.address == *address);
+        outside.extend(listener.sockets().filter(has));
+    }
     let obstacle =
         lacking(model, capabilities, other_sites, options).or_else(|| occupied(&outside, other_sites, options));
     if let Some((reason, words)) = obstacle {
@@ -43,12 +49,12 @@ pub fn fit(
         stay(inside, sockets, capabilities, options);
         return None;
     }
-    sockets.listens.retain(|listen| !listen.ssl);
+    sockets.listens.retain(|listen| !outside.contains(&listen.address));
     sockets.listens.extend(inside);
     let is_set = |name: &str| other_sites.stream_directives.contains(name);
     Some(Preread {
         listens: outside,
-        proxy_protocol: model.has_proxy_protocol(),
+        proxy_protocol,
         port: options.passthrough_port,
         sizes_tables: !is_set("map_hash_max_size") && !is_set("map_hash_bucket_size"),
     })

@@ -7,8 +7,8 @@ use super::tests::{listen, listeners, model};
 use super::*;
 use crate::model::catalogue::Version;
 use crate::model::{
-    Action, HostName, Passthrough, PathMatch, Route, Server, ServerName, StreamUpstream, StreamUpstreamId, Transport,
-    UrlPath,
+    Action, HostName, Listener, Passthrough, PathMatch, Route, Server, ServerName, StreamUpstream, StreamUpstreamId,
+    Transport, UrlPath,
 };
 use crate::nginx::{ConnectedBy, Inside, StreamListen};
 
@@ -42,7 +42,13 @@ fn both() -> Model {
     model.stream_upstreams = vec![Arc::new(upstream)];
     let passed = Passthrough { name: name("a.example"), origin: origin("a.example"), upstream: Some(id) };
     model.passthroughs.hosts = vec![passed];
+    model.listeners = passing(false);
     model
+}
+
+/// The listeners of hosts, of which that for TLS passes it on.
+fn passing(proxy_protocol: bool) -> Vec<Listener> {
+    listeners(proxy_protocol).into_iter().map(Listener::passing).collect()
 }
 
 /// The hosts that are closed.
@@ -75,7 +81,7 @@ fn a_stream_server_stands_in_front_where_a_host_needs_it() {
         let with = |model: Model| {
             let mut model = model;
             model.forwarded.trusted.clone_from(&trusted);
-            model.listeners = listeners(proxy_protocol);
+            model.listeners = passing(proxy_protocol);
             gate(model, &all, &OtherSites::default(), &GateOptions::default())
         };
         let (plan, findings) = with(both());
@@ -153,7 +159,7 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
         if let Some(module) = module {
             capabilities.modules.remove(&module);
         }
-        let model = Model { listeners: listeners(proxy_protocol), ..both() };
+        let model = Model { listeners: passing(proxy_protocol), ..both() };
         let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());
         let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("unopened")).collect();
         match words.is_empty() {

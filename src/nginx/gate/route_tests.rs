@@ -169,13 +169,13 @@ fn rules_are_shared_unless_a_site_has_its_own() {
 
 #[test]
 fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
-    use crate::model::{Balance, Branch, HeaderName, HeaderValue, RewriteTarget, Share, Split, Test};
+    use crate::model::{Balance, Branch, Choice, HeaderName, HeaderValue, RewriteTarget, Share, Split, Test};
     let test = || Test::Cookie(HeaderName::new("c").unwrap(), HeaderValue::new("always").unwrap());
     let split = |branches: usize, shares: usize| {
         let web = || upstream("web", Protocol::Http);
         Some(Arc::new(Split {
             origin: host(),
-            branches: (0..branches).map(|_| Branch { test: test(), upstream: web() }).collect(),
+            branches: (0..branches).map(|_| Branch { test: test(), choice: Choice::Forward(web()) }).collect(),
             session: None,
             shares: (0..shares).map(|_| (web(), Share::of(1, 2))).collect(),
         }))

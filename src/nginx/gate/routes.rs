@@ -6,21 +6,63 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Balance, Behaviour, CertificateId, Cors, Directive, HeaderName, LONGEST, Model, ObjectId, Origin,
-    PasswordFileId, Route, Server, Snippet, SnippetDirective, Split, TlsTermination, UpstreamId,
+    Action, Balance, Behaviour, CertificateId, Cors, Directive, GeoVariable, HeaderName, LONGEST, LookupTable, Model,
+    ObjectId, Origin, OwnVariable, PasswordFileId, Route, Server, Snippet, SnippetDirective, SnippetPart,
+    SnippetStatement, Split, TlsTermination, UpstreamId,
 };
-use crate::nginx::Capabilities;
 use crate::nginx::firewall::Obstacles;
+use crate::nginx::{Capabilities, geoip};
 
 /// What the routes may refer to.
-struct Known<'a> {
+struct Referable<'a> {
     capabilities: &'a Capabilities,
     has_tls: bool,
     obstacles: &'a Obstacles,
+    untold: Untold<'a>,
     authorities: BTreeSet<&'a ObjectId>,
     upstreams: BTreeSet<&'a UpstreamId>,
     certificates: BTreeSet<&'a CertificateId>,
     password_files: BTreeSet<&'a PasswordFileId>,
+}
+
+/// What no database tells of clients here, and tables that are asked by it.
+struct Untold<'a> {
+    variables: &'a [GeoVariable],
+    tables: BTreeSet<&'a OwnVariable>,
+}
+
+impl<'a> Untold<'a> {
+    fn of(variables: &'a [GeoVariable], all: &'a [LookupTable]) -> Self {
+        let mut untold = Untold { variables, tables: BTreeSet::new() };
+        // A table reads those before it alone.
+        for table in all.iter().filter(|_| !variables.is_empty()) {
+            if geoip::parts_of_table(table).any(|part| untold.has(part).is_some()) {
+                untold.tables.insert(&table.variable);
+            }
+        }
+        untold
+    }
+
+    /// Its name, where a part is one.
+    fn has(&self, part: &SnippetPart) -> Option<String> {
+        match part {
+            SnippetPart::Geo(variable) => self.variables.contains(variable).then(|| format!("${variable}")),
+            SnippetPart::Own(own) => self.tables.contains(own).then(|| "a table".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// What a snippet decides by. What only becomes a header, or a word in one, harms nobody where
+    /// it is empty.
+    fn decides(&self, behaviour: &Behaviour) -> Option<String> {
+        if self.variables.is_empty() {
+            return None;
+        }
+        behaviour.snippets.iter().find_map(|snippet| {
+            let mut parts = snippet.statements.iter().flat_map(SnippetStatement::parts);
+            parts.find_map(|part| self.has(part))
+        })
+    }
 }
 
 /// The change that a route needs.
@@ -41,13 +83,15 @@ pub fn fit(
     model: &mut Model,
     capabilities: &Capabilities,
     has_tls: bool,
-    obstacles: &Obstacles,
+    (obstacles, unknown): (&Obstacles, &[GeoVariable]),
     findings: &mut Vec<Finding>,
 ) {
-    let known = Known {
+    let tables = Arc::clone(&model.lookup_tables);
+    let known = Referable {
         capabilities,
         has_tls,
         obstacles,
+        untold: Untold::of(unknown, &tables),
         authorities: model.authorities.iter().map(|authority| &*authority.id).collect(),
         upstreams: model.upstreams.iter().map(|upstream| &upstream.id).collect(),
         certificates: model.certificates.iter().map(|certificate| &certificate.id).collect(),
@@ -57,7 +101,7 @@ pub fn fit(
     model.servers = servers;
 }
 
-fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Finding>) -> Arc<Server> {
+fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Finding>) -> Arc<Server> {
     let client_certificates = server.client_certificates.as_ref();
     if let Some(asked) =
         client_certificates.filter(|asked| !known.has_tls || !known.authorities.contains(&*asked.authority.id))
@@ -67,8 +111,7 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
         findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), words));
         return Arc::new(closed(server));
     }
-    let changes: Vec<_> =
-        server.routes.iter().chain([&server.fallback]).map(|route| examine(route, known, findings)).collect();
+    let changes: Vec<_> = server.all_routes().map(|route| examine(route, known, findings)).collect();
     let lost = matches!(&server.tls, TlsTermination::Own(id) if !known.certificates.contains(id));
     let missing = |directive: &&Directive| !known.capabilities.knows(directive.row);
     for directive in server.directives.iter().filter(missing) {
@@ -162,7 +205,7 @@ fn without_unknown(
     Some(snippets.iter().map(without).collect())
 }
 
-fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
+fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
     if let Some((reason, words)) = unservable(route, known).or_else(|| unprotectable(route, known)) {
         findings.push(Finding::new(reason, route.origin.clone(), words));
         return Some(Change::Close);
@@ -205,7 +248,7 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
 
 /// Reports what this nginx lacks to choose a backend or an endpoint as asked. Returns whether the
 /// traffic split is dropped.
-fn tell_of_balancing(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> bool {
+fn tell_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) -> bool {
     let mut tell = |module: Module, origin: &Origin, follows: &str| {
         let words = format!("nginx has no {}: {follows}", Capabilities::name(module));
         findings.push(Finding::new(Reason::MissingCapability, origin.clone(), words));
@@ -240,7 +283,7 @@ fn leave_out_shares(action: &mut Action) {
 }
 
 /// Why the requests of the route cannot be mirrored as asked.
-fn uncopied(behaviour: &Behaviour, known: &Known<'_>) -> Option<(Origin, String)> {
+fn uncopied(behaviour: &Behaviour, known: &Referable<'_>) -> Option<(Origin, String)> {
     let mirror = behaviour.mirror.as_deref()?;
     let words = match known.capabilities.has(Module::Mirror) {
         false => format!("nginx has no {}: no request is copied", Capabilities::name(Module::Mirror)),
@@ -253,7 +296,7 @@ fn uncopied(behaviour: &Behaviour, known: &Known<'_>) -> Option<(Origin, String)
 }
 
 /// Why the route's backend cannot be reached.
-fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
+fn unservable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String)> {
     let upstream = route.action.upstream()?;
     let spoken = upstream.protocol.module();
     if !known.capabilities.has(spoken) {
@@ -278,7 +321,7 @@ fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
 }
 
 /// Why the route cannot be protected as asked.
-fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
+fn unprotectable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String)> {
     let behaviour = &route.behaviour;
     let limits = behaviour.limits.as_deref();
     let needs = [
@@ -306,6 +349,12 @@ fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
                 format!("the route answers 503 without the rules of its firewall: {words}"),
             ));
         }
+    }
+    if let Some(name) = known.untold.decides(behaviour) {
+        return Some((
+            Reason::ClosedRoute,
+            format!("a snippet decides by {name}, which no database tells on this host: the route answers 503"),
+        ));
     }
     if let Some(external) = behaviour.external_authentication.as_deref()
         && !known.upstreams.contains(&external.service)

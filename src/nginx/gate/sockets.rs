@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{self, Module};
-use crate::model::{Listener, Model, Serves, Transport};
+use crate::model::{Listener, Model, Transport};
 use crate::nginx::{Capabilities, ConnectedBy, GateOptions, Http2, Listen, OtherSites, SiteListen, StreamListen};
 
 use super::{host, streams};
@@ -38,7 +38,7 @@ pub fn choose(
         // Without a default certificate nginx refuses a default server for TLS.
         (_, true, certificate) => certificate.is_some(),
     };
-    for listener in model.listeners.iter().filter(|listener| tls || listener.serves != Serves::Https) {
+    for listener in model.listeners.iter().filter(|listener| tls || !listener.serves.has_tls()) {
         for address in listener.sockets() {
             if let Some(listen) = socket(address, listener, other_sites, findings) {
                 sockets.default_server_taken |= listen.ssl && !listen.default_server;
@@ -56,7 +56,7 @@ fn socket(
     other_sites: &OtherSites,
     findings: &mut Vec<Finding>,
 ) -> Option<Listen> {
-    let (ssl, proxy_protocol) = (listener.serves == Serves::Https, listener.proxy_protocol);
+    let (ssl, proxy_protocol) = (listener.serves.has_tls(), listener.proxy_protocol);
     let mut tell = |reason, words: String| findings.push(Finding::new(reason, host(), words));
     let others = || other_sites.listens.iter();
     let both = |other: &&SiteListen| {

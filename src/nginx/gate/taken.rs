@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::finding::{Finding, Reason};
 use crate::model::{Model, ServerName};
-use crate::nginx::{OtherSites, SiteName};
+use crate::nginx::{Listen, OtherSites, SiteName};
 
 /// A name that no host has: an expression that matches it matches everything else too, as a
 /// default server does.
@@ -24,18 +24,15 @@ struct Taken<'n> {
     expressions: Vec<(Regex, &'n SiteName)>,
     /// Expressions that only nginx can parse.
     unread: Vec<&'n SiteName>,
+    /// The place of a site that gets the requests for unknown hosts.
+    rest: Option<&'n str>,
 }
 
 /// Drops hosts whose names other sites have. nginx would give such a host to us: if both have the
 /// same name, the server that it reads first wins, and a name always wins over a wildcard or an
 /// expression. Without this, whoever may write an Ingress could take over the host's own sites.
-pub fn drop_taken_hosts(
-    model: &mut Model,
-    other_sites: &OtherSites,
-    ports: &BTreeSet<u16>,
-    findings: &mut Vec<Finding>,
-) {
-    let taken = Taken::of(other_sites, ports);
+pub fn drop_taken_hosts(model: &mut Model, other_sites: &OtherSites, listens: &[Listen], findings: &mut Vec<Finding>) {
+    let taken = Taken::of(other_sites, listens);
     if taken.is_empty() {
         return;
     }
@@ -51,6 +48,13 @@ pub fn drop_taken_hosts(
                 site.place, site.name
             );
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
+        } else if let Some(place) = taken.rest.filter(|_| matches!(server.name, ServerName::Expression(_))) {
+            let words = format!(
+                "{place}: a site of this host has the requests for hosts that nobody names and keeps them, so the expression is not \
+                 served for the cluster; take the default server or the expression from that site, or use names and wildcards"
+            );
+            findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
+            return false;
         } else if let Some(site) = taken.perhaps(&server.name) {
             let words = format!(
                 "{}: a site of this host has the expression {}, which may mean this host too; its requests come here",
@@ -60,22 +64,33 @@ pub fn drop_taken_hosts(
         }
         holder.is_none()
     });
+    if !model.servers.iter().any(|server| matches!(server.name, ServerName::Expression(_))) {
+        // Nothing is left that they would have to be kept from.
+        for server in model.servers.iter_mut().filter(|server| !server.reserved.is_empty()) {
+            Arc::make_mut(server).reserved.clear();
+        }
+    }
 }
 
 impl<'n> Taken<'n> {
-    fn of(other_sites: &'n OtherSites, ports: &BTreeSet<u16>) -> Self {
+    fn of(other_sites: &'n OtherSites, listens: &[Listen]) -> Self {
+        let ports: BTreeSet<_> = listens.iter().map(|listen| listen.address.port()).collect();
         let mut taken = Taken {
             exact: HashMap::new(),
             below: Vec::new(),
             beginning: Vec::new(),
             expressions: Vec::new(),
             unread: Vec::new(),
+            rest: listens
+                .iter()
+                .filter(|listen| !listen.default_server)
+                .find_map(|listen| default_site(other_sites, listen)),
         };
-        for site in other_sites.server_names.iter().filter(|site| !site.ports.is_disjoint(ports)) {
+        for site in other_sites.server_names.iter().filter(|site| !site.ports.is_disjoint(&ports)) {
             let name = site.name.as_str();
             if let Some(expression) = name.strip_prefix('~') {
                 match read(expression) {
-                    Some(regex) if regex.is_match(NOBODY) => {}
+                    Some(regex) if regex.is_match(NOBODY) => taken.rest = taken.rest.or(Some(&site.place)),
                     Some(regex) => taken.expressions.push((regex, site)),
                     None => taken.unread.push(site),
                 }
@@ -94,8 +109,9 @@ impl<'n> Taken<'n> {
     }
 
     fn is_empty(&self) -> bool {
-        let Taken { exact, below, beginning, expressions, unread } = self;
-        exact.is_empty() && below.is_empty() && beginning.is_empty() && expressions.is_empty() && unread.is_empty()
+        let Taken { exact, below, beginning, expressions, unread, rest } = self;
+        let has_names = !exact.is_empty() || !below.is_empty() || !beginning.is_empty();
+        !has_names && expressions.is_empty() && unread.is_empty() && rest.is_none()
     }
 
     /// The site that would lose requests to this host of ours, or that would leave none to it.
@@ -143,6 +159,13 @@ impl<'n> Taken<'n> {
     }
 }
 
+/// The place of the site that is the default server of one of our sockets.
+fn default_site<'n>(other_sites: &'n OtherSites, listen: &Listen) -> Option<&'n str> {
+    let same = || other_sites.listens.iter().filter(|other| other.address == listen.address);
+    let default = same().find(|other| other.default_server).or_else(|| same().next());
+    default.map(|other| other.place.as_str())
+}
+
 /// Parses an expression as nginx reads it, for names in lower case. `None` when it uses something
 /// that only PCRE has.
 fn read(expression: &str) -> Option<Regex> {
@@ -158,11 +181,12 @@ mod tests {
         Action, Field, HostExpression, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, TlsTermination,
         UrlPath,
     };
+    use crate::nginx::{ConnectedBy, SiteListen};
 
     const SITE: &[&str] = &["same.example", "*.wild.example", ".dot.example", "www.*", "~^shop\\d+\\.EXAMPLE$"];
     /// Words of the finding about a host: the site keeps it, or the site's expression may match
     /// it.
-    const KEPT: &str = "and keeps it";
+    const KEPT: &str = "and keeps ";
     const UNCLEAR: &str = "may mean this host too";
 
     fn server(name: ServerName) -> Server {
@@ -215,7 +239,9 @@ mod tests {
             // expressions.
             (SITE, 80, "~^shop$", KEPT),
             (&["~^(?!a)b"], 80, "~^shop$", KEPT),
-            (&["same.example", "*.wild.example", "~^(?<name>.+)$"], 80, "~^shop$", ""),
+            (&["same.example", "*.wild.example"], 80, "~^shop$", ""),
+            (&["same.example", "~^(?<name>.+)$"], 80, "~^shop$", KEPT),
+            (&["~^(?<name>.+)$"], 8080, "~^shop$", ""),
         ];
         for (names, port, host, expected) in rows {
             let named =
@@ -229,7 +255,7 @@ mod tests {
             };
             let mut model = Model { servers: vec![Arc::new(server(name))], ..Model::default() };
             let mut findings = Vec::new();
-            drop_taken_hosts(&mut model, &other_sites, &[80, 443].into(), &mut findings);
+            drop_taken_hosts(&mut model, &other_sites, &[listen(80, true), listen(443, true)], &mut findings);
             let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
             assert_eq!(model.servers.is_empty(), *expected == KEPT, "{host}: {notes:?}");
             match expected.is_empty() {
@@ -242,6 +268,38 @@ mod tests {
         }
     }
 
+    fn listen(port: u16, default_server: bool) -> Listen {
+        let address = ([0, 0, 0, 0], port).into();
+        let connected_by = ConnectedBy::Outside;
+        Listen { address, ssl: false, proxy_protocol: false, default_server, connected_by }
+    }
+
+    #[test]
+    fn an_expression_takes_nothing_from_a_default_server() {
+        let site = SiteListen {
+            place: "site:7".into(),
+            address: ([0, 0, 0, 0], 80).into(),
+            default_server: true,
+            ssl: false,
+            http2: false,
+            proxy_protocol: false,
+            dual_stack: false,
+            before_ours: false,
+        };
+        let other_sites = OtherSites { listens: vec![site], ..OtherSites::default() };
+        for (is_ours, left) in [(true, 2), (false, 1)] {
+            let expression = server(ServerName::Expression(HostExpression::new("^shop$").unwrap()));
+            let own = ServerName::Exact(HostName::new("own.example").unwrap());
+            let catch_all = Server { reserved: vec![own], ..server(ServerName::CatchAll) };
+            let mut model = Model { servers: [catch_all, expression].map(Arc::new).to_vec(), ..Model::default() };
+            let mut findings = Vec::new();
+            drop_taken_hosts(&mut model, &other_sites, &[listen(443, true), listen(80, is_ours)], &mut findings);
+            assert_eq!((model.servers.len(), model.servers[0].reserved.len()), (left, left - 1));
+            let told = findings.iter().filter(|finding| finding.note.contains("site:7") && finding.note.contains(KEPT));
+            assert_eq!(told.count(), 2 - left);
+        }
+    }
+
     #[test]
     fn no_name_is_reserved_that_another_site_has() {
         let site = |name: &str| SiteName { place: "site:7".into(), name: name.into(), ports: [80].into() };
@@ -249,8 +307,9 @@ mod tests {
         let names = ["own.example", "same.example"].map(|name| ServerName::Exact(HostName::new(name).unwrap()));
         let [own, _] = &names;
         let catch_all = Server { reserved: names.to_vec(), ..server(ServerName::CatchAll) };
-        let mut model = Model { servers: vec![Arc::new(catch_all)], ..Model::default() };
-        drop_taken_hosts(&mut model, &other_sites, &[80].into(), &mut Vec::new());
+        let expression = server(ServerName::Expression(HostExpression::new("^shop$").unwrap()));
+        let mut model = Model { servers: [catch_all, expression].map(Arc::new).to_vec(), ..Model::default() };
+        drop_taken_hosts(&mut model, &other_sites, &[listen(80, true)], &mut Vec::new());
         assert_eq!(model.servers[0].reserved, std::slice::from_ref(own));
     }
 }

@@ -12,6 +12,7 @@ use crate::model::{
     UpstreamId, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
+use crate::render::crowds::Crowds;
 use crate::render::{FileSet, Renderer};
 
 /// The origin of an object with the name of a host.
@@ -164,7 +165,7 @@ fn whoever_differs_has_a_server_of_its_own() {
     for odd in changed.into_iter().chain([server("default"), server(&long)]) {
         let mut servers = servers(20);
         servers.push(Arc::new(odd));
-        let name = names::server_file(&servers[20]);
+        let name = names::server_file(&servers[20], &Crowds::default());
         assert_eq!(paths(&files(&servers)).1, [&*name], "{:?}", servers[20]);
     }
     let mut servers = servers(20);

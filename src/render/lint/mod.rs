@@ -30,7 +30,7 @@ pub struct Uses {
     /// The context of each value that must not be used elsewhere: quoted texts, and names of
     /// directives.
     bound: BTreeSet<(String, ValueContext)>,
-    /// The blocks that it leaves open.
+    /// The blocks that it leaves open at its end.
     open: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ pub fn compile(text: &str, example: Option<&Value>, partials: &[&str]) -> Result
 }
 
 impl Uses {
-    /// Proves that another template can take the place of this one.
+    /// Checks that another template may replace this one.
     pub fn allow(&self, other: &Uses) -> Result<(), String> {
         if let Some((path, place)) = other.bound.difference(&self.bound).next() {
             let place = match place {
@@ -72,8 +72,8 @@ impl Uses {
     }
 }
 
-/// Proves that a template has a list directly below its first line, one line for each element: its directives have owners of their
-/// own, for which lines are counted.
+/// Checks that a template has a list directly below its first line, with one line for each
+/// element, because its directives have owners of their own.
 pub fn second_lines(list: &str, template: &Template) -> Result<(), String> {
     let elements = &template.elements;
     let each = elements.iter().enumerate().find_map(|(index, element)| match element {
@@ -106,7 +106,7 @@ fn text(elements: &[TemplateElement]) -> Option<String> {
     elements.iter().map(text).collect()
 }
 
-/// A value of the example that is not among those that are read.
+/// A value of the example that the template does not read.
 fn unread(example: &Value, path: &str, read: &BTreeSet<String>) -> Option<String> {
     match example {
         Value::Object(members) => members.iter().find_map(|(name, value)| unread(value, &joined(path, name), read)),

@@ -18,8 +18,8 @@ pub fn by_address(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     list.deny().iter().for_each(|network| slots.say(Slot::Access, "deny", Word::network(network)));
     list.allow().iter().for_each(|network| slots.say(Slot::Access, "allow", Word::network(network)));
     match (list.allow().is_empty(), scene.route.behaviour.satisfy) {
-        (false, _) => slots.say(Slot::Access, "deny", Word::fixed("all")),
-        (true, Satisfy::All) => slots.say(Slot::Access, "allow", Word::fixed("all")),
+        (false, _) => slots.say(Slot::Access, "deny", "all"),
+        (true, Satisfy::All) => slots.say(Slot::Access, "allow", "all"),
         // With `satisfy any`, every client that the list does not deny would be let in by it.
         (true, Satisfy::Any) => {}
     }
@@ -52,7 +52,7 @@ pub fn together(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Satisfy, "satisfy", Word::fixed(way));
         if way == "any" && behaviour.access.is_none() {
             // The server's override of the host's lists (`allow all`) would let every client in.
-            slots.say(Slot::Access, "deny", Word::fixed("all"));
+            slots.say(Slot::Access, "deny", "all");
         }
     }
     Ok(())

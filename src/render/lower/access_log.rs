@@ -3,7 +3,7 @@
 use crate::model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
 use crate::model::catalogue::Module;
 use crate::model::expression::{LIMITS, anywhere};
-use crate::model::{Action, LogVariable, Refused, Unlogged, UpstreamId};
+use crate::model::{Action, Kind, LogVariable, Refused, ServerName, Unlogged, UpstreamId};
 use crate::nginx::{AccessLog, Buffering, LogPlace, LogTarget, Logs, Plan};
 use crate::render::names;
 use crate::render::token::{Literal, Path, Text, Word, Words};
@@ -20,11 +20,12 @@ const LOGGED: &str = "logged";
 const OF_BACKENDS: [LogVariable; 5] = [Namespace, ServiceName, ServicePort, Upstream, Alternative];
 const FORMAT: &str = "ingressd_line";
 
-/// The file that servers require which log in a way of their own.
+/// The file that servers require which use a log format or conditions of ours.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let log = &plan.decisions.access_log;
     if is_needed(log) {
-        files.add(names::access_log_file(), None, [], |tables| say(log, tables));
+        let geo = plan.decisions.geo.is_asked().then(names::geo_file);
+        files.add(names::access_log_file(), None, geo, |tables| say(log, tables));
     }
 }
 
@@ -33,7 +34,8 @@ pub fn is_needed(log: &AccessLog) -> bool {
     matches!(log.logs, Logs::To(_)) && (log.line.is_some() || !log.unlogged.is_empty())
 }
 
-/// Variables of the line that come from the name of the upstream, each with the expression that finds it there, and what it holds.
+/// Variables of the line that are derived from the name of the upstream: the variable, the
+/// expression that extracts it, and what it contains.
 const FROM_NAMES: [(LogVariable, &str, &str, &str); 3] = [
     (
         Namespace,
@@ -114,10 +116,17 @@ fn unlogged(request: &Unlogged) -> Result<Literal, Refused> {
     }
 }
 
-/// What a server says.
+/// Writes the logs of a server.
 pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let log = &head.facts.decisions.access_log;
     let has_line = log.line(head.is_detailed()).is_some();
+    let mut routes = head.server.routes.iter().chain([&head.server.fallback]);
+    let is_unknown =
+        head.server.name == ServerName::CatchAll && routes.all(|route| route.origin.object.kind != Kind::Ingress);
+    if is_unknown && log.leaves_out_unknown_hosts {
+        slots.connection.push("access_log off".into());
+        return Ok(());
+    }
     let targets = match &log.logs {
         Logs::Inherited => return Ok(()),
         Logs::Off => {
@@ -138,23 +147,27 @@ fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refus
         LogPlace::Syslog(address) => Word::syslog(*address).into(),
         LogPlace::Host(place) => Literal::new(place)?.into(),
     };
-    let Buffering { size, flush, gzip } = target.buffering;
-    let own = [
-        size.map(|size| Word::setting("buffer", &Word::size(size))),
-        flush.map(|flush| Word::setting("flush", &Word::time(flush))),
-        gzip.map(|level| Word::setting("gzip", &Word::number(u64::from(level)))),
-    ];
     // nginx takes one condition for each log; ours replaces the host's.
     let kept = target.parameters.iter().filter(|word| !(skips && word.starts_with("if=")));
     let kept = kept.map(|word| Literal::new(word).map(Words::from)).collect::<Result<Vec<_>, _>>()?;
     let condition = skips.then(|| Word::variable(LOGGED)).transpose()?.map(|word| Word::setting("if", &word));
-    let parameters: Vec<_> = own.into_iter().flatten().chain(condition).map(Words::from).chain(kept).collect();
+    let parameters: Vec<_> = buffering(target.buffering).chain(condition).map(Words::from).chain(kept).collect();
     let format = match (&target.format, has_line) {
         (_, true) => Some(Word::own(FORMAT)?.into()),
         (Some(format), false) => Some(Literal::new(format)?.into()),
         (None, false) => (!parameters.is_empty()).then(|| Word::fixed("combined").into()),
     };
     Ok(Words::join([place].into_iter().chain(format.into_iter().chain(parameters))))
+}
+
+/// How lines are gathered.
+pub fn buffering(Buffering { size, flush, gzip }: Buffering) -> impl Iterator<Item = Word> {
+    let own = [
+        size.map(|size| Word::setting("buffer", &Word::size(size))),
+        flush.map(|flush| Word::setting("flush", &Word::time(flush))),
+        gzip.map(|level| Word::setting("gzip", &Word::number(u64::from(level)))),
+    ];
+    own.into_iter().flatten()
 }
 
 /// Writes the variables that the log line needs into a location.

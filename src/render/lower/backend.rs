@@ -30,7 +30,7 @@ pub struct Slot<'a> {
 /// one upstream have a slot each, so that each of them owns a line.
 pub fn slots(server: &Server) -> Vec<Slot<'_>> {
     let mut slots: Vec<Slot<'_>> = Vec::new();
-    for route in server.routes.iter().chain([&server.fallback]) {
+    for route in server.all_routes() {
         if let Action::Proxy { upstream, .. } = &route.action
             && upstream.protocol.module() == Module::Proxy
             && position(&slots, upstream, route).is_none()

@@ -63,7 +63,7 @@ fn shareable(server: &Server) -> Option<&HostName> {
     };
     // Names without a dot may be keywords of `map`, such as `default`.
     let fits = host.as_str().len() <= LONGEST_HOST && host.as_str().contains('.');
-    let mut routes = server.routes.iter().chain([&server.fallback]);
+    let mut routes = server.all_routes();
     let objects = slots(server);
     // Every object must own a line: that of a name or of a table.
     let owns = |route: &Route| {

@@ -28,7 +28,7 @@ pub fn says(certificates: &ClientCertificates, name: &str) -> bool {
     }
 }
 
-/// One file for each thing that a common name may have to be.
+/// One file for each common name condition.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let asked = plan.model.servers.iter().filter_map(|server| server.client_certificates.as_deref());
     for certificates in asked.filter(|certificates| certificates.chooses()) {
@@ -39,7 +39,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// Without TLS nothing is verified, and the subject of a certificate that was not verified is whatever its owner likes.
+/// Without TLS no certificate is verified, and the subject of an unverified certificate can be
+/// anything.
 fn map(certificates: &ClientCertificates, name: &str, tables: &mut Tables) -> Result<(), Refused> {
     let pattern = match &certificates.common_name {
         // An attribute of a subject begins after an unescaped comma or plus sign (RFC 2253).
@@ -59,7 +60,7 @@ pub fn requires(certificates: &ClientCertificates) -> impl Iterator<Item = FileP
     [names::authority_file(id)].into_iter().chain(revoked).chain(stranger)
 }
 
-/// What backends are told of certificates, by nobody but this nginx.
+/// Request headers about certificates, which only this nginx may set.
 const TOLD: [&str; 4] = [
     "$ingressd_told_ssl_client_cert",
     "$ingressd_told_ssl_client_issuer_dn",
@@ -67,7 +68,7 @@ const TOLD: [&str; 4] = [
     "$ingressd_told_ssl_client_verify",
 ];
 
-/// What a server says.
+/// Writes the directives of a server.
 pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let Some(certificates) = head.server.client_certificates.as_deref() else { return Ok(()) };
     let file = |path: FilePath| Path::new(&head.facts.decisions.current.join(&*path));

@@ -39,13 +39,13 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// One file for each set of origins that some route allows.
+/// One file for each set of allowed origins.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for (behaviour, origin) in behaviours(plan) {
         let Some(cors) = behaviour.cors.as_deref() else { continue };
         let name = names::cors(cors);
         files.add(names::cors_file(&name), Some(origin), [], |tables| {
-            // What cannot be written allows no origin.
+            // If this cannot be written, no origin is allowed.
             say(cors, &name, tables).or_else(|_| say(&Cors { origins: Vec::new(), ..bare() }, &name, tables))
         });
     }

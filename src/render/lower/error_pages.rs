@@ -8,7 +8,7 @@ use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view;
 
-use super::location::Scene;
+use super::location::{Location, Scene};
 use super::slots::{Family, Header, Slot, Slots, text};
 
 /// The headers that tell the other backend about the route, with the variables of their values.
@@ -44,7 +44,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 
 /// The internal locations of a server that request error pages, by name.
 pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> {
-    let pages = server.routes.iter().chain([&server.fallback]).filter_map(|route| route.errors.as_deref());
+    let pages = server.all_routes().filter_map(|route| route.errors.as_deref());
     let pages = pages.filter(|pages| !pages.stands_in);
     let places = pages.flat_map(|pages| {
         let of = |status: &u16| (place(&pages.upstream, *status), (&pages.upstream, *status, &pages.origin));
@@ -54,7 +54,7 @@ pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> 
 }
 
 /// An internal location for error pages, with the headers of its backend.
-pub fn location(name: &str, upstream: &UpstreamId, status: u16) -> Result<(view::Location, Vec<Header>), Refused> {
+pub fn location(name: &str, upstream: &UpstreamId, status: u16) -> Result<Location, Refused> {
     let mut slots = Slots::default();
     slots.say(
         Slot::Rewrite,
@@ -62,20 +62,18 @@ pub fn location(name: &str, upstream: &UpstreamId, status: u16) -> Result<(view:
         Words::join([Words::from(Literal::new("^")?), text("/")?, Word::fixed("break").into()]),
     );
     let secure = upstream.protocol == Protocol::Https;
+    let pass = view::Pass {
+        directive: Word::fixed(Family::Proxy.pass()),
+        scheme: Word::fixed(if secure { "https://" } else { "http://" }),
+        upstream: Word::own(&names::upstream(upstream))?,
+    };
     let view = view::Location {
-        modifier: Word::own(name)?,
-        path: Words::nothing(),
-        directives: Vec::new(),
-        strict_paths: false,
         statements: slots.statements(&Default::default(), None),
-        pass: vec![view::Pass {
-            directive: Word::fixed(Family::Proxy.pass()),
-            scheme: Word::fixed(if secure { "https://" } else { "http://" }),
-            upstream: Word::own(&names::upstream(upstream))?,
-        }],
+        pass: vec![pass],
+        ..view::Location::new(Word::own(name)?, Words::nothing())
     };
     let told = TOLD.into_iter().map(|(name, variable)| Header::fixed(name, Word::fixed(variable)));
-    Ok((view, told.chain(of_every_page(status)).collect()))
+    Ok(Location::of_nginx(view, Some(told.chain(of_every_page(status)).collect())))
 }
 
 fn of_every_page(status: u16) -> [Header; 3] {

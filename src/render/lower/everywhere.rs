@@ -2,7 +2,7 @@
 
 use crate::model::expression::{LIMITS, anywhere, literal};
 use crate::model::{Cidr, HeaderName, LogLine, Refused};
-use crate::nginx::{Everywhere, Plan, SetHeader, Test};
+use crate::nginx::{Everywhere, Plan, SetHeader, Test, Uncompressed};
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{Block, Statement, Tables};
@@ -16,7 +16,7 @@ const NETWORK: &str = "blocked_network";
 const AGENT: &str = "blocked_agent";
 const REFERER: &str = "blocked_referer";
 
-/// The file that servers require where somebody is turned away.
+/// The file that servers require where some clients are refused.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let everywhere = &plan.decisions.everywhere;
     if everywhere.blocks() {
@@ -66,7 +66,7 @@ fn test(test: &Test) -> Result<Literal, Refused> {
     }
 }
 
-/// What a server says.
+/// Writes the directives of a server.
 pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let everywhere = &head.facts.decisions.everywhere;
     let asked = [
@@ -85,6 +85,15 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
     }
     for Header { name, value, .. } in request_headers {
         say(Statement::plain(Family::Proxy.set_header(), Words::join([name.into(), value])));
+    }
+    if let Some(programs) = &everywhere.uncompressed {
+        let programs = match programs {
+            Uncompressed::OldExplorers => "msie6".into(),
+            Uncompressed::Matching(pattern) => {
+                Words::from(Literal::new(&format!("{LIMITS}{}", anywhere(pattern.as_str())))?)
+            }
+        };
+        say(Statement::plain("gzip_disable", programs));
     }
     Ok(())
 }

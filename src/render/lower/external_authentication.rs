@@ -14,13 +14,13 @@ use crate::nginx::Plan;
 use crate::render::crowds::Crowds;
 use crate::render::file_set::FilePath;
 use crate::render::names;
-use crate::render::token::{Literal, Path, Text, Word, Words};
-use crate::render::view::{self, Block, Tables};
+use crate::render::token::{Path, Text, Word, Words};
+use crate::render::view::{Block, Tables};
 
 use super::location::{Location, Scene};
 use super::server::Facts;
 use super::shared::routes;
-use super::slots::{Family, Header, Inherited, Slot, Slots};
+use super::slots::{Header, Inherited, Slot, Slots};
 use super::tables::Files;
 
 /// Headers by which clients could pretend to request something else, for services that trust them.
@@ -37,7 +37,7 @@ pub fn asked(route: &Route) -> Option<&ExternalAuthentication> {
 /// The authentication services of a server, by the name of the internal location; each distinct
 /// policy has one.
 pub fn of_server(server: &Server) -> BTreeMap<String, &ExternalAuthentication> {
-    let routes = server.routes.iter().chain([&server.fallback]);
+    let routes = server.all_routes();
     let mut all = BTreeMap::new();
     for external in routes.filter_map(asked) {
         all.entry(names::authentication(external)).or_insert(external);
@@ -84,7 +84,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     }
     if let Some(url) = &policy.sign_in {
         let url = Text::template(&[], url, scene.facts.forwarded.trusts_proxies())?;
-        let status = [Word::fixed("401").into(), Words::from(Word::fixed("=302")), url.into()];
+        let status = [Word::fixed("401").into(), Words::from("=302"), url.into()];
         slots.say(Slot::Authentication, "error_page", Words::join(status));
     }
     Ok(())
@@ -99,26 +99,20 @@ pub fn location(
     facts: &Facts<'_>,
 ) -> Result<Location, Refused> {
     let trusts = facts.forwarded.trusts_proxies();
-    let mut slots = Slots::default();
+    let mut slots = Slots::of_subrequests();
     let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
-    let fixed = |word: &'static str| Words::from(Word::fixed(word));
-    say("internal", Words::nothing());
-    // This resets what the server sets.
-    say("proxy_intercept_errors", fixed("off"));
-    say("error_page", fixed("599 /"));
-    say("client_max_body_size", fixed("0"));
     say("proxy_method", Word::header_name(&external.policy.method)?.into());
-    say("proxy_pass_request_body", fixed("off"));
-    say("proxy_send_timeout", fixed("60s"));
-    say("proxy_read_timeout", fixed("60s"));
+    say("proxy_pass_request_body", "off".into());
+    say("proxy_send_timeout", "60s".into());
+    say("proxy_read_timeout", "60s".into());
     if facts.decisions.access_log.questions {
-        say("log_subrequest", fixed("on"));
+        say("log_subrequest", "on".into());
     }
     // Session cookies in responses can be long.
-    say("proxy_buffer_size", fixed("16k"));
-    say("proxy_buffers", fixed("4 16k"));
-    say("proxy_busy_buffers_size", fixed("32k"));
-    say("proxy_temp_file_write_size", fixed("32k"));
+    say("proxy_buffer_size", "16k".into());
+    say("proxy_buffers", "4 16k".into());
+    say("proxy_busy_buffers_size", "32k".into());
+    say("proxy_temp_file_write_size", "32k".into());
     remember(name, external, facts, &mut say)?;
     let scheme = match external.service.protocol {
         Protocol::Https | Protocol::Grpcs => {
@@ -130,16 +124,7 @@ pub fn location(
     let place = [Word::fixed(scheme), Word::own(&names::upstream(&external.service))?];
     say("proxy_pass", Text::template(&place, &external.policy.target, trusts)?.into());
     headers(external, trusts, &mut slots)?;
-    let request_headers = slots.request_headers(inherited, false);
-    let view = view::Location {
-        modifier: Word::fixed("="),
-        path: Literal::new(name)?.into(),
-        directives: Vec::new(),
-        strict_paths: false,
-        statements: slots.statements(&Inherited::default(), None),
-        pass: Vec::new(),
-    };
-    Ok(Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new(), owners: Vec::new() })
+    Location::of_subrequests(name, slots, inherited)
 }
 
 /// Writes the caching of answers, where nginx can do it.
@@ -152,7 +137,7 @@ fn remember(
     let Some(memory) = external.policy.memory.as_ref().filter(|_| facts.decisions.answer_memory.is_some()) else {
         return Ok(());
     };
-    let trusts = facts.forwarded.trusts_proxies();
+    let trusts = facts.tells_scheme();
     say("proxy_cache", Word::own(names::ANSWER_MEMORY)?.into());
     // The service and the host come first; the rest of the key is controlled by the client.
     let whose = [Word::new(name)?, Word::fixed("|$host|")];
@@ -161,19 +146,19 @@ fn remember(
         let statuses = duration.statuses().iter().map(|status| Word::number(u64::from(*status)));
         say("proxy_cache_valid", Words::join(statuses.chain([Word::time(duration.duration())])));
     }
-    say("proxy_buffering", Word::fixed("on").into());
+    say("proxy_buffering", "on".into());
     Ok(())
 }
 
 /// As in ingress-nginx, the certificate of the service is not verified.
 pub fn tls(service: &UpstreamId, say: &mut impl FnMut(&'static str, Words)) -> Result<(), Refused> {
-    say("proxy_ssl_verify", Word::fixed("off").into());
+    say("proxy_ssl_verify", "off".into());
     let host = &service.service;
     let is_name = service.mode == "host" && host.parse::<std::net::IpAddr>().is_err();
     if is_name {
         say("proxy_ssl_name", Text::new(host)?.into());
     }
-    say("proxy_ssl_server_name", Word::fixed(if is_name { "on" } else { "off" }).into());
+    say("proxy_ssl_server_name", if is_name { "on" } else { "off" }.into());
     Ok(())
 }
 
@@ -207,8 +192,8 @@ fn headers(external: &ExternalAuthentication, trusts: bool, slots: &mut Slots) -
 /// the start page of the host.
 const STAGES: usize = 32;
 
-/// One file with the variable that holds the target of a request encoded, where something refers to it, and one with the place of
-/// answers that are remembered.
+/// One file with the variable of the encoded request URI, where it is used, and one with the cache
+/// of answers.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let all: Vec<_> = routes(plan).filter_map(asked).collect();
     if all.iter().any(|external| escapes(external)) {
@@ -227,7 +212,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// Characters that are encoded, as they are and as expressions have them.
+/// The characters to encode, as they are and as in expressions.
 const ESCAPED: [(&str, &str); 6] = [
     (r#""~^(\S*) ([^%&+#; ]*)%(.*)$""#, r#""$1$2%25 $3""#),
     (r#""~^(\S*) ([^%&+#; ]*)&(.*)$""#, r#""$1$2%26 $3""#),
@@ -237,7 +222,7 @@ const ESCAPED: [(&str, &str); 6] = [
     (r#""~^(\S*) ([^%&+#; ]*) (.*)$""#, r#""$1$2%20 $3""#),
 ];
 
-/// Each step encodes one character. What is encoded stands before the blank, the rest behind it.
+/// Each step encodes one character. The encoded part stands before the blank, the rest behind it.
 fn escape(tables: &mut Tables) -> Result<(), Refused> {
     let variable = |stage: usize| Word::variable(&format!("{}_{stage}", names::ESCAPED_URI));
     tables.block(Block::map("$request_uri", variable(0)?).row("default", r#"" $request_uri""#));

@@ -7,7 +7,7 @@ use crate::nginx::{Decisions, Plan, RuleFiles};
 use crate::render::content::Part;
 use crate::render::file_set::{File, Owners};
 use crate::render::names;
-use crate::render::token::{Text, Word};
+use crate::render::token::Text;
 use crate::render::view::Statement;
 
 use super::head::{Head, HeadSlots, statements};
@@ -23,7 +23,7 @@ const CORE_RULES: &str = "SecRuleRemoveById 900000-999999";
 /// its own would be loaded for each location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(firewall) = scene.route.behaviour.firewall.as_deref() else { return Ok(()) };
-    slots.say(Slot::Firewall, "modsecurity", Word::fixed("on"));
+    slots.say(Slot::Firewall, "modsecurity", "on");
     if scene.surroundings.core_rules && !firewall.core_rules {
         slots.say(Slot::Firewall, MODSECURITY_RULES.name, text(CORE_RULES)?);
     }
@@ -37,7 +37,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 }
 
 fn guarded(server: &Server) -> impl Iterator<Item = &Route> {
-    server.routes.iter().chain([&server.fallback]).filter(|route| route.behaviour.firewall.is_some())
+    server.all_routes().filter(|route| route.behaviour.firewall.is_some())
 }
 
 /// Whether any route of a server has the firewall.
@@ -52,7 +52,7 @@ pub fn has_core_rules(server: &Server, decisions: &Decisions) -> bool {
         && (decisions.firewall.shared || decisions.firewall.core_rules.is_empty() || guarded(server).any(asks))
 }
 
-/// What a server says: the rules that it reads, by the field that asked first for it.
+/// Writes the rules that a server loads, with the first field that asked for the firewall.
 pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let decisions = head.facts.decisions;
     if let Some(first) = guarded(head.server).next().filter(|_| !decisions.firewall.shared) {
@@ -62,7 +62,7 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
     Ok(())
 }
 
-/// The file that servers require whose rules are those of all sites.
+/// The file that servers require when the rules are loaded once for all sites.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     if plan.decisions.firewall.shared && behaviours(plan).any(|(behaviour, _)| behaviour.firewall.is_some()) {
         let rules = rules(&plan.decisions, true).and_then(|rules| statements(files.engine, &rules)).ok();
@@ -70,7 +70,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// One directive for each file of rules, or for files of one pattern.
+/// One directive for each file of rules, or for each pattern of files.
 fn rules(decisions: &Decisions, with_core_rules: bool) -> Result<Vec<Statement>, Refused> {
     let core = decisions.firewall.core_rules.iter().filter(|_| with_core_rules);
     let line = |files: &RuleFiles| Ok(Statement::plain(MODSECURITY_RULES.name, text(&format!("Include {files}"))?));

@@ -1,7 +1,7 @@
-//! What features say in a server, before its locations.
+//! The slots of a server, into which features write their directives before its locations.
 
 use crate::model::catalogue::{self, DirectiveRow, Said};
-use crate::model::{ByteSize, Directive, Handover, Origin, Refused, Server};
+use crate::model::{Directive, Handover, Origin, Refused, Server};
 use crate::nginx::{ConnectedBy, Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
 use crate::render::names;
@@ -10,39 +10,41 @@ use crate::render::token::{Path, Word, Words};
 use crate::render::view::{self, Statement};
 
 use super::server::{Facts, HSTS, certificate, fill};
+use super::tls::sessions;
 use super::{access_log, client_certificates, everywhere, firewall};
 
-/// The head of a server that is being written.
+/// The context of a server that is being written.
 pub struct Head<'a> {
     pub server: &'a Server,
-    /// Where this block of it listens.
+    /// The sockets of this block.
     pub sockets: &'a [&'a Listen],
-    /// What all its locations would say alike.
+    /// The directives that all its locations would set alike.
     pub common: &'a [&'a Directive],
-    /// What all servers share.
+    /// What it shares with all servers.
     pub facts: &'a Facts<'a>,
 }
 
 /// What a server says so far.
 #[derive(Default)]
 pub struct HeadSlots {
-    /// Sockets, TLS, logs and clients, and what it takes back of the host's `http` level.
+    /// Sockets, TLS, logs and clients, and overrides of the host's `http` level.
     pub connection: Vec<Words>,
-    /// How much of requests and answers is kept in memory.
+    /// Buffers for requests and responses.
     buffers: Vec<Words>,
     /// How backends are spoken to.
     backends: Vec<Words>,
-    /// The rest, each with who asks for it.
+    /// All other directives, with their owners.
     rest: Vec<(Statement, Origin)>,
 }
 
-/// Says in a server what one feature of it needs.
+/// Writes into a server what one feature of it needs.
 type Feature = fn(&Head<'_>, &mut HeadSlots) -> Result<(), Refused>;
 
-/// What a server may ask for. Slots give the order; within a slot it is the order of this list.
+/// All features of a server. The slots decide the order; within a slot it is the order of this
+/// list.
 const FEATURES: &[Feature] = &[
     http2,
-    tls,
+    certificate_and_sessions,
     access_log::of_server,
     keepalive,
     real_ip,
@@ -57,17 +59,17 @@ const FEATURES: &[Feature] = &[
 ];
 
 impl Head<'_> {
-    /// Whether backends get the detailed headers, and answers as they come.
+    /// Whether backends get the detailed headers, and responses are passed on unbuffered.
     pub fn is_detailed(&self) -> bool {
         self.server.handover == Handover::Detailed
     }
 
-    /// Whether a route speaks gRPC to its backend.
+    /// Whether a route uses gRPC.
     fn has_grpc(&self) -> bool {
-        self.server.routes.iter().chain([&self.server.fallback]).any(|route| route.action.is_grpc())
+        self.server.all_routes().any(|route| route.action.is_grpc())
     }
 
-    /// What all features say.
+    /// The slots, filled by all features.
     pub fn slots(&self) -> Result<HeadSlots, Refused> {
         let mut slots = HeadSlots::default();
         FEATURES.iter().try_for_each(|feature| feature(self, &mut slots))?;
@@ -76,19 +78,19 @@ impl Head<'_> {
 }
 
 impl HeadSlots {
-    /// Says a directive behind what all locations have alike.
+    /// Adds a directive behind the common directives of all locations.
     pub fn say(&mut self, statement: Statement, owner: &Origin) {
         self.rest.push((statement, owner.clone()));
     }
 
-    /// The first part of it, and the rest.
+    /// Splits into the first part, and the rest.
     pub fn split(self) -> (view::Server, Vec<(Statement, Origin)>) {
         let HeadSlots { connection, buffers, backends, rest } = self;
         (view::Server { connection, buffers, backends }, rest)
     }
 }
 
-/// Statements as they are written.
+/// The text of directives.
 pub fn statements<'a>(engine: &Engine, all: impl IntoIterator<Item = &'a Statement>) -> Result<Filled, Refused> {
     fill(engine, "statements", &view::Statements { statements: all.into_iter().collect() })
 }
@@ -101,23 +103,16 @@ fn http2(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The certificate, versions of TLS, and how sessions are taken up.
-fn tls(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
+/// Writes the certificate, versions of TLS, and TLS sessions.
+fn certificate_and_sessions(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let Some(id) = certificate(head.server, head.facts) else { return Ok(()) };
     let decisions = head.facts.decisions;
-    let everywhere = &decisions.everywhere;
     let mut say = |name, words: Words| slots.connection.push(Words::line(name, words));
     let file = Path::new(&decisions.current.join(&*names::certificate_file(id)))?;
     say("ssl_certificate", file.clone().into());
     say("ssl_certificate_key", file.into());
     say("ssl_protocols", Words::join(decisions.tls_protocols.names().iter().map(|name| Word::fixed(name))));
-    let cache = match everywhere.session_cache {
-        ByteSize(0) => Word::fixed("off"),
-        size => Word::own(&format!("shared:ingressd:{size}"))?,
-    };
-    say("ssl_session_cache", cache.into());
-    say("ssl_session_timeout", Word::long_time(everywhere.session_timeout).into());
-    say("ssl_session_tickets", if everywhere.session_tickets { "on" } else { "off" }.into());
+    slots.connection.extend(sessions(decisions)?);
     Ok(())
 }
 
@@ -128,8 +123,8 @@ fn keepalive(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Who is believed about the client's address on these sockets: nginx itself, where it connects to them, besides whom the
-/// administrator names.
+/// Writes which peers are trusted on these sockets to name the client's address: nginx itself
+/// where it connects to them, and the proxies that the administrator names.
 fn real_ip(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let (decisions, sockets) = (head.facts.decisions, head.sockets);
     let has = |connected_by| sockets.iter().any(|listen| listen.connected_by == connected_by);
@@ -151,7 +146,7 @@ fn real_ip(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Where nginx's connections to itself come from.
+/// The source address of nginx's connections to itself.
 const ITSELF: &str = "127.0.0.1";
 
 fn hsts(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
@@ -164,7 +159,8 @@ fn hsts(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What the server takes back of the host's `http` level, besides what it says otherwise.
+/// Writes the directives that override the host's `http` level, unless the server sets them
+/// otherwise.
 fn taken_back(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let grpc = head.has_grpc();
     slots.connection.extend(resets(head.facts.decisions, |row| {
@@ -183,7 +179,7 @@ fn taken_back(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Takes out the header that names nginx, unless the backend's own goes through.
+/// Removes the header that names nginx, unless the backend's own header is passed on.
 fn server_header(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let is_passed_on = head.common.iter().any(|directive| *directive.row == catalogue::PROXY_PASS_HEADER);
     if head.is_detailed() && head.facts.decisions.clears_server_header && !is_passed_on {
@@ -198,30 +194,38 @@ fn detailed(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What the template says of HTTP, for gRPC.
+/// The directives that the template sets for HTTP, for gRPC.
 const GRPC: [&str; 8] = [
     "grpc_connect_timeout 5s",
     "grpc_send_timeout 60s",
     "grpc_read_timeout 60s",
-    "grpc_buffer_size 4k",
+    GRPC_BUFFER,
     "grpc_next_upstream error timeout",
     "grpc_next_upstream_timeout 0",
     "grpc_next_upstream_tries 3",
     "grpc_ignore_headers X-Accel-Redirect",
 ];
 
+/// The one that the administrator may say otherwise.
+const GRPC_BUFFER: &str = "grpc_buffer_size 4k";
+
 fn grpc(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
-    slots.backends.extend(GRPC.into_iter().filter(|_| head.has_grpc()).map(Words::from));
+    let buffer = head.facts.decisions.everywhere.grpc_buffer;
+    let line = |line: &'static str| match buffer {
+        Some(size) if line == GRPC_BUFFER => Words::line(catalogue::GRPC_BUFFER_SIZE.name, Word::size(size)),
+        _ => line.into(),
+    };
+    slots.backends.extend(GRPC.into_iter().filter(|_| head.has_grpc()).map(line));
     Ok(())
 }
 
-/// What a server takes back of the host's `http` level.
+/// The directives by which a server overrides the host's `http` level.
 pub fn resets(decisions: &Decisions, concerns: impl Fn(&'static DirectiveRow) -> bool) -> Vec<Words> {
     let line = |reset: &Reset| Words::line(reset.row.name, reset.arguments);
     decisions.resets.iter().filter(|reset| concerns(reset.row)).map(line).collect()
 }
 
-/// Whether servers take it back only where they ask for certificates of clients.
+/// Whether servers override it only where they request client certificates.
 pub fn is_of_client_certificates(row: &DirectiveRow) -> bool {
     matches!(row.inherited, catalogue::Inherited::TakenBack(reset) if reset.of_client_certificates)
 }

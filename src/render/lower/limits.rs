@@ -35,7 +35,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// One file for each object that limits its clients.
+/// One file for each object with limits.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for (behaviour, _) in behaviours(plan) {
         let Some(limits) = behaviour.limits.as_deref() else { continue };

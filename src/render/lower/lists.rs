@@ -33,12 +33,13 @@ pub fn long_lists(plan: &Plan) -> Vec<Arc<AccessList>> {
 
 /// The file of a long list.
 pub fn list(list: &AccessList, engine: &Engine) -> File {
-    // Networks are words by construction; without the file nginx names the users of its variable instead.
+    // Networks are valid words by construction; without the file nginx's test names the users of
+    // its variable.
     let text = text(engine, |tables| say(list, tables));
     File::plain(text, Owners(vec![(1, list.origin().clone())]), [])
 }
 
-/// The variable tells whether a client is denied.
+/// Writes the variable that says whether a client is denied.
 fn say(list: &AccessList, tables: &mut Tables) -> Result<(), Refused> {
     let mark = list.mark().ok_or(Refused::because("it is short"))?;
     let word = |denied: bool| if denied { "1" } else { "0" };

@@ -7,7 +7,7 @@ use crate::model::{
 };
 use crate::nginx::Decisions;
 use crate::render::names;
-use crate::render::token::{Text, Word, Words};
+use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view;
 
 use super::backend::Backends;
@@ -16,7 +16,7 @@ use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
     access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, error_pages,
-    external_authentication, fastcgi, firewall, limits, mirror, session, snippet,
+    external_authentication, fastcgi, firewall, limits, mirror, session, snippet, split,
 };
 
 /// What the locations of a server share.
@@ -66,6 +66,7 @@ const FEATURES: &[Feature] = &[
     session::lower,
     access_log::lower,
     answer::answer,
+    split::lower,
     answer::rewrite,
     access::together,
     access::by_address,
@@ -119,6 +120,21 @@ impl Location {
     }
 }
 
+impl Location {
+    /// An internal location, with these headers for its backend.
+    pub fn of_nginx(view: view::Location, request_headers: Option<Vec<Header>>) -> Self {
+        Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new(), owners: Vec::new() }
+    }
+
+    /// An internal location for subrequests.
+    pub fn of_subrequests(name: &str, slots: Slots, inherited: &Inherited) -> Result<Self, Refused> {
+        let request_headers = slots.request_headers(inherited, false);
+        let statements = slots.statements(&Inherited::default(), None);
+        let view = view::Location { statements, ..view::Location::new(Word::fixed("="), Literal::new(name)?) };
+        Ok(Location::of_nginx(view, request_headers))
+    }
+}
+
 /// The location of a route.
 pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Facts<'_>) -> Result<Location, Refused> {
     let route = place.route;
@@ -136,7 +152,7 @@ pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Fact
         strict_paths: surroundings.strict.concern(route),
         statements,
         pass: pass(route, surroundings.backends)?.into_iter().collect(),
-        ..empty(place)?
+        ..of_place(place)?
     };
     let owners = if owners.iter().any(Option::is_some) { owners } else { Vec::new() };
     Ok(Location { view, family, request_headers, parameters, owners })
@@ -165,11 +181,12 @@ fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Re
     Ok(Some(view::Pass { directive: Word::fixed(family.pass()), scheme: Word::fixed(scheme), upstream }))
 }
 
-/// Headers of requests to a backend, as they are written.
+/// The directives that set request headers for a backend.
 pub fn request_headers(family: Family, headers: &[Header]) -> Vec<view::Statement> {
     let written = |Header { name, value, .. }: &Header| {
         let header = [header_name(family, name).into(), value.clone()];
-        // Without a value an application gets none, and nothing of what the client sends.
+        // Without a value the parameter is omitted, and nothing that the client sends takes its
+        // place.
         let condition = (family == Family::FastCgi).then(|| "if_not_empty".into());
         view::Statement::plain(family.set_header(), Words::join(header.into_iter().chain(condition)))
     };
@@ -184,7 +201,7 @@ pub fn header_name(family: Family, name: &Word) -> Word {
     }
 }
 
-/// Parameters of FastCGI, as they are written.
+/// The directives that set FastCGI parameters.
 pub fn parameters(parameters: &[Header]) -> Vec<view::Statement> {
     let written = |Header { name, value, .. }: &Header| {
         view::Statement::plain(Family::FastCgi.set_header(), Words::join([name.clone().into(), value.clone()]))
@@ -196,7 +213,7 @@ pub fn parameters(parameters: &[Header]) -> Vec<view::Statement> {
 pub fn closed(place: &Place<'_>) -> Result<Location, Refused> {
     let mut slots = Slots::default();
     answer::respond(503, &mut slots)?;
-    let view = view::Location { statements: slots.statements(&Inherited::default(), None), ..empty(place)? };
+    let view = view::Location { statements: slots.statements(&Inherited::default(), None), ..of_place(place)? };
     Ok(Location { view, family: None, request_headers: None, parameters: Vec::new(), owners: Vec::new() })
 }
 
@@ -237,7 +254,7 @@ pub fn common(server: &Server) -> Vec<&Directive> {
         route.behaviour.directives.iter().any(same)
             && wanted.row.name_by(route.action.module()) == Some(wanted.row.name)
     };
-    let all = |wanted: &&Directive| server.routes.iter().chain([&server.fallback]).all(|route| says(route, wanted));
+    let all = |wanted: &&Directive| server.all_routes().all(|route| says(route, wanted));
     let candidates = server.fallback.behaviour.directives.iter();
     candidates.filter(|directive| directive.row.is_shared).filter(all).collect()
 }
@@ -273,15 +290,8 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
         .collect()
 }
 
-fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
-    Ok(view::Location {
-        modifier: place.modifier.clone(),
-        path: place.literal()?.into(),
-        directives: Vec::new(),
-        strict_paths: false,
-        statements: Vec::new(),
-        pass: Vec::new(),
-    })
+fn of_place(place: &Place<'_>) -> Result<view::Location, Refused> {
+    Ok(view::Location::new(place.modifier.clone(), place.literal()?))
 }
 
 fn argument(argument: &Argument) -> Words {

@@ -8,34 +8,39 @@ use crate::render::token::{Literal, SnippetSurroundings, Text, Word, Words};
 use crate::render::view::{Block, Tables};
 
 use super::server::fill;
+use super::shared::has_request_ids;
 use super::tables::Files;
 use super::writer::Writer;
 
 /// Texts that are keywords as keys of nginx's `map`.
 const SPECIAL: [&str; 4] = ["default", "hostnames", "include", "volatile"];
 
-/// The file that servers require whose snippets read a table.
+/// The file that servers require whose snippets use a table.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let tables = &plan.model.lookup_tables;
     if tables.is_empty() {
         return;
     }
-    let trusts = plan.model.forwarded.trusts_proxies();
+    let surroundings = SnippetSurroundings {
+        known: &|_| None,
+        trusts: !plan.trusted().is_empty(),
+        has_request_ids: has_request_ids(plan),
+    };
     let mut writer = Writer::default();
     for table in tables.iter() {
         let mut own = Tables::default();
-        match say(table, trusts, &mut own).and_then(|()| fill(files.engine, "tables", &own)) {
+        match say(table, &surroundings, &mut own).and_then(|()| fill(files.engine, "tables", &own)) {
             Ok(text) => writer.add(text, &table.origin),
             // nginx refuses the snippets that use the missing table, which is reported.
             Err(_) => writer.leave_out(&table.origin),
         }
     }
-    files.put(names::lookup_file(), writer.file([names::shared_file()]));
+    let geo = plan.decisions.geo.is_asked().then(names::geo_file);
+    files.put(names::lookup_file(), writer.file([names::shared_file()].into_iter().chain(geo)));
 }
 
-fn say(table: &LookupTable, trusts: bool, tables: &mut Tables) -> Result<(), Refused> {
-    let surroundings = SnippetSurroundings { known: &|_| None, trusts };
-    let text = |text: &SnippetText| Text::of_snippet(text, &surroundings);
+fn say(table: &LookupTable, surroundings: &SnippetSurroundings<'_>, tables: &mut Tables) -> Result<(), Refused> {
+    let text = |text: &SnippetText| Text::of_snippet(text, surroundings);
     let variable = Word::own_variable(&table.variable);
     let default = text(&table.default)?;
     let block = match &table.rows {
@@ -45,7 +50,8 @@ fn say(table: &LookupTable, trusts: bool, tables: &mut Tables) -> Result<(), Ref
             })?
         }
         LookupRows::Addresses(source, rows) => {
-            let source = Word::of_snippet(source, trusts).ok_or(Refused::because("a table looks no variable up"))?;
+            let source =
+                Word::of_snippet(source, surroundings).ok_or(Refused::because("a table looks no variable up"))?;
             rows.iter().try_fold(Block::geo(source, variable).row("default", default), |geo, (network, value)| {
                 Ok::<_, Refused>(geo.row(Word::network(network), Literal::new(value)?))
             })?

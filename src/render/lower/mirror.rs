@@ -11,13 +11,12 @@ use crate::model::{HeaderName, Mirror, Protocol, Refused, Route, Server, Templat
 use crate::render::crowds::Crowds;
 use crate::render::file_set::FilePath;
 use crate::render::names;
-use crate::render::token::{Literal, Text, Word, Words};
-use crate::render::view;
+use crate::render::token::{Text, Word, Words};
 
 use super::external_authentication::{asked, tls};
 use super::location::{Location, Scene};
 use super::server::Facts;
-use super::slots::{Family, Header, Inherited, Slot, Slots};
+use super::slots::{Header, Inherited, Slot, Slots};
 
 /// A service that gets copies, with the headers that an authentication service sets.
 pub type Copied<'a> = (&'a Mirror, &'a [HeaderName]);
@@ -35,7 +34,7 @@ fn name((mirror, told): Copied<'_>) -> String {
 
 /// The mirrors of a server, by the name of the internal location; each distinct policy has one.
 pub fn of_server(server: &Server) -> BTreeMap<String, Copied<'_>> {
-    server.routes.iter().chain([&server.fallback]).filter_map(copied).map(|copied| (name(copied), copied)).collect()
+    server.all_routes().filter_map(copied).map(|copied| (name(copied), copied)).collect()
 }
 
 /// The file that a route requires for its mirror.
@@ -48,7 +47,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(copied) = copied(scene.route) else { return Ok(()) };
     slots.say(Slot::Backend, "mirror", Word::new(&name(copied))?);
     if !copied.0.policy.has_body {
-        slots.say(Slot::Backend, "mirror_request_body", Word::fixed("off"));
+        slots.say(Slot::Backend, "mirror_request_body", "off");
     }
     Ok(())
 }
@@ -62,20 +61,14 @@ pub fn location(
     facts: &Facts<'_>,
 ) -> Result<Location, Refused> {
     let (policy, trusts) = (&mirror.policy, facts.forwarded.trusts_proxies());
-    let mut slots = Slots::default();
+    let mut slots = Slots::of_subrequests();
     let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
-    let fixed = |word: &'static str| Words::from(Word::fixed(word));
-    say("internal", Words::nothing());
-    // This resets what the server sets.
-    say("proxy_intercept_errors", fixed("off"));
-    say("error_page", fixed("599 /"));
-    say("client_max_body_size", fixed("0"));
     if !policy.has_body {
-        say("proxy_pass_request_body", fixed("off"));
+        say("proxy_pass_request_body", "off".into());
     }
-    say("proxy_next_upstream_timeout", fixed("10s"));
-    say("proxy_send_timeout", fixed("10s"));
-    say("proxy_read_timeout", fixed("10s"));
+    say("proxy_next_upstream_timeout", "10s".into());
+    say("proxy_send_timeout", "10s".into());
+    say("proxy_read_timeout", "10s".into());
     let scheme = match mirror.service.protocol {
         Protocol::Https => {
             tls(&mirror.service, &mut say)?;
@@ -98,16 +91,7 @@ pub fn location(
         slots.request_header(Header::new(Word::header_name(name)?, value));
     }
     slots.request_header(Header::fixed("Host", text(&policy.host)?));
-    let request_headers = slots.request_headers(inherited, false);
-    let view = view::Location {
-        modifier: Word::fixed("="),
-        path: Literal::new(name)?.into(),
-        directives: Vec::new(),
-        strict_paths: false,
-        statements: slots.statements(&Inherited::default(), None),
-        pass: Vec::new(),
-    };
-    Ok(Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new(), owners: Vec::new() })
+    Location::of_subrequests(name, slots, inherited)
 }
 
 const EMPTY: Word = Word::fixed("\"\"");

@@ -15,6 +15,7 @@ mod everywhere;
 mod external_authentication;
 mod fastcgi;
 mod firewall;
+mod geo;
 mod head;
 mod limits;
 mod lists;
@@ -31,6 +32,7 @@ mod snippet;
 mod split;
 mod stream;
 mod tables;
+mod tls;
 mod upstream;
 mod writer;
 
@@ -39,6 +41,7 @@ pub use lists::{list, long_lists};
 #[cfg(test)]
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};
+pub use shared::has_request_ids;
 pub use stream::{stream, stream_upstream};
 pub use tables::files;
 pub use upstream::upstream;

@@ -19,12 +19,12 @@ const LONGEST_HOST: usize = 46;
 /// A bucket size that holds the longest possible host.
 const BUCKET: u64 = 512;
 
-/// The file, where some host needs it.
+/// The file, when some host has TLS passthrough.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let Some(preread) = &plan.decisions.preread else { return };
     let upstreams = plan.model.passthroughs.hosts.iter().filter_map(|host| host.upstream.as_ref());
     let requires: BTreeSet<_> = upstreams.map(names::stream_upstream_file).collect();
-    // Names and addresses are words by construction.
+    // Names and addresses are valid words by construction.
     files.add(names::passthrough_file(preread.port), None, requires, |tables| say(plan, preread, tables));
 }
 
@@ -76,13 +76,15 @@ fn say(plan: &Plan, preread: &Preread, tables: &mut Tables) -> Result<(), Refuse
     Ok(())
 }
 
-/// The server that clients come to, and the one where what is not opened comes to once more.
+/// Writes the server for clients, and the one to which connections with passthrough come a second
+/// time.
 fn servers(plan: &Plan, preread: &Preread, tables: &mut Tables) {
     let policy = &plan.model.passthroughs.policy;
     let has_header = preread.proxy_protocol;
     let listen = |address: &SocketAddr| {
         let parameters = has_header.then(|| Word::fixed("proxy_protocol"));
-        // A client that is gone without a word would be waited for as long as any may be silent.
+        // Keepalive detects clients that vanished, for which nginx would otherwise wait as long as
+        // for silent ones.
         let parameters = parameters.into_iter().chain([Word::fixed("so_keepalive=on")]);
         Words::line("listen", Words::join([Word::address(*address)].into_iter().chain(parameters)))
     };
@@ -100,7 +102,7 @@ fn servers(plan: &Plan, preread: &Preread, tables: &mut Tables) {
     tables.block(inner.fold(Block::new("server"), Block::line));
 }
 
-/// The name of the endpoints of a host.
+/// The name of the upstream of a host.
 fn upstream(passed: &Passthrough) -> Result<Word, Refused> {
     match &passed.upstream {
         Some(id) => Word::own(&names::stream_upstream(id)),

@@ -47,7 +47,7 @@ pub fn places(server: &Server) -> Vec<Place<'_>> {
 }
 
 fn plain_places(server: &Server) -> Vec<Place<'_>> {
-    let mut places = Places::default();
+    let mut places = Locations::default();
     // The routes' own paths take precedence over derived ones: with `/a/` and `/a`, the latter
     // handles `/a`.
     for route in &server.routes {
@@ -95,7 +95,7 @@ fn taker<'a>(server: &'a Server, wanted: &str) -> &'a Route {
 }
 
 fn expressions(server: &Server) -> Vec<Place<'_>> {
-    let mut places = Places::default();
+    let mut places = Locations::default();
     let named: BTreeSet<&str> = server
         .routes
         .iter()
@@ -135,12 +135,12 @@ pub fn anchored(pattern: &Pattern) -> String {
 }
 
 #[derive(Default)]
-struct Places<'a> {
+struct Locations<'a> {
     list: Vec<Place<'a>>,
     taken: BTreeSet<(bool, String)>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> Locations<'a> {
     /// Adds a location unless it exists: nginx refuses a server with the same location twice.
     fn add(&mut self, modifier: Word, path: &str, route: &'a Route) {
         self.put(Place { modifier, path: path.to_owned(), route, to_slash: None });

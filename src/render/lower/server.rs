@@ -13,6 +13,7 @@ use crate::nginx::{ConnectedBy, Decisions, Http2, Listen};
 use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath};
+use crate::render::headers::Believed;
 use crate::render::names;
 use crate::render::shape::Filled;
 use crate::render::token::{Literal, Word, Words};
@@ -22,15 +23,16 @@ use super::backend::Backends;
 use super::head::{Head, statements};
 use super::location::{self, Location, Surroundings, closed, location};
 use super::paths::places;
+use super::shared::scheme;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::variable_of;
 use super::writer::Writer;
 use super::{
     access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, mirror,
-    session,
+    session, tls,
 };
 
-/// The header of RFC 6797.
+/// The header of HTTP Strict Transport Security (RFC 6797).
 pub const HSTS: &str = "Strict-Transport-Security";
 
 /// What a server's file depends on besides the server; it changes rarely.
@@ -51,6 +53,30 @@ pub struct Facts<'a> {
     pub catch_all_is_own: bool,
     /// The order in which nginx reads upstreams.
     pub crowds: &'a Crowds,
+    /// Whether `$ingressd_request_id` is defined.
+    pub has_request_ids: bool,
+}
+
+impl Facts<'_> {
+    /// Who is trusted to name clients.
+    fn believed(&self) -> Believed {
+        match (self.forwarded.trusts_proxies(), self.decisions.proxies.is_empty()) {
+            (true, _) => Believed::Headers,
+            (false, false) => Believed::Protocol,
+            (false, true) => Believed::Nobody,
+        }
+    }
+
+    /// Whether anybody is trusted to name the scheme of a request, by headers or by the PROXY
+    /// protocol.
+    pub fn tells_scheme(&self) -> bool {
+        self.believed() != Believed::Nobody
+    }
+
+    /// The variable with the scheme of the client's request.
+    pub fn scheme(&self) -> Word {
+        scheme(self.tells_scheme())
+    }
 }
 
 /// The file of a server.
@@ -58,7 +84,7 @@ pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
     // A word that is refused here should have been refused by the types of the model.
     written(server, facts, engine).unwrap_or_else(|_| {
         let mut writer = Writer::default();
-        server.routes.iter().chain([&server.fallback]).for_each(|route| writer.leave_out(&route.origin));
+        server.all_routes().for_each(|route| writer.leave_out(&route.origin));
         writer.file([])
     })
 }
@@ -70,7 +96,11 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     let shares_rules = facts.decisions.firewall.shared && firewall::is_asked(server);
     requires.extend(shares_rules.then(names::firewall_file));
     requires.extend(access_log::is_needed(&facts.decisions.access_log).then(names::access_log_file));
-    requires.extend(certificate(server, facts).map(names::certificate_file));
+    requires.extend(facts.decisions.geo.is_asked().then(names::geo_file));
+    if let Some(certificate) = certificate(server, facts) {
+        requires.insert(names::certificate_file(certificate));
+        requires.extend(tls::all(&facts.decisions.everywhere).map(|(path, _)| path));
+    }
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
         // nginx accepts a TLS server without a certificate only beside a default server that has
         // one.
@@ -78,7 +108,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         requires.extend(facts.catch_all.iter().cloned());
     }
     requires.extend(server.client_certificates.iter().flat_map(|asked| client_certificates::requires(asked)));
-    for route in server.routes.iter().chain([&server.fallback]) {
+    for route in server.all_routes() {
         if let Action::Proxy { upstream, split } = &route.action {
             requires.insert(names::upstream_file(upstream, facts.crowds));
             requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
@@ -111,7 +141,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
 
 /// The certificate that the server's own file names.
 pub fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
-    // Where a server names no certificate, nginx asks clients for none, and ciphers are those of the default server.
+    // In a server without `ssl_certificate`, nginx does not request client certificates and uses
+    // the ciphers of the default server.
     let is_default = server.name == ServerName::CatchAll
         || facts.decisions.explicit_certificates
         || facts.catch_all_is_own
@@ -184,7 +215,7 @@ fn write_one(
     }
     let head = Head { server, sockets, common: &common, facts };
     let (said, rest) = head.slots()?.split();
-    let list = RequestHeaderList { detailed: head.is_detailed(), trusts: facts.forwarded.trusts_proxies() };
+    let list = RequestHeaderList { detailed: head.is_detailed(), believed: facts.believed() };
     writer.add(fill(engine, "server", &said)?, &server.origin);
     writer.add(without(list.template(Family::Proxy), &[], engine)?, &server.origin);
     for run in common.chunk_by(|one, other| one.origin == other.origin) {
@@ -247,21 +278,14 @@ fn write_one(
         }
     }
     for (name, (upstream, status, origin)) in error_pages::places(server) {
-        let (view, headers) = error_pages::location(&name, upstream, status)?;
-        let location = Location {
-            view,
-            family: Some(Family::Proxy),
-            request_headers: Some(headers),
-            parameters: Vec::new(),
-            owners: Vec::new(),
-        };
+        let location = error_pages::location(&name, upstream, status)?;
         writer.add_block(filled(&location, list, engine)?, origin);
     }
     writer.end(&server.origin);
     Ok(())
 }
 
-/// What all locations of a server have, but for those that say anything of the kind.
+/// The headers that all locations of a server have, unless they set any themselves.
 fn inherited(server: &Server, facts: &Facts<'_>) -> Result<Inherited, Refused> {
     let mut inherited = everywhere::inherited(&facts.decisions.everywhere)?;
     if let Some(hsts) = &server.hsts {
@@ -273,30 +297,36 @@ fn inherited(server: &Server, facts: &Facts<'_>) -> Result<Inherited, Refused> {
     Ok(inherited)
 }
 
-/// Which list of headers every backend of a host gets.
+/// Which list of headers the backends of a host get.
 #[derive(Debug, Clone, Copy)]
 struct RequestHeaderList {
     /// Whether it has the headers of the ingress-nginx dialect.
     detailed: bool,
-    /// Whether it passes on what trusted proxies send.
-    trusts: bool,
+    /// Whose words about clients it passes on.
+    believed: Believed,
 }
 
 impl RequestHeaderList {
     fn template(self, family: Family) -> &'static str {
-        match (family, self.detailed, self.trusts) {
-            (Family::Proxy, false, false) => "proxy_headers",
-            (Family::Proxy, false, true) => "proxy_headers_told",
-            (Family::Proxy, true, false) => "proxy_headers_detailed",
-            (Family::Proxy, true, true) => "proxy_headers_detailed_told",
-            (Family::Grpc, false, false) => "grpc_headers",
-            (Family::Grpc, false, true) => "grpc_headers_told",
-            (Family::Grpc, true, false) => "grpc_headers_detailed",
-            (Family::Grpc, true, true) => "grpc_headers_detailed_told",
-            (Family::FastCgi, false, false) => "fastcgi_headers",
-            (Family::FastCgi, false, true) => "fastcgi_headers_told",
-            (Family::FastCgi, true, false) => "fastcgi_headers_detailed",
-            (Family::FastCgi, true, true) => "fastcgi_headers_detailed_told",
+        match (family, self.detailed, self.believed) {
+            (Family::Proxy, false, Believed::Nobody) => "proxy_headers",
+            (Family::Proxy, false, Believed::Protocol) => "proxy_headers_by_port",
+            (Family::Proxy, false, Believed::Headers) => "proxy_headers_told",
+            (Family::Proxy, true, Believed::Nobody) => "proxy_headers_detailed",
+            (Family::Proxy, true, Believed::Protocol) => "proxy_headers_detailed_by_port",
+            (Family::Proxy, true, Believed::Headers) => "proxy_headers_detailed_told",
+            (Family::Grpc, false, Believed::Nobody) => "grpc_headers",
+            (Family::Grpc, false, Believed::Protocol) => "grpc_headers_by_port",
+            (Family::Grpc, false, Believed::Headers) => "grpc_headers_told",
+            (Family::Grpc, true, Believed::Nobody) => "grpc_headers_detailed",
+            (Family::Grpc, true, Believed::Protocol) => "grpc_headers_detailed_by_port",
+            (Family::Grpc, true, Believed::Headers) => "grpc_headers_detailed_told",
+            (Family::FastCgi, false, Believed::Nobody) => "fastcgi_headers",
+            (Family::FastCgi, false, Believed::Protocol) => "fastcgi_headers_by_port",
+            (Family::FastCgi, false, Believed::Headers) => "fastcgi_headers_told",
+            (Family::FastCgi, true, Believed::Nobody) => "fastcgi_headers_detailed",
+            (Family::FastCgi, true, Believed::Protocol) => "fastcgi_headers_detailed_by_port",
+            (Family::FastCgi, true, Believed::Headers) => "fastcgi_headers_detailed_told",
         }
     }
 }

@@ -38,19 +38,19 @@ pub fn requires(cookie: &SessionCookie) -> impl Iterator<Item = FilePath> + use<
     own.map(|name| names::session_file(&name)).into_iter().chain(conditional)
 }
 
-/// One file for each name of a cookie, and one for each cookie.
+/// One file for each cookie name, and one for each cookie.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let upstreams = plan.model.upstreams.iter().filter_map(|upstream| match upstream.id.balance.as_deref() {
         Some(Balance::Session(cookie)) => Some((cookie, &upstream.origin)),
         Some(_) | None => None,
     });
     let cookies = routes(plan).filter_map(|route| Some((&*given(route)?.cookie, &route.origin)));
-    // A cookie has a session also where no request goes to an endpoint by it.
+    // A cookie has a session even where no upstream uses it.
     for (cookie, origin) in upstreams.chain(cookies.clone().map(|(cookie, origin)| (&cookie.name, origin))) {
         let name = names::session(cookie);
         files.add(names::session_file(&name), Some(origin), [], |tables| session(cookie, &name, tables));
     }
-    let scheme = scheme(plan.model.forwarded.trusts_proxies());
+    let scheme = scheme(!plan.trusted().is_empty());
     for (cookie, origin) in cookies {
         let name = names::session_cookie(cookie);
         let own = names::session_file(&name);
@@ -66,7 +66,7 @@ fn is_conditional(cookie: &SessionCookie) -> bool {
     cookie.same_site == Some(SameSite::NoneWhereKnown)
 }
 
-/// Programs that take a cookie with `SameSite=None` for one with another value, or none at all.
+/// User agents that misinterpret `SameSite=None`, or drop cookies with it.
 const WITHOUT_SAME_SITE: [&str; 4] = [
     r#""~CPU (?:iPhone )?OS 12[_0-9]* like Mac OS X\) AppleWebKit/""#,
     r#""~Macintosh; Intel Mac OS X 10_14[_0-9]*\) AppleWebKit/[.0-9]+ \(KHTML, like Gecko\)(?: Version/[.0-9]+ Safari/[.0-9]+)?$""#,
@@ -74,15 +74,15 @@ const WITHOUT_SAME_SITE: [&str; 4] = [
     r#""~UCBrowser/(?:(?:[0-9]|1[01])\.|12\.(?:[0-9]|1[0-2])\.|12\.13\.[01](?:[^0-9]|$))""#,
 ];
 
-/// What cookies say of `SameSite` to programs that know `None`, where one says it to those alone.
+/// Writes the `SameSite` attribute for user agents that know `None`, where a cookie needs it.
 fn same_site(tables: &mut Tables) -> Result<(), Refused> {
     let map = Block::map("$http_user_agent", Word::variable(names::SAME_SITE)?);
     tables.block(map.row("default", r#""; SameSite=None""#).rows(WITHOUT_SAME_SITE, r#""""#));
     Ok(())
 }
 
-/// The variable with the value of a cookie, if the client has sent one, and the expression by which it is found in the header with all
-/// of them where nginx has no variable for it.
+/// The variable with the value of a cookie that the client sent; where nginx has no variable for
+/// it, also the expression that extracts it from the `Cookie` header.
 fn found(cookie: &HeaderName, name: &str) -> Result<(Word, Option<Literal>), Refused> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     match cookie.as_str().bytes().all(is_plain) {
@@ -116,7 +116,7 @@ fn session_cookie(cookie: &SessionCookie, name: &str, scheme: &Word, tables: &mu
     let map = Block::map(source, first.clone()).row("default", r#""""#);
     tables.block(map.row(r#""~^https::.""#, text(&session, true)?).row(r#""~^[a-z]+::.""#, text(&session, always)?));
     if cookie.changes_on_failure {
-        // Another session than that of a client that has none yet.
+        // Must differ from the session of a client that has none yet.
         let other = Word::fixed("$request_id-1");
         let source = Word::concat([scheme.clone(), Word::fixed(":$upstream_addr")]);
         let map = Block::map(source, variable).row("default", first);

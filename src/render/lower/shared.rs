@@ -29,27 +29,28 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     files.put(names::shared_file(), File::plain(parts.into_iter().chain(status), Owners::default(), []));
 }
 
-/// Says what all servers share for one purpose.
+/// Writes what all servers share for one purpose.
 type Say = fn(&Facts<'_>, &mut Tables) -> Result<(), Refused>;
 
-/// What all servers share, in order.
+/// The parts of the shared file, in order.
 const SAID: &[Say] =
     &[sizes, taken_back, certificates, dollar, clients, hosts, ports, requests, upgrades, plain, policies];
 
-/// What it depends on.
+/// The inputs of the shared file.
 struct Facts<'a> {
     plan: &'a Plan,
-    /// Whether headers of anybody are believed about clients.
+    /// Whether some proxy is trusted to send headers about clients.
     trusts_proxies: bool,
-    /// Who is believed about the port that clients connect to.
+    /// The networks of proxies that are trusted to name the port that clients connect to.
     trusted: &'a [Cidr],
-    /// Where nginx connects to itself and tells the address that a connection came from by the PROXY protocol.
+    /// The socket on which nginx connects to itself and sends the peer address by the PROXY
+    /// protocol.
     inside: Vec<Word>,
-    /// The variable with the address that any other connection came from.
+    /// The variable with the peer address of all other connections.
     outer_peer: Word,
-    /// The variable with the address that each came from.
+    /// The variable with the peer address of each connection.
     peer: Word,
-    /// The variable by which a believed peer tells the host.
+    /// The variable with the host that a trusted proxy sends.
     told_host: Word,
 }
 
@@ -81,7 +82,7 @@ impl<'a> Facts<'a> {
 
 const NOTHING: &str = r#""""#;
 
-/// The tables of nginx that are ours to size.
+/// Writes the sizes of nginx's hash tables that we set.
 fn sizes(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     let decisions = &facts.plan.decisions;
     if let Some(sizes) = decisions.names_hash {
@@ -97,7 +98,7 @@ fn sizes(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What servers name to take something of the host back.
+/// Writes the names that servers use to override directives of the host.
 fn taken_back(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     if facts.takes_back("limit_req") {
         tables.line(r#"limit_req_zone "" zone=ingressd_unlimited_requests:1m rate=1r/s"#);
@@ -111,7 +112,8 @@ fn taken_back(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Whether a request is for another host than the one whose certificates of clients were asked for.
+/// Writes whether a request is for another host than the one that client certificates were
+/// requested for.
 fn certificates(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     if facts.plan.model.servers.iter().any(|server| server.client_certificates.is_some()) {
         let map = Block::map("$ssl_client_verify:$ssl_server_name:$host", "$ingressd_misdirected").row("default", "1");
@@ -120,13 +122,13 @@ fn certificates(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The dollar sign, which nginx's language cannot escape.
+/// Writes the dollar sign, which nginx's language cannot escape.
 fn dollar(_: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     tables.block(Block::new("geo $ingressd_dollar").row("default", r#""$""#));
     Ok(())
 }
 
-/// Who connects, and whether that is believed about clients.
+/// Writes which peer connects, and whether it is trusted to name clients.
 fn clients(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     if !facts.inside.is_empty() {
         let map = Block::map("$server_addr:$server_port", "$ingressd_peer").row("default", facts.outer_peer.clone());
@@ -139,7 +141,7 @@ fn clients(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The host, the port that it is asked for at, and the scheme, as clients have them.
+/// Writes the host, port and scheme from the client's point of view.
 fn hosts(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     let own = |variable| {
         let map = Block::map("$http_host", variable).row("default", "$host");
@@ -147,6 +149,11 @@ fn hosts(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     };
     if !facts.trusts_proxies {
         tables.block(own("$ingressd_host"));
+        // A load balancer that ends TLS passes requests on to the port for http.
+        if !facts.trusted.is_empty() {
+            let source = "$ingressd_trusted:$proxy_protocol_server_port";
+            tables.block(Block::map(source, "$ingressd_scheme").row("default", "$scheme").row("1:443", "https"));
+        }
         return Ok(());
     }
     tables.block(own("$ingressd_own_host"));
@@ -167,7 +174,7 @@ fn hosts(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Whether a peer is believed, and what it tells.
+/// Whether a peer is trusted, with the value that it sends.
 fn of_trusted(told: &Word) -> Word {
     Word::concat([Word::fixed("$ingressd\u{2}_trusted:"), told.clone()])
 }
@@ -188,7 +195,7 @@ fn ports(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Through whom a request came, and what identifies it.
+/// Writes the chain of proxies of a request, and its ID.
 fn requests(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     let model = &facts.plan.model;
     if facts.trusts_proxies {
@@ -200,12 +207,17 @@ fn requests(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
         }
         tables.block(map);
     }
-    if model.servers.iter().any(|server| server.handover == Handover::Detailed) {
+    if has_request_ids(facts.plan) {
         let own = if facts.plan.decisions.everywhere.request_ids { "$request_id" } else { NOTHING };
         let map = Block::map("$http_x_request_id", "$ingressd_request_id").row("default", "$http_x_request_id");
         tables.block(map.row(NOTHING, own));
     }
     Ok(())
+}
+
+/// Whether `$ingressd_request_id` is defined.
+pub fn has_request_ids(plan: &Plan) -> bool {
+    plan.model.servers.iter().any(|server| server.handover == Handover::Detailed)
 }
 
 /// What a connection becomes.
@@ -217,9 +229,9 @@ fn upgrades(_: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Which requests come without TLS and may be redirected, and where to.
+/// Writes which plain requests may be redirected, and the target.
 fn plain(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
-    let source = Word::concat([scheme(facts.trusts_proxies), Word::fixed(":$uri")]);
+    let source = Word::concat([scheme(!facts.trusted.is_empty()), Word::fixed(":$uri")]);
     let plain = Block::map(source, "$ingressd_plain").row("default", NOTHING);
     tables.block(plain.row(r#""~^http:/\.well-known/acme-challenge""#, NOTHING).row(r#""~^http:""#, "1"));
     let stripped = Block::map("$request_uri", "$ingressd_stripped_uri").row("default", "$request_uri");
@@ -227,7 +239,7 @@ fn plain(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Policies of strict transport security.
+/// Writes the HSTS policies.
 fn policies(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     let policies = facts.plan.model.servers.iter().filter_map(|server| server.hsts);
     let policies: BTreeMap<String, Hsts> = policies.map(|hsts| (names::hsts(&hsts), hsts)).collect();
@@ -240,19 +252,21 @@ fn policies(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The server for the daemon itself; it tells nginx's counters where nginx has any.
-fn status(plan: &Plan, address: SocketAddr, counts: bool) -> view::Status {
-    view::Status {
+/// The daemon's own status server, with nginx's counters where nginx has them.
+fn status(plan: &Plan, address: SocketAddr, counts: bool) -> view::StatusServer {
+    view::StatusServer {
         address: Word::address(address),
-        // It asks no backend, and sizes for backends must fit others that it does not set.
+        // It has no backend; and the size directives for backends must be consistent with others
+        // that it does not set.
         directives: resets(&plan.decisions, |row| row.module != Some(Module::Proxy) && !is_of_client_certificates(row)),
         locations: counts.then(|| Block::new("location = /stub_status").line("stub_status")).into_iter().collect(),
     }
 }
 
-/// The variable with the scheme of the client's request.
-pub(super) fn scheme(trusts_proxies: bool) -> Word {
-    Word::fixed(if trusts_proxies { "$ingressd\u{2}_scheme" } else { "$scheme" })
+/// The variable with the scheme of the client's request; `is_told` says whether anybody is trusted
+/// to name it.
+pub(super) fn scheme(is_told: bool) -> Word {
+    Word::fixed(if is_told { "$ingressd\u{2}_scheme" } else { "$scheme" })
 }
 
 /// The port of plain requests: a constant is cheaper for them than a variable.
@@ -271,5 +285,5 @@ pub(super) fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crat
 
 /// All routes.
 pub(super) fn routes(plan: &Plan) -> impl Iterator<Item = &Route> + Clone {
-    plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]))
+    plan.model.servers.iter().flat_map(|server| server.all_routes())
 }

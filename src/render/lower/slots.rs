@@ -92,6 +92,18 @@ pub struct Slots {
 }
 
 impl Slots {
+    /// The slots of a location for subrequests, which reset what the server sets.
+    pub fn of_subrequests() -> Self {
+        let mut slots = Slots::default();
+        slots.say(Slot::Backend, "internal", Words::nothing());
+        for (name, arguments) in
+            [("proxy_intercept_errors", "off"), ("error_page", "599 /"), ("client_max_body_size", "0")]
+        {
+            slots.say(Slot::Backend, name, arguments);
+        }
+        slots
+    }
+
     /// Adds a directive.
     pub fn say(&mut self, slot: Slot, name: &'static str, arguments: impl Into<Words>) {
         self.push(slot, view::Statement::plain(name, arguments));

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use crate::model::catalogue;
 use crate::model::expression::{LIMITS, anywhere};
 use crate::model::{
     Action, LONGEST_HOST, Origin, Pattern, Refused, Route, RouteVariable, Snippet, SnippetCondition, SnippetDirective,
@@ -34,7 +35,11 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         return Ok(());
     }
     let known = |variable| known(scene.route, variable);
-    let surroundings = SnippetSurroundings { known: &known, trusts: scene.facts.forwarded.trusts_proxies() };
+    let surroundings = SnippetSurroundings {
+        known: &known,
+        trusts: scene.facts.tells_scheme(),
+        has_request_ids: scene.facts.has_request_ids,
+    };
     let mut lowering = Lowering { surroundings, slots, notes: 0 };
     if Snippet::replace_all(snippets) {
         lowering.refuse_long_hosts()?;
@@ -55,6 +60,12 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         }
     }
     slots.owned_by(None);
+    let default_type = scene.facts.decisions.everywhere.default_type.as_ref();
+    let says_type = all.iter().any(|(directive, _)| *directive.row == catalogue::DEFAULT_TYPE);
+    let answers = snippets.iter().any(|snippet| !snippet.statements.is_empty());
+    if let Some(default_type) = default_type.filter(|_| answers && !says_type) {
+        slots.say(Slot::Backend, catalogue::DEFAULT_TYPE.name, Text::of(default_type));
+    }
     Ok(())
 }
 
@@ -151,7 +162,7 @@ impl Lowering<'_> {
 
     fn directive(&mut self, when: &When<'_>, name: &'static str, arguments: Words) -> Result<(), Refused> {
         let variable = |part: &SnippetPart| {
-            Word::of_snippet(part, self.surroundings.trusts).ok_or(Refused::because("a condition has no variable"))
+            Word::of_snippet(part, &self.surroundings).ok_or(Refused::because("a condition has no variable"))
         };
         let (variable, operator, value) = match when {
             When::Always => {

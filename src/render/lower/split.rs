@@ -1,31 +1,36 @@
-//! Traffic splits (canaries): the variables with the upstream of a request.
+//! Traffic splits (canaries): the variables with the upstream of a request, or with a mark where it
+//! is answered.
 
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 
 use crate::model::expression::{LIMITS, anywhere, literal};
-use crate::model::{Action, Refused, Share, Split, Test, Tested, UpstreamId};
+use crate::model::{Action, Branch, Choice, Refused, Share, Split, Test, Tested, UpstreamId};
 use crate::nginx::Plan;
 use crate::render::crowds::Crowds;
 use crate::render::names;
 use crate::render::token::{Literal, Word, Words};
-use crate::render::view::Block;
+use crate::render::view::{self, Block};
 
+use super::answer::{redirected, with_name};
+use super::location::Scene;
 use super::shared::routes;
+use super::slots::{Slot, Slots};
 use super::tables::Files;
 
 /// A text that differs for each request, on any connection.
 pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 
-/// One file for each way of splitting, however many routes have it.
+/// One file for each distinct split, however many routes use it.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
-    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams));
+    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
     for route in routes(plan) {
         let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
         let name = names::split(split, upstream);
         let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
         let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
         files.add(names::split_file(&name), Some(&split.origin), upstreams.chain(session), |tables| {
-            // What cannot be written sends nothing elsewhere.
+            // A split that cannot be written sends all requests to the main upstream.
             let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
             blocks(split, upstream, &name)
                 .or_else(|_| blocks(&none, upstream, &name))
@@ -34,7 +39,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// A variable that is one of these words by chance, each for a share of what the key may be.
+/// A variable (`split_clients`) that takes each of these words for a share of the values of its
+/// key.
 pub fn shares(
     key: Word,
     variable: Word,
@@ -45,7 +51,7 @@ pub fn shares(
     parts.into_iter().fold(block, |block, (word, share)| block.row(Word::percent(share), word)).row("*", rest)
 }
 
-/// The last variable, which the route names, is that of the tests that are tried first.
+/// The last variable, which the route uses, is that of the tests that are tried first.
 fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>, Refused> {
     let written = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
     let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).collect();
@@ -75,15 +81,47 @@ fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>
         };
         let own = variable(stage)?;
         let map = run.iter().try_fold(Block::map(subject, own.clone()), |map, branch| {
-            Ok::<_, Refused>(map.row(Literal::new(&pattern(&branch.test))?, written(&branch.upstream)?))
+            let value = match &branch.choice {
+                Choice::Forward(upstream) => written(upstream)?,
+                answer @ (Choice::Redirect(..) | Choice::Respond(_)) => mark(split, answer)?,
+            };
+            Ok::<_, Refused>(map.row(Literal::new(&pattern(&branch.test))?, value))
         })?;
         blocks.push(map.row("default", std::mem::replace(&mut rest, own)));
     }
     if blocks.is_empty() {
-        // The route names a variable all the same.
+        // The route uses the variable even when it has no test.
         blocks.push(Block::map("$http_cookie", variable(0)?).row("default", rest));
     }
     Ok(blocks)
+}
+
+/// The value of the variable in place of an upstream where requests are answered: no upstream has
+/// such a name.
+fn mark(split: &Split, answer: &Choice) -> Result<Word, Refused> {
+    let number = split.branches.iter().position(|branch| branch.choice == *answer).unwrap_or_default();
+    Word::new(&format!("answer_{number}"))
+}
+
+/// Writes the responses of a location for requests that are answered before a backend is asked.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Action::Proxy { upstream, split: Some(split) } = &scene.route.action else { return Ok(()) };
+    let mut known = BTreeSet::new();
+    for Branch { choice, .. } in &split.branches {
+        let arguments = match choice {
+            Choice::Forward(_) => continue,
+            Choice::Redirect(status, location) => redirected(*status, location)?,
+            Choice::Respond(status) => with_name(*status)?,
+        };
+        let value = mark(split, choice)?;
+        if known.insert(value.as_str().to_owned()) {
+            let variable = Word::variable(&names::split(split, upstream))?;
+            let (operator, name) = (Word::fixed("="), Word::fixed("return"));
+            let value = value.into();
+            slots.say_compared(Slot::Answer, view::Compared { variable, operator, value, name, arguments });
+        }
+    }
+    Ok(())
 }
 
 /// The key of `map` for a test, as a regular expression. Plain keys would ignore case, and long

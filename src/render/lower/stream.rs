@@ -1,23 +1,42 @@
 //! Makes the files of a TCP or UDP service.
 
 use crate::model::{Cidr, Endpoint, Refused, Stream, StreamPolicy, StreamUpstream, Transport};
-use crate::nginx::Decisions;
+use crate::nginx::{Decisions, Plan};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, Owners};
 use crate::render::names;
 use crate::render::shape::Filled;
-use crate::render::token::{Word, Words};
+use crate::render::token::{Path, Text, Word, Words};
 use crate::render::view;
 
+use super::access_log::buffering;
 use super::server::fill;
+use super::tables::Files;
 use super::upstream::endpoint;
 
 /// The file of a service.
 pub fn stream(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &Engine) -> File {
     // Names and addresses are valid words by construction.
     let text = service(stream, decisions, trusted, engine).ok().map(Part::Filled);
-    File::plain(text, Owners(vec![(1, stream.origin.clone())]), [names::stream_upstream_file(&stream.upstream)])
+    let log = decisions.stream_log.as_ref().map(|_| names::stream_log_file());
+    let requires = [names::stream_upstream_file(&stream.upstream)].into_iter().chain(log);
+    File::plain(text, Owners(vec![(1, stream.origin.clone())]), requires)
+}
+
+/// The name of the line in which connections are logged.
+const FORMAT: &str = "ingressd_stream_line";
+
+/// The file with that line, which services require.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    if let Some(log) = &plan.decisions.stream_log {
+        files.add(names::stream_log_file(), None, [], |tables| {
+            let escape = if log.json { "escape=json" } else { "escape=default" };
+            let format = [Word::own(FORMAT)?.into(), escape.into(), Text::log_line(&log.line)?.into()];
+            tables.line(Words::line("log_format", Words::join::<Words>(format)));
+            Ok(())
+        });
+    }
 }
 
 /// The file with the endpoints of a service.
@@ -26,16 +45,16 @@ pub fn stream_upstream(upstream: &StreamUpstream, engine: &Engine) -> File {
     File::plain(text, Owners(vec![(1, upstream.origin.clone())]), [])
 }
 
-/// Says in the server of a service what one feature of it needs.
+/// Writes into the server of a service what one feature of it needs.
 type Feature = fn(&Stream, &Surroundings<'_>, &mut Vec<Words>);
 
-/// What a service may ask for, in the order in which it is said.
-const FEATURES: &[Feature] = &[clients, timeout, other_endpoints, responses, proxy_protocol];
+/// All features of a service, in the order of their directives.
+const FEATURES: &[Feature] = &[clients, timeout, other_endpoints, responses, proxy_protocol, access_log];
 
-/// What services have in common.
+/// What services share.
 struct Surroundings<'a> {
     decisions: &'a Decisions,
-    /// Proxies that are believed about their clients.
+    /// The networks of proxies that are trusted to name their clients.
     trusted: &'a [Cidr],
 }
 
@@ -68,7 +87,17 @@ fn proxy_protocol(stream: &Stream, _: &Surroundings<'_>, lines: &mut Vec<Words>)
     lines.push(if is_sent { "proxy_protocol on" } else { "proxy_protocol off" }.into());
 }
 
-/// Who is believed about clients, and how long that is waited for.
+fn access_log(_: &Stream, surroundings: &Surroundings<'_>, lines: &mut Vec<Words>) {
+    // The gate has checked the path.
+    let log = surroundings.decisions.stream_log.as_ref();
+    lines.extend(log.and_then(|log| {
+        let place = [Path::new(&log.path).ok()?.into(), Words::from(Word::own(FORMAT).ok()?)];
+        let words = Words::join(place.into_iter().chain(buffering(log.buffering).map(Words::from)));
+        Some(Words::line("access_log", words))
+    }));
+}
+
+/// Writes which peers are trusted to name clients, and the timeout for that.
 pub fn of_clients<'a>(
     trusted: impl Iterator<Item = &'a Cidr>,
     policy: &StreamPolicy,
@@ -79,7 +108,7 @@ pub fn of_clients<'a>(
     trusted.chain(timeout.map(|timeout| Words::line("proxy_protocol_timeout", Word::time(timeout))))
 }
 
-/// When other endpoints are tried.
+/// Writes when other endpoints are tried.
 pub fn of_other_endpoints(policy: &StreamPolicy) -> Vec<Words> {
     match policy.next_upstream {
         true => vec![
@@ -106,7 +135,7 @@ fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &En
     fill(engine, "stream", &view::Stream { listens, directives, upstream })
 }
 
-/// Names the endpoints that nobody has: nginx takes no upstream without a server.
+/// The server of an upstream without endpoints: nginx refuses an upstream without a server.
 pub const NOBODY: &str = "unix:/nobody down";
 
 fn group(upstream: &StreamUpstream, engine: &Engine) -> Result<Filled, Refused> {

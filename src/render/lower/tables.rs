@@ -1,4 +1,5 @@
-//! What features say beside servers and services: variables, zones and servers of ours, in files of their own.
+//! Files of their own for variables, zones and servers that features need beside servers and
+//! services.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +11,14 @@ use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::view::Tables;
 
 use super::{
-    access_log, client_certificates, cors, everywhere, external_authentication, firewall, limits, lookup, passthrough,
-    session, shared, split, upstream,
+    access_log, client_certificates, cors, everywhere, external_authentication, firewall, geo, limits, lookup,
+    passthrough, session, shared, split, stream, tls, upstream,
 };
 
-/// Says for a plan what one feature needs.
+/// Writes into files what one feature of a plan needs.
 type Feature = fn(&Plan, &mut Files<'_>);
 
-/// Whatever needs more than a place in servers, locations, upstreams and services.
+/// The features that need more than directives in servers, locations, upstreams and services.
 const FEATURES: &[Feature] = &[
     shared::tables,
     access_log::tables,
@@ -26,11 +27,14 @@ const FEATURES: &[Feature] = &[
     everywhere::tables,
     external_authentication::tables,
     firewall::tables,
+    geo::tables,
     limits::tables,
     lookup::tables,
     passthrough::tables,
     session::tables,
     split::tables,
+    stream::tables,
+    tls::files,
     upstream::tables,
 ];
 
@@ -41,7 +45,8 @@ pub struct Files<'e> {
 }
 
 impl Files<'_> {
-    /// Adds a file, once for each path. What cannot be said leaves it empty: nginx then names whoever refers to it.
+    /// Adds a file, once for each path. When it cannot be written it stays empty: nginx's test
+    /// then names its users.
     pub fn add<R: IntoIterator<Item = FilePath>>(
         &mut self,
         path: FilePath,
@@ -56,13 +61,13 @@ impl Files<'_> {
         });
     }
 
-    /// Adds a file that is made already.
+    /// Adds a finished file.
     pub fn put(&mut self, path: FilePath, file: File) {
         self.files.insert(path, file);
     }
 }
 
-/// The text of tables; nothing where they cannot be said.
+/// The text of tables; `None` when they cannot be written.
 pub fn text(engine: &Engine, say: impl FnOnce(&mut Tables) -> Result<(), Refused>) -> Option<Part> {
     let mut tables = Tables::default();
     say(&mut tables).ok()?;

@@ -32,7 +32,8 @@ pub fn variable_of(upstream: &UpstreamId) -> Option<FilePath> {
     }
 }
 
-/// The variables that are one of so many numbers by chance, each in a file of its own: requests with one key go to as many endpoints.
+/// Variables with a random number below the number of endpoints that share a hash key, one file
+/// for each such number.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for upstream in &plan.model.upstreams {
         let Some(Balance::SharedKey(_, endpoints)) = balance(upstream, &plan.decisions) else { continue };
@@ -46,23 +47,23 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// An endpoint as it is written.
+/// The line of an endpoint.
 pub fn endpoint(endpoint: &Endpoint) -> Words {
     let weight = (endpoint.weight > 1).then(|| Word::setting("weight", &Word::number(u64::from(endpoint.weight))));
     Words::join([Word::address(endpoint.address)].into_iter().chain(weight))
 }
 
-/// How many idle connections are kept, where nginx can. None where some have TLS and others do not: nginx tells them apart by their
-/// addresses alone.
+/// How many idle connections are kept, where nginx can. None are kept where some endpoints use TLS
+/// and others do not, because nginx distinguishes connections by address only.
 fn kept(id: &UpstreamId, decisions: &Decisions) -> Option<u32> {
     let everywhere = decisions.upstream_keepalive?;
     let connections = id.reuse.as_deref().map_or(everywhere, |own| own.connections);
     let connections = if id.protocol == Protocol::AutoHttp { 0 } else { connections };
-    // Versions that keep none by themselves know no 0.
+    // nginx versions that keep no connections by default do not accept 0.
     (connections > 0 || decisions.keeps_connections).then_some(connections)
 }
 
-/// How many idle connections are kept, and for how long. What nginx does by itself is not said.
+/// Writes how many idle connections are kept, and for how long, without nginx's defaults.
 fn keepalive(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstream) -> Result<(), Refused> {
     let Some(connections) = kept(&upstream.id, decisions) else { return Ok(()) };
     let mut say = |name, word: Word| slots.connections.push(Words::line(name, word));
@@ -108,14 +109,15 @@ fn balancing(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstr
     Ok(())
 }
 
-/// Says in an upstream what one feature of it needs.
+/// Writes into an upstream what one feature of it needs.
 type Feature = fn(&Upstream, &Decisions, &mut view::Upstream) -> Result<(), Refused>;
 
-/// What an upstream may ask for.
+/// All features of an upstream.
 const FEATURES: &[Feature] = &[balancing, keepalive];
 
-/// Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the others after one slow answer, and
-/// nothing to anybody when all of them were slow once: the template turns it off.
+/// The template switches passive health checks off (`max_fails`), because Kubernetes decides which
+/// endpoints are ready. They would move all requests to the other endpoints after one slow
+/// response, and refuse everything after all of them were slow once.
 fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
     let mut view = view::Upstream {
         name: Word::own(&names::upstream(&upstream.id))?,

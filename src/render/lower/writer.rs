@@ -62,7 +62,8 @@ impl Writer {
         self.unwritten.is_empty()
     }
 
-    /// A location of these parts and its last line. The settings stand directly below the first line, one line each.
+    /// Adds a location: its texts and its last line. The directives stand directly below the first
+    /// line, one line each.
     pub fn add_location(&mut self, texts: Vec<Filled>, location: &Location, place: &Place<'_>, common: &[&Directive]) {
         let first = self.lines + 1;
         self.own(first, &place.route.origin);

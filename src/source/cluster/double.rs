@@ -1,5 +1,5 @@
-//! A double of the API server for the tests of this room and of `publish`: it speaks lists, watches and writes, in memory or over
-//! a socket, and fails as it is told.
+//! A double of the API server for the tests of this room and of `publish`. It implements lists,
+//! watches and writes, in memory or over a socket, and fails as tests ask it to.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -97,7 +97,7 @@ struct State {
     refusals: Vec<(String, Refusal)>,
     /// Every refusal: when, by the clock of the test, and its path.
     refused: Vec<(Instant, String)>,
-    /// Whoever has another token is not let in; `None` lets everybody in.
+    /// Clients with another token get 401; `None` accepts every client.
     token: Option<String>,
 }
 
@@ -151,7 +151,7 @@ impl Double {
         Client::new(service, "default")
     }
 
-    /// Where it is asked over a socket.
+    /// Its address for clients over a socket.
     pub async fn listen(&self) -> std::net::SocketAddr {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (double, address) = (self.clone(), listener.local_addr().unwrap());
@@ -169,7 +169,7 @@ impl Double {
         address
     }
 
-    /// Lets in whoever has this token, and nobody else.
+    /// From now on accepts only clients with this token.
     pub fn admit(&self, token: &str) {
         self.state().token = Some(token.to_owned());
     }

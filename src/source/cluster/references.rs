@@ -57,15 +57,22 @@ pub fn of_ingress(ingress: &Ingress) -> BTreeSet<ObjectId> {
 /// Keys of ingress-nginx's ConfigMap that name other ConfigMaps, with headers.
 pub const KEYS_OF_HEADERS: [&str; 2] = ["add-headers", "proxy-set-headers"];
 
-/// The ConfigMaps in the same namespace that a ConfigMap refers to by its keys about headers. This
-/// is evaluated for each ConfigMap that is kept, whatever its purpose is.
+/// The key that names a Secret with parameters for ciphers.
+pub const KEY_OF_DH_PARAMETERS: &str = "ssl-dh-param";
+
+/// The ConfigMaps and the Secret in the same namespace that a ConfigMap refers to by its keys
+/// about headers and by the key above. This is evaluated for each ConfigMap that is kept, whatever
+/// its purpose is.
 pub fn of_config_map(config_map: &ConfigMap) -> BTreeSet<ObjectId> {
     let own = config_map.metadata.namespace.as_deref().unwrap_or_default();
     let data = config_map.data.iter().flatten();
-    let named = data.filter(|(key, _)| KEYS_OF_HEADERS.contains(&key.as_str()));
-    let parts = named.filter_map(|(_, value)| value.trim().split_once('/'));
-    let possible = parts.filter(|(namespace, name)| *namespace == own && is_subdomain(name));
-    possible.map(|(namespace, name)| ObjectId::new(Kind::ConfigMap, namespace, name)).collect()
+    let kind = |key: &str| match key {
+        KEY_OF_DH_PARAMETERS => Some(Kind::Secret),
+        _ => KEYS_OF_HEADERS.contains(&key).then_some(Kind::ConfigMap),
+    };
+    let named = data.filter_map(|(key, value)| Some((kind(key)?, value.trim().split_once('/')?)));
+    let possible = named.filter(|(_, (namespace, name))| *namespace == own && is_subdomain(name));
+    possible.map(|(kind, (namespace, name))| ObjectId::new(kind, namespace, name)).collect()
 }
 
 /// The referenced objects, and those of them that still have to be requested.
@@ -281,6 +288,24 @@ mod tests {
         expected.insert(ObjectId::new(Kind::ConfigMap, "other", "params"));
         expected.insert(ObjectId::new(Kind::ConfigMap, "other", "answers"));
         assert_eq!(of_ingress(&ingress), expected);
+    }
+
+    #[test]
+    fn a_config_map_names_objects_of_its_own_namespace_by_three_keys() {
+        let data = [
+            ("add-headers", "edge/answers"),
+            ("proxy-set-headers", "other/requests"),
+            ("ssl-dh-param", " edge/exchange "),
+            ("default-ssl-certificate", "edge/certificate"),
+        ];
+        let mut config_map = ConfigMap::default();
+        config_map.metadata.namespace = Some("edge".to_owned());
+        config_map.data = Some(data.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
+        let mut expected = names(&[("edge", "exchange")]);
+        expected.insert(ObjectId::new(Kind::ConfigMap, "edge", "answers"));
+        assert_eq!(of_config_map(&config_map), expected);
+        config_map.data = Some([("ssl-dh-param".to_owned(), "other/exchange".to_owned())].into());
+        assert_eq!(of_config_map(&config_map), names(&[]));
     }
 
     #[test]

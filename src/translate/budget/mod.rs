@@ -1,4 +1,4 @@
-//! Whether what objects and namespaces ask for is within what the administrator allows.
+//! Checks whether the demands of objects and namespaces are within the administrator's limits.
 
 mod admission;
 mod demand;
@@ -20,23 +20,23 @@ use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{HostName, Kind, ObjectId, Origin};
 
-/// Something that a namespace has a budget of.
+/// A budget of a namespace.
 struct Budget {
-    /// The key of the settings.
+    /// The key of its setting.
     key: &'static str,
-    /// What is counted.
+    /// What is counted, in words.
     what: &'static str,
-    /// How many are one of what the setting counts.
+    /// How many units of the count are one unit of the setting.
     unit: u64,
     limit: fn(&Limits) -> u64,
     used: fn(&Cost) -> u64,
-    /// What all namespaces may have together.
+    /// The limit of all namespaces together.
     total: Option<Total>,
 }
 
-/// What all namespaces may have together.
+/// The limit of all namespaces together.
 struct Total {
-    /// The key of the settings.
+    /// The key of its setting.
     key: &'static str,
     limit: fn(&Limits) -> u64,
 }
@@ -125,7 +125,7 @@ pub fn keys() -> impl Iterator<Item = &'static str> {
     BUDGETS.iter().flat_map(of).flatten().chain([endpoints::OF_NAMESPACE])
 }
 
-/// Tells the administrator that a namespace will have used up a budget soon.
+/// The finding for the administrator that a namespace will soon have used up a budget.
 fn near(namespace: &str, key: &'static str, what: &str, used: u64, limit: u64) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
     let note = format!("the namespace {namespace:?} has {used} {what} of {limit} that it may have");

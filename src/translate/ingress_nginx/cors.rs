@@ -1,4 +1,4 @@
-//! Cross-origin resource sharing; a mistake keeps other origins out.
+//! Annotations about cross-origin resource sharing; any mistake keeps other origins out.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,7 +10,8 @@ use crate::translate::annotation::{
 use crate::translate::bounds;
 use crate::translate::value::{HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins};
 
-/// What is let in unless the object says otherwise. Were a text not of the right form, the list would be empty and let in nothing.
+/// The defaults for what is allowed. A text of the wrong form would give an empty list, which
+/// allows nothing.
 const DEFAULT_METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
 const DEFAULT_HEADERS: &str = "DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
                                Range, Authorization";
@@ -23,7 +24,7 @@ static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| built_in(DEFAULT_HE
 
 const ENABLED: &[(&str, &str)] = &[("enable-cors", "true")];
 
-/// What counts only where requests of other origins are let in.
+/// A row that depends on enable-cors.
 const BELONGING: Row = Row { counts_with: ENABLED, beside: ENABLED, ..Row::DEFAULT };
 
 pub static FAMILY: Family = Family {

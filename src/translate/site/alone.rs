@@ -1,4 +1,4 @@
-//! The paths of one namespace on one host, as if nobody else had any.
+//! The paths of one namespace on one host, without regard to other namespaces.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,11 +10,12 @@ use crate::model::expression;
 use crate::translate::path::{self, Matching, PathType};
 use crate::translate::{Dialect, Limits, bounds};
 
-/// Settles how each path is matched.
+/// Decides how each path is matched.
 ///
-/// When one object of the ingress-nginx dialect asks for it, the paths of all objects of that dialect and of its namespace are
-/// tried as expressions are: from the start, without regard to case. An expression is only what its object calls one, or
-/// what has the type `ImplementationSpecific`; others stay the text that they are. Paths of objects of the specification dialect keep their
+/// When one object of the ingress-nginx dialect asks for it, the paths of all objects of that
+/// dialect and of its namespace are matched like expressions: from the start, case-insensitively.
+/// Only paths of objects that ask for expressions, or of the type `ImplementationSpecific`, are
+/// expressions; others stay literal text. Paths of objects of the specification dialect keep their
 /// meaning.
 pub fn match_paths(claims: &mut [Claim<'_, '_>]) {
     let is_quirky = |claim: &Claim<'_, '_>| claim.subject.rule.dialect == Dialect::IngressNginx;
@@ -36,13 +37,13 @@ pub fn match_paths(claims: &mut [Claim<'_, '_>]) {
 /// So many paths are few.
 const FEW: usize = 8;
 
-/// Settles which of the paths that are the same counts, and how many there are.
+/// Decides which of several claims on the same path wins, and limits the number of paths.
 pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mut Vec<Finding>) -> Vec<Claim<'s, 'a>> {
-    // Whoever comes first has it, and the claims come with those of the oldest object first.
+    // The first claim wins, and the claims of the oldest object come first.
     let mut kept: Vec<Claim<'s, 'a>> = Vec::with_capacity(claims.len());
     let mut owners = HashMap::new();
     let mut weights = Weights::of(&claims);
-    // As nearly everywhere: to compare a few is quicker than a table of them.
+    // Nearly every host has few paths: comparing a few is faster than a hash table.
     let are_few = claims.len() <= FEW && weights.count == 0;
     let (mut are_too_many, mut are_too_heavy) = (false, false);
     for mut claim in claims {
@@ -73,7 +74,7 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
             if !claim.subject.is_protected {
                 continue;
             }
-            // What begins like it and nobody else takes is closed.
+            // The prefix of the path is closed, as far as no other path matches.
             claim.path = reach::above(&claim.path);
             (claim.matching, claim.closed) = (Matching::Caseless, true);
         }
@@ -93,7 +94,7 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
     kept
 }
 
-/// What the expressions of a host weigh together.
+/// The total weight of the expressions of a host.
 #[derive(Debug)]
 struct Weights {
     count: u32,
@@ -106,7 +107,8 @@ impl Weights {
         Weights { count: u32::try_from(expressions.count()).unwrap_or(u32::MAX), sum: 0 }
     }
 
-    /// Adds an expression where there is room for it. One that cannot be judged is refused by itself.
+    /// Adds an expression if the limit allows it. An expression that cannot be estimated is
+    /// refused elsewhere.
     fn has_room(&mut self, claim: &Claim<'_, '_>, most: u32) -> bool {
         // To judge one takes longer than to count them.
         if !bounds::is_near(self.count.saturating_mul(expression::HEAVIEST).into(), most.into()) {
@@ -121,12 +123,12 @@ impl Weights {
     }
 }
 
-/// What is the same of two claims of which one counts.
+/// The key that is equal for claims on the same path.
 fn key<'c>(claim: &'c Claim<'_, '_>) -> (u8, Cow<'c, str>) {
     (rank(claim.matching), written(claim))
 }
 
-/// Expressions and texts that are matched as such are locations of one sort.
+/// Expressions, and texts that are matched like them, are the same kind of location.
 fn rank(matching: Matching) -> u8 {
     match matching {
         Matching::Exact => 0,

@@ -1,14 +1,14 @@
-//! Values that are the one argument of a directive; they must not know of which.
+//! Parses values that become the only argument of a directive. It must not know the directive.
 
 use super::{boolean, seconds};
 use crate::model::{Argument, Refused};
 
-/// A time in seconds, at least one.
+/// Parses a time of at least one second.
 pub fn time(value: &str) -> Result<Vec<Argument>, Refused> {
     Ok(vec![Argument::Time(seconds(value)?)])
 }
 
-/// `true` and `false` for what nginx calls `on` and `off`.
+/// Converts `true` and `false` to nginx's `on` and `off`.
 pub fn switch(value: &str) -> Result<Vec<Argument>, Refused> {
     Ok(vec![Argument::Switch(boolean(value)?)])
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use super::super::clients::Line;
 use super::*;
 
-/// An API server that lets in whoever has this token.
+/// An API server that accepts this token only.
 async fn server(token: &str) -> (Double, std::net::SocketAddr) {
     let double = Double::default();
     double.put("namespaces", json!({ "metadata": { "name": "edge" } }));
@@ -60,17 +60,17 @@ async fn tokens_are_renewed_from_whatever_holds_them() {
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
     assert_eq!(code(clients).await, 200);
-    // In the token file, which is replaced as a whole.
+    // The token file is replaced as a whole.
     double.admit("two");
     assert_eq!(code(clients).await, 401);
     fs::write(folder.path().join("token.new"), "two").unwrap();
     fs::rename(folder.path().join("token.new"), folder.path().join("token")).unwrap();
     until_let_in(clients).await;
-    // In the kubeconfig.
+    // The kubeconfig is changed.
     double.admit("three");
     write(&path, &kubeconfig(address, "token: three"));
     until_let_in(clients).await;
-    // By a plugin.
+    // The token comes from a plugin.
     double.admit("four");
     let credential =
         r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"four"}}"#;
