@@ -478,20 +478,19 @@ fn shop() -> tempfile::TempDir {
 fn explain_says_where_each_value_was_written_that_counts() {
     let shop = shop();
     let file = |name: &str| shop.path().join(name).display().to_string();
-    let explain = |arguments: &[&str]| {
+    let run = |command: &str, arguments: &[&str]| {
         let (folder, settings) = (shop.path().to_str().unwrap(), format!("--config={}", file("x.toml")));
         let command = Command::new(env!("CARGO_BIN_EXE_ingressd"))
-            .args(["explain", "--nginx-version", "1.22.1", &settings])
+            .args([command, "--nginx-version", "1.22.1", &settings])
             .args(arguments)
             .arg(folder)
             .env_remove("INGRESSD_CONFIG")
             .output()
             .unwrap();
-        (
-            command.status.code(),
-            String::from_utf8(command.stdout).unwrap() + &String::from_utf8(command.stderr).unwrap(),
-        )
+        let text = String::from_utf8(command.stdout).unwrap() + &String::from_utf8(command.stderr).unwrap();
+        (command.status.code(), text)
     };
+    let explain = |arguments: &[&str]| run("explain", arguments);
     let (code, text) = explain(&["https://SHOP.example:8443/cart/1?x=1"]);
     assert_eq!(code, Some(0), "{text}");
     let (a, b, settings) = (file("a.yaml"), file("b.yaml"), file("x.toml"));
@@ -545,8 +544,7 @@ fn explain_says_where_each_value_was_written_that_counts() {
     assert_eq!(explain(&["a b"]).0, Some(64));
 
     // The same is told of all objects at once, and findings name the places of what they speak of.
-    let check = ingressd("check", &["--origins", "--config", &settings, shop.path().to_str().unwrap()]);
-    let text = check.text + &check.complaints;
+    let (_, text) = run("check", &["--origins"]);
     for expected in [
         format!("  limits.timeout: 10m\n    from {settings}:3, about the node\n    instead of 1d, built in\n"),
         format!(

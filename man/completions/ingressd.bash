@@ -37,6 +37,9 @@ _ingressd() {
             ingressd,drain)
                 cmd="ingressd__subcmd__drain"
                 ;;
+            ingressd,explain)
+                cmd="ingressd__subcmd__explain"
+                ;;
             ingressd,help)
                 cmd="ingressd__subcmd__help"
                 ;;
@@ -87,6 +90,9 @@ _ingressd() {
                 ;;
             ingressd__subcmd__help,drain)
                 cmd="ingressd__subcmd__help__subcmd__drain"
+                ;;
+            ingressd__subcmd__help,explain)
+                cmd="ingressd__subcmd__help__subcmd__explain"
                 ;;
             ingressd__subcmd__help,help)
                 cmd="ingressd__subcmd__help__subcmd__help"
@@ -167,7 +173,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check admission render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
+            opts="-h -V --help --version run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -223,7 +229,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__check)
-            opts="-h --nginx-version --instance --config --set --output --format --strict --admission --class --action --kubernetes --name --help"
+            opts="-h --nginx-version --instance --config --set --output --format --strict --origins --admission --class --action --kubernetes --name --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -335,7 +341,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__doctor)
-            opts="-h --all --format --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits shared-servers expressions confinement daemon kubeconfig api-server clock permissions objects routes endpoints leases certificates"
+            opts="-h --all --format --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits nginx-conf shared-servers expressions confinement daemon kubeconfig api-server clock permissions objects routes endpoints leases certificates"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -398,8 +404,42 @@ _ingressd() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ingressd__subcmd__explain)
+            opts="-h --nginx-version --all --format --instance --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --nginx-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ingressd__subcmd__help)
-            opts="run check admission render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
+            opts="run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -497,6 +537,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help__subcmd__drain)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__explain)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
