@@ -217,7 +217,7 @@ fn split(service: &str) -> Action {
         Test::Method(name("PUT")),
     ];
     let answers =
-        [Choice::Redirect(307, RedirectUrl::new("https://example.org/\"$x").expect("a target")), Choice::Respond(403)];
+        [Choice::Redirect(307, RedirectUrl::new("https://example.org/?$x").expect("a target")), Choice::Respond(403)];
     let choices = answers.into_iter().chain(std::iter::repeat(Choice::Forward(other.clone())));
     let branches = tests.into_iter().zip(choices).map(|(test, choice)| Branch { test, choice }).collect();
     let split = Split { origin: origin(), branches, session: None, shares: vec![(other.clone(), Share::of(1, 3))] };

@@ -30,7 +30,8 @@ pub struct Arguments {
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
-    /// Tell besides where each value was written that counts: of the settings, of the ConfigMap of an ingress-nginx and of each Ingress.
+    /// Tell besides where each value was written that counts: of the settings, of the ConfigMap of an ingress-nginx and of each
+    /// Ingress.
     #[arg(long)]
     origins: bool,
     /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command,

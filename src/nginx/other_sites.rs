@@ -441,6 +441,7 @@ mod tests {
         );
         assert!(found.includes_ours);
         assert_eq!((other_sites.worker_processes, other_sites.worker_connections), (Some(4), Some(768)));
+        assert!(other_sites.compiles_expressions && !OtherSites::default().compiles_expressions);
         let line =
             |line: &HostLine| format!("{} {} {} {}", line.place, line.block, line.name, line.arguments.join(" "));
         let lines: Vec<_> = other_sites.lines.iter().map(line).collect();

@@ -142,8 +142,8 @@ fn tables() -> view::Tables {
     view::Tables { statements: vec![view::TablesStatement { block: blocks(), line: lines() }] }
 }
 
-fn status() -> view::Status {
-    view::Status { address: WORD, directives: lines(), locations: blocks() }
+fn status() -> view::StatusServer {
+    view::StatusServer { address: WORD, directives: lines(), locations: blocks() }
 }
 
 fn name() -> Result<Value, Refused> {

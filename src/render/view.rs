@@ -78,7 +78,7 @@ impl Block {
 
 /// The daemon's own status server.
 #[derive(Debug, Serialize)]
-pub struct Status {
+pub struct StatusServer {
     /// Where it listens.
     pub address: Word,
     pub directives: Vec<Words>,

@@ -78,7 +78,7 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
 
 /// Whatever is asked, DNS answers.
 fn names(snapshot: &Snapshot, options: &Options) -> Names {
-    let answer = Answer { addresses: vec![IpAddr::from([192, 0, 2, 80])], ..Answer::default() };
+    let answer = NameAnswer { addresses: vec![IpAddr::from([192, 0, 2, 80])], ..NameAnswer::default() };
     let wanted = Wanted::of(snapshot, options).referred.into_keys();
     Names(wanted.map(|name| (name, answer.clone())).collect())
 }

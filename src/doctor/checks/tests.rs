@@ -70,17 +70,7 @@ const ROWS: &[Row] = &[
         Warning,
         "there is no /etc/nginx/modsecurity.conf",
     ),
-    (
-        "nginx-modules",
-        |facts| {
-            wants(facts, Module::GeoIp2);
-            let survey = &mut nginx(facts).survey;
-            survey.capabilities.modules.insert(Module::GeoIp2);
-            survey.other_sites.missing_databases = ["/srv/GeoIP2-City.mmdb".into()].into();
-        },
-        Warning,
-        "there is no /srv/GeoIP2-City.mmdb",
-    ),
+    ("nginx-modules", without_databases, Warning, "there is no /srv/GeoIP2-City.mmdb"),
     (
         "nginx-modules",
         |facts| {

@@ -253,8 +253,8 @@ fn policies(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
 }
 
 /// The daemon's own status server, with nginx's counters where nginx has them.
-fn status(plan: &Plan, address: SocketAddr, counts: bool) -> view::Status {
-    view::Status {
+fn status(plan: &Plan, address: SocketAddr, counts: bool) -> view::StatusServer {
+    view::StatusServer {
         address: Word::address(address),
         // It has no backend; and the size directives for backends must be consistent with others
         // that it does not set.

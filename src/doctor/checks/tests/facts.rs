@@ -164,6 +164,14 @@ pub fn wants(facts: &mut Facts, module: Module) {
     nginx(facts).wanted.insert(module, 2);
 }
 
+/// Hosts tell where clients are, and nginx has the module and no database.
+pub fn without_databases(facts: &mut Facts) {
+    wants(facts, Module::GeoIp2);
+    let survey = &mut nginx(facts).survey;
+    survey.capabilities.modules.insert(Module::GeoIp2);
+    survey.other_sites.missing_databases = ["/srv/GeoIP2-City.mmdb".into()].into();
+}
+
 pub fn finding(facts: &mut Facts, reason: Reason, note: &str) {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
     nginx(facts).findings.push(Finding::new(reason, origin, note));
