@@ -1,23 +1,33 @@
 //! What the options of the rooms are where nobody writes anything: what the rows say, in which
 //! each default stands once.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use super::settings::Settings;
 use crate::apply::{self, SystemOptions};
 use crate::model::{HostListeners, StreamPolicy};
-use crate::nginx::{AccessLogOptions, Everywhere, FirewallOptions, GateOptions};
+use crate::nginx::{AccessLogOptions, Everywhere, FirewallOptions, GateOptions, GeoOptions, StreamLogOptions};
 use crate::translate::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, StreamOptions};
 use crate::{publish, translate};
 
-/// Nobody writes anything there.
-static USUAL: LazyLock<Settings> = LazyLock::new(Settings::default);
+/// The settings where nobody writes anything. `Settings::empty` must not ask for what is usual: it would be asked for without end.
+fn usual() -> &'static Settings {
+    static USUAL: OnceLock<Settings> = OnceLock::new();
+    match USUAL.get() {
+        Some(usual) => usual,
+        // Within `get_or_init` such a mistake would wait for itself in silence.
+        None => {
+            let made = Settings::default();
+            USUAL.get_or_init(|| made)
+        }
+    }
+}
 
 macro_rules! usual {
     ($($type:ty: $($part:ident).+;)*) => {
         $(impl Default for $type {
             fn default() -> Self {
-                USUAL.$($part).+.clone()
+                usual().$($part).+.clone()
             }
         })*
     };
@@ -35,18 +45,20 @@ usual! {
     Everywhere: gate.everywhere;
     AccessLogOptions: gate.access_log;
     FirewallOptions: gate.firewall;
+    GeoOptions: gate.geo;
+    StreamLogOptions: gate.access_log.streams;
     publish::Options: publish;
 }
 
 impl Default for GateOptions {
     fn default() -> Self {
-        USUAL.gate_options()
+        usual().gate_options()
     }
 }
 
 impl Default for apply::Options {
     fn default() -> Self {
-        let Settings { apply, nginx, pacing, .. } = &*USUAL;
+        let Settings { apply, nginx, pacing, .. } = usual();
         apply::Options {
             root: apply.root.clone(),
             state: apply.state.clone(),
@@ -61,7 +73,7 @@ impl Default for apply::Options {
 
 impl Default for SystemOptions {
     fn default() -> Self {
-        let Settings { apply, nginx, gate, .. } = &*USUAL;
+        let Settings { apply, nginx, gate, .. } = usual();
         SystemOptions {
             binary: nginx.binary.clone(),
             pid_file: nginx.pid_file.clone(),

@@ -57,8 +57,8 @@ impl AccessLogOptions {
     /// Before anything is put in: what the rows of the settings say is its default.
     pub fn empty() -> Self {
         AccessLogOptions {
-            enabled: true,
-            unknown_hosts: true,
+            enabled: false,
+            unknown_hosts: false,
             format: LogFormat::Dialect,
             line: None,
             json: false,
@@ -68,8 +68,8 @@ impl AccessLogOptions {
             questions: false,
             syslog: false,
             syslog_address: None,
-            syslog_port: 514,
-            streams: StreamLogOptions::default(),
+            syslog_port: 0,
+            streams: StreamLogOptions::empty(),
         }
     }
 }

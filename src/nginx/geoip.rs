@@ -37,12 +37,10 @@ pub struct GeoOptions {
     pub reload: Duration,
 }
 
-impl Default for GeoOptions {
-    /// Where `geoipupdate` puts them.
-    fn default() -> Self {
-        let files = ["/var/lib/GeoIP/GeoLite2-City.mmdb", "/var/lib/GeoIP/GeoLite2-ASN.mmdb"];
-        let files = files.iter().filter_map(|path| GeoFile::of(path.as_ref())).collect();
-        GeoOptions { enabled: false, files, reload: Duration::ZERO }
+impl GeoOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        GeoOptions { enabled: false, files: Vec::new(), reload: Duration::ZERO }
     }
 }
 

@@ -55,13 +55,13 @@ impl GateOptions {
             status: SocketAddr::from(([127, 0, 0, 1], 0)),
             passthrough_port: 0,
             has_passthrough: false,
-            current: PathBuf::from("/etc/nginx/ingressd/current"),
-            upstream_keepalive: 32,
-            everywhere: Everywhere::default(),
-            access_log: AccessLogOptions::default(),
-            firewall: FirewallOptions::default(),
-            geo: GeoOptions::default(),
-            shared_servers: true,
+            current: PathBuf::new(),
+            upstream_keepalive: 0,
+            everywhere: Everywhere::empty(),
+            access_log: AccessLogOptions::empty(),
+            firewall: FirewallOptions::empty(),
+            geo: GeoOptions::empty(),
+            shared_servers: false,
         }
     }
 }

@@ -20,9 +20,10 @@ pub struct StreamLogOptions {
     pub path: Option<PathBuf>,
 }
 
-impl Default for StreamLogOptions {
-    fn default() -> Self {
-        StreamLogOptions { enabled: true, line: None, path: None }
+impl StreamLogOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        StreamLogOptions { enabled: false, line: None, path: None }
     }
 }
 
