@@ -1,6 +1,7 @@
 //! Each check with good facts and with bad facts: one row for each fault.
 
 mod facts;
+mod nginx_conf;
 
 use std::collections::BTreeSet;
 
@@ -170,35 +171,6 @@ const ROWS: &[Row] = &[
         "512 connections",
     ),
     ("limits", |facts| nginx(facts).worker_files = None, Note, "when nginx runs"),
-    (
-        "nginx-conf",
-        |facts| asks(facts, "worker-processes", "4", Some(("worker_processes", "auto"))),
-        Warning,
-        "key worker-processes of the ConfigMap asks for something else: /etc/nginx/nginx.conf:3 says `worker_processes \
-         auto;` -> write `worker_processes 4;` there",
-    ),
-    (
-        "nginx-conf",
-        |facts| asks(facts, "max-worker-connections", "16384", None),
-        Warning,
-        "/etc/nginx/nginx.conf does not have it -> write `worker_connections 16384;` into /etc/nginx/nginx.conf, in the block events",
-    ),
-    ("nginx-conf", |facts| asks(facts, "max-worker-open-files", "8192", None), Good, "ConfigMap edge/controller"),
-    (
-        "nginx-conf",
-        |facts| asks(facts, "worker-processes", "4", Some(("worker_processes", "4"))),
-        Good,
-        "does everything",
-    ),
-    (
-        "nginx-conf",
-        |facts| {
-            asks(facts, "worker-processes", "4", None);
-            facts.objects = None;
-        },
-        Note,
-        "not looked at",
-    ),
     ("shared-servers", |facts| objects(facts).upstreams = 300, Good, "up to 2.7 us"),
     ("shared-servers", |facts| objects(facts).upstreams = 5000, Note, "up to 45.0 us"),
     ("shared-servers", |facts| facts.objects = None, Note, "the objects are not known"),
@@ -485,6 +457,10 @@ const ROWS: &[Row] = &[
     ("certificates", |facts| facts.certificates.clear(), Note, "no certificate"),
 ];
 
+fn rows() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().chain(nginx_conf::ROWS)
+}
+
 fn judge(name: &str, facts: &Facts) -> (Level, String) {
     let check = CHECKS.iter().find(|check| check.name == name).unwrap_or_else(|| panic!("{name}"));
     let lines = (check.judge)(facts);
@@ -504,7 +480,7 @@ fn a_healthy_host_has_nothing_to_do() {
 #[test]
 fn whatever_is_wrong_is_told_by_its_check() {
     let mut wrong = Vec::new();
-    for (name, break_it, level, expected) in ROWS {
+    for (name, break_it, level, expected) in rows() {
         let mut facts = healthy();
         break_it(&mut facts);
         let (found, words) = judge(name, &facts);
@@ -517,11 +493,11 @@ fn whatever_is_wrong_is_told_by_its_check() {
 
 #[test]
 fn every_check_can_fail_and_every_failure_has_a_remedy() {
-    let failing: BTreeSet<_> = ROWS.iter().filter(|row| row.2 > Note).map(|row| row.0).collect();
+    let failing: BTreeSet<_> = rows().filter(|row| row.2 > Note).map(|row| row.0).collect();
     // One check reports what short intervals between reloads cost, which is no fault.
     let all = CHECKS.iter().map(|check| check.name).filter(|name| *name != "shared-servers");
     assert_eq!(failing, all.collect());
-    for (name, break_it, ..) in ROWS.iter().filter(|(name, ..)| *name != "other-sites") {
+    for (name, break_it, ..) in rows().filter(|(name, ..)| *name != "other-sites") {
         let mut facts = healthy();
         break_it(&mut facts);
         let check = CHECKS.iter().find(|check| check.name == *name).unwrap();
