@@ -199,7 +199,8 @@ fn stream_upstream() -> view::StreamUpstream {
 mod tests {
     use std::collections::BTreeSet;
 
-    /// Every value of every template, in the order of the names. A feature needs none: it says directives in a slot that is there.
+    /// Every value of every template, in the order of the names. A feature needs none: it says
+    /// directives in a slot that is there.
     const HOLES: &[(&str, &str)] = &[
         ("backend", "host upstream"),
         ("backends", "variable"),

@@ -1,5 +1,5 @@
-//! Traffic splits (canaries): the variables with the upstream of a request, or with a mark where it
-//! is answered.
+//! Traffic splits (canaries): the variables with the upstream of a request, or with a mark where
+//! it is answered.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
