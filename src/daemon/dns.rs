@@ -62,7 +62,8 @@ impl Dns {
         Dns { resolvers: resolvers.into(), file, built: Arc::default() }
     }
 
-    /// The servers as they are now: those of this host may be others after a change of its network.
+    /// The servers as they are now: those of this host may be others after a change of its
+    /// network.
     fn servers(&self) -> Vec<SocketAddr> {
         let of_host = || {
             let text = std::fs::read_to_string(&self.file).unwrap_or_default();
@@ -114,7 +115,8 @@ impl Dns {
     }
 }
 
-/// The servers that this text of resolv.conf names. Those of a single interface (`fe80::1%eth0`) are left out.
+/// The servers that this text of resolv.conf names. Those of a single interface (`fe80::1%eth0`)
+/// are left out.
 fn of_host(text: &str) -> impl Iterator<Item = IpAddr> {
     let named = text.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
@@ -123,7 +125,8 @@ fn of_host(text: &str) -> impl Iterator<Item = IpAddr> {
     named.filter_map(|address| address.parse().ok()).take(OF_FILE)
 }
 
-/// Asks these servers, and looks into no other file of this host: names of tenants mean nothing there.
+/// Asks these servers, and looks into no other file of this host: names of tenants mean nothing
+/// there.
 fn asking(servers: &[SocketAddr]) -> Result<TokioResolver, String> {
     let servers = servers.iter().map(|server| {
         let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {

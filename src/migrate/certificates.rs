@@ -1,4 +1,5 @@
-//! Which certificates of the host's other sites have the names of Ingresses with TLS; it must not read files.
+//! Which certificates of the host's other sites have the names of Ingresses with TLS; it must not
+//! read files.
 
 use serde_json::{Value, json};
 

@@ -39,7 +39,8 @@ pub struct HostLine {
 }
 
 impl HostLine {
-    /// A directive of this file; `None` for one with a block, and for an `include` that is not followed.
+    /// A directive of this file; `None` for one with a block, and for an `include` that is not
+    /// followed.
     pub(super) fn of(block: HostBlock, path: &str, directive: &Directive) -> Option<Self> {
         (directive.block.is_none() && directive.name != "include").then(|| HostLine {
             place: format!("{path}:{}", directive.line),

@@ -139,7 +139,8 @@ pub(super) enum Effect {
     Brotli(fn(&str) -> Result<(), Refused>),
     /// With other keys it decides which proxies are trusted; this checks its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
-    /// When it is true, what is said in words happens to what all other keys and the settings say about this.
+    /// When it is true, what is said in words happens to what all other keys and the settings say
+    /// about this.
     Finally(Scope, &'static str, Change),
     /// What is said in words comes of it, by this.
     Read(&'static str, Read),

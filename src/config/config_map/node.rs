@@ -1,4 +1,5 @@
-//! What keys ask of nginx.conf of each node: the line to set there, and whether what stands there does it. It must not write that file.
+//! What keys ask of nginx.conf of each node: the line to set there, and whether what stands there
+//! does it. It must not write that file.
 
 use std::fmt;
 
@@ -17,7 +18,8 @@ struct Key {
     name: &'static str,
     block: HostBlock,
     form: Form,
-    /// What counts where nginx.conf does not have the directive; empty where ingressd writes it then, as large as it has to be.
+    /// What counts where nginx.conf does not have the directive; empty where ingressd writes it
+    /// then, as large as it has to be.
     absent: &'static str,
 }
 
@@ -82,7 +84,8 @@ pub struct OfNode {
 }
 
 impl Settings {
-    /// What the ConfigMap that counts asks of nginx.conf of each node; nothing where none is named.
+    /// What the ConfigMap that counts asks of nginx.conf of each node; nothing where none is
+    /// named.
     pub fn asked_of_nodes(&self, snapshot: &Snapshot) -> Vec<AskedOfNode> {
         let Some((namespace, name)) = &self.ingress_nginx.config_map else { return Vec::new() };
         let data = snapshot.config_map(namespace, name).and_then(|stored| stored.object.data.as_ref());
@@ -117,7 +120,8 @@ pub(super) fn note(name: &str, value: &str) -> Result<Option<String>, Refused> {
 }
 
 impl AskedOfNode {
-    /// What the value of a key asks for; nothing where it belongs elsewhere, or nginx.conf may say what it likes.
+    /// What the value of a key asks for; nothing where it belongs elsewhere, or nginx.conf may say
+    /// what it likes.
     ///
     /// # Errors
     ///
@@ -305,7 +309,8 @@ mod tests {
         assert!(of_host.eq(KEYS_OF_NODES.iter().map(|key| key.name)));
     }
 
-    /// A key, its value, a line of nginx.conf or none, and the line to write there; empty where it does what is asked.
+    /// A key, its value, a line of nginx.conf or none, and the line to write there; empty where it
+    /// does what is asked.
     const TABLE: &[(&str, &str, &str, &str)] = &[
         ("worker-processes", "4", "worker_processes auto", "worker_processes 4;"),
         ("worker-processes", "4", "", "worker_processes 4;"),

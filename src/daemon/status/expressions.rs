@@ -1,4 +1,5 @@
-//! Which expressions take a host that nobody has by name, in the order in which nginx tries them; it must not know whose they are.
+//! Which expressions take a host that nobody has by name, in the order in which nginx tries them;
+//! it must not know whose they are.
 
 use regex::bytes::RegexBuilder;
 

@@ -179,7 +179,8 @@ impl Sites {
         self.sites.iter().map(|(host, site)| (example(host), site))
     }
 
-    /// What there is for a host: itself, the wildcard that it lies within, an expression, or what takes hosts that nobody has.
+    /// What there is for a host: itself, the wildcard that it lies within, an expression, or what
+    /// takes hosts that nobody has.
     pub fn site(&self, host: &str) -> Option<&Site> {
         let within = host.split_once('.').map(|(_, parent)| format!("*.{parent}"));
         let named = self.sites.get(host).or_else(|| self.sites.get(&within?));

@@ -1,4 +1,5 @@
-//! What becomes of values that are none, beside what ingress-nginx makes of them; it must not know any key.
+//! What becomes of values that are none, beside what ingress-nginx makes of them; it must not know
+//! any key.
 
 use std::fmt::Write as _;
 
@@ -44,7 +45,8 @@ impl OnError {
     }
 }
 
-/// What a bad value does here, beside what it does there. Of two things that may come of it there, the one that differs counts.
+/// What a bad value does here, beside what it does there. Of two things that may come of it there,
+/// the one that differs counts.
 pub fn compared(row: &Row) -> Compared {
     let each = row.elsewhere.iter().map(|there| beside(*there, row.on_error));
     each.into_iter().find(|compared| *compared != Compared::Equal).unwrap_or(Compared::Equal)
