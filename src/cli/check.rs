@@ -30,12 +30,13 @@ pub struct Arguments {
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
-    /// Tell besides where each value was written that counts: of the settings, of the ConfigMap of an ingress-nginx and of each
-    /// Ingress.
+    /// Tell besides where each value was written that counts: of the settings, of the ConfigMap of
+    /// an ingress-nginx and of each Ingress.
     #[arg(long)]
     origins: bool,
-    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command,
-    /// of which --class counts without this one too: a class that is not among the manifests.
+    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the
+    /// next flags are those of that command, of which --class counts without this one too: a class
+    /// that is not among the manifests.
     #[arg(long)]
     admission: bool,
     #[command(flatten)]

@@ -92,8 +92,9 @@ impl Manifests {
         Manifests { files: files.to_vec(), nginx_version, settings: settings.clone() }
     }
 
-    /// Reads, translates and gates; tells on standard error what keeps it from doing so. To `judge` goes on with objects that an API server would
-    /// refuse. These classes are ours, also when they are not among the manifests.
+    /// Reads, translates and gates; tells on standard error what keeps it from doing so. To
+    /// `judge` goes on with objects that an API server would refuse. These classes are ours, also
+    /// when they are not among the manifests.
     pub fn process(&self, judge: bool, classes: &[String]) -> Result<Processed, Exit> {
         let settings = self.settings.load([])?;
         let options = to_look_with(&settings).map_err(|error| {

@@ -20,7 +20,7 @@ use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind};
 
 /// Converts a value to one for the setting, which its form parses; an empty one leaves the setting
 /// unchanged.
-pub(super) type Written = fn(&str) -> Result<String, Refused>;
+pub(super) type IntoSetting = fn(&str) -> Result<String, Refused>;
 
 /// Changes settings and defaults of annotations because of a key.
 pub(super) type Change = fn(&mut Settings, &mut Vec<DefaultValue>, &Origin);
@@ -126,7 +126,7 @@ pub(super) enum Effect {
     /// It is the default of this annotation.
     Annotation(&'static str),
     /// It overrides this setting.
-    Setting(&'static str, Written),
+    Setting(&'static str, IntoSetting),
     /// It is a directive of every server.
     Server(&'static DirectiveRow, fn(&str) -> Result<Vec<Argument>, Refused>),
     /// It names a ConfigMap with headers of this kind.
@@ -139,7 +139,8 @@ pub(super) enum Effect {
     Brotli(fn(&str) -> Result<(), Refused>),
     /// With other keys it decides which proxies are trusted; this checks its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
-    /// When it is true, what is said in words happens to what all other keys and the settings say about this.
+    /// When it is true, what is said in words happens to what all other keys and the settings say
+    /// about this.
     Finally(Scope, &'static str, Change),
     /// What is said in words comes of it, by this.
     Read(&'static str, Read),
@@ -164,7 +165,7 @@ const fn global(name: &'static str, annotation: &'static str) -> Key {
     Key { name, effect: Effect::Annotation(annotation) }
 }
 
-const fn setting(name: &'static str, setting: &'static str, written: Written) -> Key {
+const fn setting(name: &'static str, setting: &'static str, written: IntoSetting) -> Key {
     Key { name, effect: Effect::Setting(setting, written) }
 }
 

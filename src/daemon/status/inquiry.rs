@@ -145,7 +145,8 @@ impl Status {
         })
     }
 
-    /// Why a request is answered as it is: `null` where this run has made nothing yet that could tell.
+    /// Why a request is answered as it is: `null` where this run has made nothing yet that could
+    /// tell.
     fn one_request(&self, address: &Address) -> Value {
         let explain = |in_force: &Arc<InForce>| in_force.explain(address, &self.findings, &|_| None);
         self.in_force.as_ref().map_or(Value::Null, explain)

@@ -263,7 +263,8 @@ pub enum Gives {
     Near(&'static str),
     /// There is a finding whose note contains this text.
     Refused(&'static str),
-    /// The same, and whatever a bad value does, this one has no effect: it is of the form, and cannot be honoured.
+    /// The same, and whatever a bad value does, this one has no effect: it is of the form, and
+    /// cannot be honoured.
     LeftOut(&'static str),
 }
 
