@@ -16,6 +16,7 @@ use crate::config::{Settings, duration};
 use crate::daemon::access::Grant;
 use crate::model::is_subdomain;
 use crate::source::cluster::{self, Administrator, AdministratorError, DEFAULT_KUBECONFIG, Token};
+use crate::source::yaml;
 
 /// Arguments of `ingressd kubeconfig`.
 #[derive(Debug, clap::Args)]
@@ -157,9 +158,9 @@ async fn obtain(
     administrator.kubeconfig(&grant.account, &grant.namespace, &Token { text: String::new(), ends: None }, server)?;
     complain!("asking the API server {}", administrator.server().escape_debug());
     for document in documents {
-        let object = serde_saphyr::from_str(document.trim_start_matches("---\n"));
-        let object: serde_json::Value = object.map_err(|error| AdministratorError::Kubeconfig(error.to_string()))?;
-        administrator.apply(&object).await?;
+        for object in yaml::values(document) {
+            administrator.apply(&object).await?;
+        }
     }
     let token = match arguments.duration {
         Some(life) => administrator.token(&grant.namespace, &grant.account, life).await?,

@@ -10,7 +10,8 @@ use crate::nginx::{AccessLogOptions, Everywhere, FirewallOptions, GateOptions, G
 use crate::translate::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, StreamOptions};
 use crate::{publish, translate};
 
-/// The settings where nobody writes anything. `Settings::empty` must not ask for what is usual: it would be asked for without end.
+/// The settings where nobody writes anything. `Settings::empty` must not ask for what is usual: it
+/// would be asked for without end.
 fn usual() -> &'static Settings {
     static USUAL: OnceLock<Settings> = OnceLock::new();
     match USUAL.get() {
