@@ -546,7 +546,7 @@ fn explain_says_where_each_value_was_written_that_counts() {
     // The same is told of all objects at once, and findings name the places of what they speak of.
     let (_, text) = run("check", &["--origins"]);
     for expected in [
-        format!("  limits.timeout: 10m\n    from {settings}:3, about the node\n    instead of 1d, built in\n"),
+        format!("  limits.timeout: 10m\n    from {settings}:3, about the node\n    instead of 24h, built in\n"),
         format!(
             "Ingress default/b\n  nginx.ingress.kubernetes.io/proxy-read-timeout: 20\n    from {} ({b}:",
             of("b", "proxy-read-timeout")

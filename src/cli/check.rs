@@ -89,7 +89,11 @@ pub fn run(arguments: &Arguments) -> Ended {
         })?,
     };
     let is_found = processed.findings.iter().any(|finding| finding.severity >= least);
-    output::show(written, if is_found { Exit::Findings } else { Exit::Success })
+    let end = if is_found { Exit::Findings } else { Exit::Success };
+    match arguments.origins {
+        true => output::show_styled(&written, end),
+        false => output::show(written, end),
+    }
 }
 
 /// Adds the findings of the policies about the objects.

@@ -94,7 +94,11 @@ impl InForce {
 
     /// What somebody wrote of the options of an Ingress, whether anything is served of it or not.
     pub fn written_for(&self, id: &ObjectId, findings: &[Finding]) -> Vec<Told> {
-        let told = self.annotations(id).into_iter().filter(|told| told.effective.counts.is_of(id));
+        let says = |Effective { counts, overridden }: &Effective| {
+            // Above it may be a ceiling.
+            [counts].into_iter().chain(overridden.last()).any(|written| written.is_of(id))
+        };
+        let told = self.annotations(id).into_iter().filter(|told| says(&told.effective));
         told.filter(|told| is_counting(&told.effective, findings)).collect()
     }
 
