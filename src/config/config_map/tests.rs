@@ -148,7 +148,7 @@ fn keys_about_few_routes_and_connections_count_as_they_are_written() {
     assert_eq!(streams.line.as_ref().map(|line| line.parts().len()), Some(3));
     let everywhere = &gate.everywhere;
     assert_eq!(everywhere.grpc_buffer, Some(ByteSize(64 << 10)));
-    assert_eq!(everywhere.default_type.as_ref().map(|name| name.as_str()), Some("text/html"));
+    assert_eq!(everywhere.default_type.as_ref().map(crate::model::Text::as_str), Some("text/html"));
     assert_eq!(everywhere.uncompressed, None, "nothing is compressed");
     assert_eq!(everywhere.ticket_key.as_ref().map(|key| key.bytes().to_vec()), Some(vec![b'A'; 48]));
     let said: Vec<_> = translate.server_directives.iter().map(|directive| directive.row.name).collect();
