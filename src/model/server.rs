@@ -173,8 +173,10 @@ impl Server {
     }
 
     /// How many routes are each object's own. A fallback is when the object says so.
-    pub fn routes_by_object<'a>(servers: impl Iterator<Item = &'a Server>) -> HashMap<&'a ObjectId, RouteCount> {
-        let mut routes = HashMap::<_, RouteCount>::new();
+    pub fn routes_by_object<'a>(
+        servers: impl ExactSizeIterator<Item = &'a Server>,
+    ) -> HashMap<&'a ObjectId, RouteCount> {
+        let mut routes = HashMap::<_, RouteCount>::with_capacity(servers.len());
         for server in servers {
             let own = (server.fallback.origin.field == Field::DefaultBackend).then_some(&server.fallback);
             // Those of one object stand together mostly.

@@ -38,21 +38,17 @@ const FEW: usize = 8;
 
 /// Settles which of the paths that are the same counts, and how many there are.
 pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mut Vec<Finding>) -> Vec<Claim<'s, 'a>> {
+    if are_few_and_differ(&claims) && claims.len() <= limits.paths_of_host {
+        return in_winning_order(claims);
+    }
     // Whoever comes first has it, and the claims come with those of the oldest object first.
     let mut kept: Vec<Claim<'s, 'a>> = Vec::with_capacity(claims.len());
-    let mut owners = HashMap::new();
+    let mut owners = HashMap::<(u8, String), usize>::new();
     let mut weights = Weights::of(&claims);
-    // As nearly everywhere: to compare a few is quicker than a table of them.
-    let are_few = claims.len() <= FEW && weights.count == 0;
     for mut claim in claims {
-        let (owner, key) = match are_few {
-            true => (kept.iter().position(|owner| key(owner) == key(&claim)), None),
-            false => {
-                let (rank, written) = key(&claim);
-                let key = (rank, written.into_owned());
-                (owners.get(&key).copied(), Some(key))
-            }
-        };
+        let (rank, written) = key(&claim);
+        let key = (rank, written.into_owned());
+        let owner = owners.get(&key).copied();
         if let Some(owner) = owner {
             findings.push(conflict(&claim.origin, &kept[owner].origin));
             continue;
@@ -74,11 +70,23 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
             claim.path = reach::above(&claim.path);
             (claim.matching, claim.closed) = (Matching::Caseless, true);
         }
-        owners.extend(key.map(|key| (key, kept.len())));
+        owners.insert(key, kept.len());
         kept.push(claim);
     }
-    kept.sort_by(|left, right| path::winning_order((left.matching, &left.path), (right.matching, &right.path)));
-    kept
+    in_winning_order(kept)
+}
+
+/// Whether no two are the same and none is an expression, as nearly everywhere: to compare a few is quicker than a table of them.
+fn are_few_and_differ(claims: &[Claim<'_, '_>]) -> bool {
+    let differs = |(number, claim): (usize, &Claim<'_, '_>)| {
+        claim.matching != Matching::Regex && !claims[..number].iter().any(|earlier| key(earlier) == key(claim))
+    };
+    claims.len() <= FEW && claims.iter().enumerate().all(differs)
+}
+
+fn in_winning_order<'s, 'a>(mut claims: Vec<Claim<'s, 'a>>) -> Vec<Claim<'s, 'a>> {
+    claims.sort_by(|left, right| path::winning_order((left.matching, &left.path), (right.matching, &right.path)));
+    claims
 }
 
 /// What the expressions of a host weigh together.
