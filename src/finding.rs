@@ -1,4 +1,5 @@
-//! What is wrong with what a user wrote, as a value: it must not know who reads it, nor how it was found.
+//! A finding: what is wrong with what a user wrote, as a value. It must not know who reads it, nor
+//! how it was found.
 
 mod limit;
 mod nearest;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 use crate::model::Origin;
 
-/// Longest note in bytes: notes quote what users wrote, and reach the journal, the status and the cluster.
+/// The longest note, in bytes. Notes quote what users wrote, and they reach the journal, the
+/// status and the cluster.
 const LONGEST_NOTE: usize = 1500;
 
 /// How bad it is.
@@ -84,7 +86,8 @@ impl Finding {
         Finding { origin, severity: reason.row().severity, reason, note }
     }
 
-    /// The note as it may be shown: it may quote what a user wrote, and whatever could forge a line in a log is escaped.
+    /// The note as it may be shown: it may quote what a user wrote, and whatever could forge a
+    /// line in a log is escaped.
     pub fn printable_note(&self) -> String {
         printable(&self.note)
     }
@@ -96,7 +99,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What a [`Reason`] stands for.
+/// What the table knows about a [`Reason`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReasonRow {
     /// The reason.
@@ -107,7 +110,7 @@ pub struct ReasonRow {
     pub severity: Severity,
     /// Who can mend it.
     pub audience: Audience,
-    /// What follows for requests, in a few words that are true of every finding of the sort.
+    /// What follows for requests, in a few words that are true of every finding with this reason.
     pub effect: &'static str,
     /// One sentence for the documentation: what it means and what to do.
     pub meaning: &'static str,
@@ -115,7 +118,7 @@ pub struct ReasonRow {
 
 macro_rules! reasons {
     ($($reason:ident, $severity:ident, $audience:ident, $effect:literal, $meaning:literal;)*) => {
-        /// The closed list of sorts of findings.
+        /// The closed list of reasons for findings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Reason {
             $(#[doc = $meaning] $reason,)*
@@ -150,7 +153,7 @@ reasons! {
     TooManyPaths, Error, Author, "the path is not served", "The namespace has as many paths on this host as it may have (`limits.paths-of-host`); this one is not served. Its requests go where they would go without it, and are answered 503 where it would be protected.";
     SharedHost, Warning, Author, "requests below the path go where another namespace says", "Several namespaces have paths of the host: below this path another namespace has one and takes its requests there, or another one asked first for paths that begin like this one.";
     OverBudget, Error, Author, "the object is not served", "The object, or its namespace with it, asks for more than the section `limits` of the settings allows, or than its fair share where all namespaces together do. Older objects go first: this one is not served, and what it protects answers 503 where other objects would take its requests. Take out what is not needed, or have the administrator raise the limit that the note names.";
-    NearBudget, Info, Operator, "nothing yet: everything is served", "A namespace has used four fifths of one of its budgets, or all together of what the node has; when it is used up, the newest objects of the namespace, or of those that ask for more than their fair share, are not served. Raise the limit, or ask the namespace for less.";
+    NearBudget, Info, Operator, "nothing yet: everything is served", "A namespace has used four fifths of one of its budgets, or all together of what the node has, or an object, a Service, or a namespace on one host has four fifths of what the note names. When a budget is used up, the newest objects of the namespace, or of those that ask for more than their fair share, are not served; what follows where something else is, the note says. Raise the limit, or ask for less.";
     TooManyEndpoints, Warning, Author, "some endpoints get no requests", "The Service, or its namespace, has more endpoints than requests are sent to; the others get none. They are chosen by their addresses, so that the choice stays when others come and go.";
     TlsConflict, Warning, Author, "the entry does not decide how the host is served by TLS", "Namespaces share a host, and another one than that of this entry of `spec.tls` asked for it first. What that namespace lists goes first, and the entry has no effect; where it lists nothing this certificate is served, but plain requests are sent to https only for paths of this namespace. List the host in an Ingress of the oldest one's namespace.";
     HostRuleConflict, Warning, Author, "the rule of the other object holds for the host", "A rule that holds for a whole host, such as its ciphers or what it asks of the certificates of clients, is that of the oldest object with one, of the namespace that asked for the host first; the note says which. Say the same in all objects of the host, or take another host.";
@@ -204,22 +207,22 @@ reasons! {
     NginxDown, Error, Operator, "nothing is served", "nginx does not run; a configuration that it takes is ready for its start.";
 }
 
-/// Where packages put what a clone of the repository has in its first folder.
+/// Where packages install the files that stand in the top folder of the repository.
 const DOCUMENTATION: &str = "/usr/share/doc/ingressd/";
 
 impl Reason {
-    /// What it stands for.
+    /// The row of the table about this reason.
     pub fn row(self) -> &'static ReasonRow {
         &Reason::ALL[self as usize]
     }
 
-    /// Where it is explained, as lines of the journal name it: a page of the documentation where packages install it, and
-    /// the place on it.
+    /// Where the reason is explained: the installed documentation page and the anchor on it, as
+    /// lines of the journal name it.
     pub fn page(self) -> String {
         format!("{DOCUMENTATION}docs/{}", self.place())
     }
 
-    /// The page among those of the documentation, and the place on it.
+    /// The documentation page, relative to `docs/`, and the anchor on it.
     pub fn place(self) -> String {
         format!("findings.md#{}", self.anchor())
     }
@@ -235,7 +238,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The documentation of all reasons in Markdown; each has an anchor that Events and log lines can name.
+/// The documentation of all reasons in Markdown; each has an anchor that Events and log lines can
+/// name.
 pub fn document() -> String {
     let mut text = String::from(
         "# Findings\n\nWith this page you can look up the reason of a [finding](glossary.md#finding), what it means and who can mend it.\n\n\

@@ -1,4 +1,5 @@
-//! ingressd makes the distribution's own nginx the ingress of a Kubernetes cluster, from outside of it.
+//! ingressd makes the distribution's own nginx the ingress of a Kubernetes cluster, from outside
+//! of it.
 //!
 //! ```text
 //!  Kubernetes API / manifests directory

@@ -255,8 +255,20 @@ fn check_refuses_what_an_api_server_would_when_asked_to() {
     std::fs::remove_file(folder.path().join("class.yaml")).unwrap();
     let output = ingressd("check", &["--admission", manifests]);
     assert!(output.code == Some(0) && output.complaints.contains("judges no Ingress"), "{}", output.complaints);
-    assert_eq!(ingressd("check", &["--class", "ingressd", manifests]).code, Some(64));
-    assert_eq!(ingressd("check", &["--admission", "--class", "ingressd", manifests]).code, Some(1));
+    assert!(output.text.contains("0 of 1 Ingresses are ours; an IngressClass among the manifests"), "{}", output.text);
+    assert_eq!(ingressd("check", &["--action", "values=warn", manifests]).code, Some(64));
+    // Then everything else is found as well.
+    for (arguments, code) in [(&["--admission"][..], 1), (&[], 0)] {
+        let output = ingressd("check", &[&["--class", "ingressd", manifests], arguments].concat());
+        let (found, complete) = ("UnknownAnnotation", ["1 of 1 Ingresses are ours", "3 objects read"]);
+        assert_eq!(output.code, Some(code), "{}", output.text);
+        assert!(
+            output.text.contains(found) && complete.iter().all(|words| output.text.contains(words)),
+            "{}",
+            output.text
+        );
+        assert!(!output.text.contains("ForeignClass"), "{}", output.text);
+    }
     assert_eq!(ingressd("check", &["--admission", "--action", "values=never", manifests]).code, Some(64));
 }
 
@@ -425,4 +437,124 @@ fn keys_are_neither_shown_nor_readable_for_others() {
     for key in keys {
         assert_eq!(key.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", key.path());
     }
+}
+
+/// Two Ingresses of one host, the younger second, and the ConfigMap of an ingress-nginx.
+fn shop() -> tempfile::TempDir {
+    let object = |name: &str, day: u32, path: &str, annotations: &[&str]| {
+        let annotations: String =
+            annotations.iter().map(|line| format!("    nginx.ingress.kubernetes.io/{line}\n")).collect();
+        let host = ingress(name, "shop.example", "web").replace("path: /\n", &format!("path: {path}\n"));
+        let metadata = format!("  creationTimestamp: \"2026-01-0{day}T00:00:00Z\"\n  annotations:\n{annotations}spec:");
+        host.replacen("spec:", &metadata, 1)
+    };
+    folder(&[
+        ("a.yaml", &object("a", 1, "/", &["ssl-ciphers: ECDHE-RSA-AES128-GCM-SHA256"])),
+        (
+            "b.yaml",
+            &object(
+                "b",
+                2,
+                "/cart",
+                &[
+                    "proxy-read-timeout: '20'",
+                    "proxy-send-timeout: '9000'",
+                    "ssl-ciphers: ECDHE-RSA-AES256-GCM-SHA384",
+                    "use-proxy-protocol: 'true'",
+                    "auth-realm: Shop",
+                ],
+            ),
+        ),
+        (
+            "map.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: controller, namespace: edge}\ndata:\n  proxy-read-timeout: '30'\n  \
+             proxy-connect-timeout: '7'\n  hsts: 'false'\n  keep-alive: '9'\n  disable-ipv6: 'true'\n",
+        ),
+        ("x.toml", "ingress-nginx.configmap = 'edge/controller'\n[limits]\ntimeout = '10m'\n[tls]\nredirect = false\n"),
+    ])
+}
+
+#[test]
+fn explain_says_where_each_value_was_written_that_counts() {
+    let shop = shop();
+    let file = |name: &str| shop.path().join(name).display().to_string();
+    let explain = |arguments: &[&str]| {
+        let (folder, settings) = (shop.path().to_str().unwrap(), format!("--config={}", file("x.toml")));
+        let command = Command::new(env!("CARGO_BIN_EXE_ingressd"))
+            .args(["explain", "--nginx-version", "1.22.1", &settings])
+            .args(arguments)
+            .arg(folder)
+            .env_remove("INGRESSD_CONFIG")
+            .output()
+            .unwrap();
+        (
+            command.status.code(),
+            String::from_utf8(command.stdout).unwrap() + &String::from_utf8(command.stderr).unwrap(),
+        )
+    };
+    let (code, text) = explain(&["https://SHOP.example:8443/cart/1?x=1"]);
+    assert_eq!(code, Some(0), "{text}");
+    let (a, b, settings) = (file("a.yaml"), file("b.yaml"), file("x.toml"));
+    let map = file("map.yaml");
+    let of = |object: &str, key: &str| {
+        format!("Ingress default/{object}: metadata.annotations[nginx.ingress.kubernetes.io/{key}]")
+    };
+    for expected in [
+        format!("is taken by Ingress default/b: spec.rules[0].http.paths[0] ({b}:"),
+        "goes to Service default/web, port 80\n".to_owned(),
+        // An object over the ConfigMap over what is built in.
+        format!("proxy-read-timeout: 20\n    from {} ({b}:", of("b", "proxy-read-timeout")),
+        format!(
+            "instead of 30, from ConfigMap edge/controller: data[proxy-read-timeout] ({map}:5)\n    instead of 60, built in\n"
+        ),
+        // A ceiling over an object.
+        format!(
+            "proxy-send-timeout: 600\n    from {settings}:3, about the way to backends\n    instead of 9000, from {} ({b}:",
+            of("b", "proxy-send-timeout")
+        ),
+        "proxy-connect-timeout: 7\n    from ConfigMap edge/controller: data[proxy-connect-timeout]".to_owned(),
+        // A setting below an annotation, one under the ConfigMap, and what several keys say together.
+        format!(
+            "nginx.ingress.kubernetes.io/ssl-redirect: false\n    from {settings}:5, about routes\n    instead of true, built in\n"
+        ),
+        format!("tls.hsts: off\n    from ConfigMap edge/controller: data[hsts] ({map}:"),
+        "listen.addresses: 0.0.0.0\n    from ConfigMap edge/controller: data[disable-ipv6]".to_owned(),
+        "keepalive_timeout: 9s\n    from ConfigMap edge/controller: data[keep-alive]".to_owned(),
+        // Of a host the oldest object decides.
+        format!("ssl-ciphers: ECDHE-RSA-AES128-GCM-SHA256\n    from {} ({a}:", of("a", "ssl-ciphers")),
+        "options are as they are built in; --all shows them\n".to_owned(),
+    ] {
+        assert!(text.contains(&expected), "{expected:?} is not in\n{text}");
+    }
+    // What has no effect, is about the whole node, or is a layer of another one, is none of the options.
+    for absent in
+        ["auth-realm", "use-proxy-protocol", "AES256", "limits.timeout:", "tls.redirect:", "access.trusted-proxies"]
+    {
+        assert!(!text.contains(absent), "{absent}:\n{text}");
+    }
+    let (code, text) = explain(&["shop.example/other", "--format", "json"]);
+    let told: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &told["route"]["from"]), (Some(0), &"Ingress default/a: spec.rules[0].http.paths[0]".into()));
+    let connect = "nginx.ingress.kubernetes.io/proxy-connect-timeout";
+    let option = told["options"].as_array().unwrap().iter().find(|option| option["option"] == connect).unwrap();
+    assert_eq!((&option["counts"]["value"], &option["instead_of"][0]["from"]), (&"7".into(), &"built in".into()));
+    let (code, text) = explain(&["nobody.example/", "--all"]);
+    assert!(code == Some(1) && text.contains("no path of an Ingress") && text.contains("built in"), "{text}");
+    assert_eq!(explain(&["a b"]).0, Some(64));
+
+    // The same is told of all objects at once, and findings name the places of what they speak of.
+    let check = ingressd("check", &["--origins", "--config", &settings, shop.path().to_str().unwrap()]);
+    let text = check.text + &check.complaints;
+    for expected in [
+        format!("  limits.timeout: 10m\n    from {settings}:3, about the node\n    instead of 1d, built in\n"),
+        format!(
+            "Ingress default/b\n  nginx.ingress.kubernetes.io/proxy-read-timeout: 20\n    from {} ({b}:",
+            of("b", "proxy-read-timeout")
+        ),
+        format!("the administrator's limits.timeout from {settings}:3 sets it"),
+        "use-proxy-protocol]: UnknownAnnotation: it is about listeners, which no object decides".to_owned(),
+    ] {
+        assert!(text.contains(&expected), "{expected:?} is not in\n{text}");
+    }
+    assert_eq!(ingressd("check", &["--origins", "--format", "json", "."]).code, Some(64));
 }

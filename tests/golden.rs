@@ -12,6 +12,8 @@ mod cost;
 mod inputs;
 #[path = "golden/judge.rs"]
 mod judge;
+#[path = "golden/own_templates.rs"]
+mod own_templates;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -21,10 +23,10 @@ use std::path::{Path, PathBuf};
 use ingressd::finding::Finding;
 use ingressd::model::catalogue::Version;
 use ingressd::model::{HostListeners, HostName};
-use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites, syntax};
+use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites, Plan, syntax};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::source::Snapshot;
-use ingressd::translate::{Answer, Names, Options, Translation, Translator};
+use ingressd::translate::{NameAnswer, Names, Options, Translation, Translator};
 
 /// The version whose files are shown in full.
 const SHOWN: Version = Version(1, 22, 1);
@@ -80,7 +82,7 @@ fn names() -> Names {
         ("stale.example.net", &["192.0.2.83"], Some("no DNS server answers")),
         ("missing.example.net", &[], Some("there is no such name")),
     ];
-    let answer = |addresses: &[&str], failure: Option<&str>| Answer {
+    let answer = |addresses: &[&str], failure: Option<&str>| NameAnswer {
         addresses: addresses.iter().map(|address| address.parse::<IpAddr>().unwrap()).collect(),
         is_cut: false,
         failure: failure.map(Into::into),
@@ -99,10 +101,20 @@ fn produce(snapshot: &Snapshot, version: Version) -> Product {
     produce_under(inputs::options(DEFAULT_CERTIFICATE, snapshot), &GateOptions::default(), snapshot, version)
 }
 
-fn produce_under(options: Options, gate: &GateOptions, snapshot: &Snapshot, version: Version) -> Product {
+fn plan_under(
+    options: Options,
+    gate: &GateOptions,
+    snapshot: &Snapshot,
+    version: Version,
+) -> (Plan, Translation, Vec<Finding>) {
     let translation = Translator::new(options).translate(snapshot, &names(), &Default::default());
     let capabilities = Capabilities::profile(version);
     let (plan, gated) = nginx::gate(translation.model.clone(), &capabilities, &OtherSites::default(), gate);
+    (plan, translation, gated)
+}
+
+fn produce_under(options: Options, gate: &GateOptions, snapshot: &Snapshot, version: Version) -> Product {
+    let (plan, translation, gated) = plan_under(options, gate, snapshot, version);
     let files = Renderer::default().render(&plan);
     let findings = snapshot.findings.iter().chain(&translation.findings).chain(&gated).cloned().collect();
     Product { translation, findings, files }

@@ -21,6 +21,8 @@ mod inputs;
 mod judge;
 #[path = "injection/known.rs"]
 mod known;
+#[path = "injection/mistakes.rs"]
+mod mistakes;
 #[path = "injection/pipeline.rs"]
 mod pipeline;
 #[path = "injection/shop.rs"]

@@ -65,10 +65,11 @@ fn the_report_says_what_needs_something_and_ends_by_what_is_refused() {
     for words in [
         "\nConfigMap ingress-nginx/ingress-nginx-controller\nrefused    http-snippet: ",
         "\ndifferent  worker-processes: 4\n",
+        "-> it belongs to nginx.conf of each node, which is not ours to write: set `worker_processes 4;` there, outside of every block\n",
         "\nrefused    TCP port http: data/postgres\n",
         "\nIngresses\nrefused    tools/raw  tools.example\n  refused    allowlist-source-range: 10.0.0.0/33\n",
         "\n\n2 of 3 Ingresses need nothing (--all lists them): 1 equal, 0 stricter, 1 different, 1 refused\n",
-        "\n1 Ingress is of other controllers\n",
+        "\n1 Ingress is of other controllers or of no class that is known\n",
     ] {
         assert!(rest.contains(words), "{words}: {rest}");
     }
@@ -108,6 +109,29 @@ fn the_report_for_machines_has_everything() {
         ["http-snippet refused", "proxy-body-size equal", "server-tokens stricter", "worker-processes different"]
     );
     assert_eq!(verdicts(&report["services"]), ["TCP port 5432 equal", "TCP port http refused"]);
+}
+
+/// What is missing in a dump, and what has mistakes, is told in words of its own.
+#[test]
+fn mistakes_and_what_is_missing_are_told() {
+    let dump = DUMP
+        .replace("spec: {controller: k8s.io/ingress-nginx}", "spec: {controller: example.com/third}")
+        .replace("spec: {ingressClassName: other, rules", "spec: {rules")
+        .replace("worker-processes: \"4\"", "worker-processes: many\n    use-forwarded-headers: \"true\"")
+        .replace("          - --metrics-per-host=false\n", "          - --watch-namespace-selector=team in (\n");
+    let output = report(&dump, &["--all"]);
+    for words in [
+        "note       there is no IngressClass of the controller k8s.io/ingress-nginx: ",
+        "note       without a class, so that the controller leaves them alone as well: shop/elsewhere; set ",
+        "-> namespace-selector: \"team in (\" is no selector of labels",
+        "refused    worker-processes: many\n",
+        "-> \"many\" is refused: it is neither auto nor a whole number from 1 to 10000\n",
+        // It counts, and so nothing says that it has no effect.
+        "           Only proxies that are trusted are believed, also about host and scheme.\n           -> every client is believed",
+    ] {
+        assert!(output.text.contains(words), "{words}: {}", output.text);
+    }
+    assert!(!output.text.contains("further settings"), "{}", output.text);
 }
 
 /// Whoever writes manifests writes to no terminal.
@@ -293,29 +317,59 @@ fn a_comparison_says_why_it_cannot_begin() {
     assert_eq!(migrate("compare", &[&*dump]).code, 64, "where the controller is has to be said");
 }
 
-/// What is on the node's own nginx already.
+/// What is on the node's own nginx already, and what its nginx.conf says of keys that belong there.
 #[test]
-fn other_sites_of_the_host_are_told() {
+fn other_sites_and_nginx_conf_of_the_host_are_told() {
     let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| Path::new(path).exists());
     let nginx = nginx.expect("nginx is installed: run `make test`");
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_str().unwrap();
-    let site = "server { listen 80 default_server; server_name shop.example; return 204; }";
-    std::fs::write(
-        folder.path().join("nginx.conf"),
-        format!("events {{}}\nhttp {{ include {place}/root/current/http/*.conf;\n{site} }}\n"),
-    )
-    .unwrap();
-    std::fs::write(folder.path().join("dump.yaml"), DUMP).unwrap();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let names = vec!["shop.example".to_owned(), "*.example".to_owned()];
+    let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    std::fs::write(folder.path().join("site.pem"), certificate.pem()).unwrap();
+    let sites = "server { listen 80 default_server; server_name shop.example; return 204; }\n\
+                 server { listen 443 ssl; server_name shop.example; ssl_certificate site.pem; ssl_certificate_key k; }";
+    let conf = |first: &str| {
+        let text = format!("{first}\nevents {{}}\nhttp {{ include {place}/root/current/http/*.conf;\n{sites} }}\n");
+        std::fs::write(folder.path().join("nginx.conf"), text).unwrap();
+    };
+    conf("worker_processes auto;");
+    // One host that the site keeps, and one that only its certificate has.
+    let tls = "ingressClassName: nginx\n    tls: [{hosts: [admin.example]}]\n    rules:\n    - host: admin.example";
+    let dump = DUMP.replacen("ingressClassName: nginx\n    rules:\n    - host: admin.example", tls, 1);
+    std::fs::write(folder.path().join("dump.yaml"), dump).unwrap();
     let settings =
         format!("apply.root = '{place}/root'\nnginx.binary = '{nginx}'\nnginx.configuration = '{place}/nginx.conf'\n");
     std::fs::write(folder.path().join("ingressd.toml"), settings).unwrap();
     let (dump, config) = (format!("{place}/dump.yaml"), format!("{place}/ingressd.toml"));
-    let output = migrate("report", &["--config", &config, &dump, "--output", "json"]);
-    let report: Value = serde_json::from_str(&output.text).unwrap();
-    let clashes: Vec<_> = report["clashes"].as_array().unwrap().iter().map(|clash| clash.as_str().unwrap()).collect();
+    let report = |form: &str| migrate("report", &["--config", &config, &dump, "--output", form]).text;
+    let json = || serde_json::from_str::<Value>(&report("json")).unwrap();
+    let found = json();
+    let clashes: Vec<_> = found["clashes"].as_array().unwrap().iter().map(|clash| clash.as_str().unwrap()).collect();
     assert!(clashes.iter().any(|clash| clash.contains("HostConflict") && clash.contains("shop")), "{clashes:#?}");
     assert!(clashes.iter().any(|clash| clash.contains("DefaultServerTaken")), "{clashes:#?}");
-    let text = migrate("report", &["--config", &config, &dump]).text;
+    let of =
+        |field: &str| found["certificates"].as_array().unwrap().iter().map(|of| of[field].clone()).collect::<Vec<_>>();
+    assert_eq!(of("host"), ["shop.example", "admin.example"]);
+    assert_eq!((of("taken"), of("secret")), (vec![true.into(), false.into()], vec!["shop/shop-tls".into(), "".into()]));
+    assert_eq!(of("file"), [format!("{place}/site.pem"), format!("{place}/site.pem")]);
+    let heading = format!("shop.example of Ingress shop/plain is also in {place}/site.pem");
+    let text = report("text");
     assert!(text.contains("\nOther sites of this host\n- "), "{text}");
+    assert!(
+        text.contains(&format!("\nCertificates of other sites\n- {heading}\n  the site at {place}/nginx.conf:5 keeps")),
+        "{text}"
+    );
+    assert!(report("html").contains(&heading));
+    // A key of nginx.conf is judged by what stands there.
+    let of_workers = |report: &Value| {
+        let keys = report["configMap"]["keys"].as_array().unwrap().iter();
+        let item = keys.cloned().find(|key| key["name"] == "worker-processes").unwrap();
+        (item["verdict"].as_str().unwrap().to_owned(), item["remedy"].as_str().unwrap().to_owned())
+    };
+    let remedy = format!("{place}/nginx.conf:1 says `worker_processes auto;`: write `worker_processes 4;` there");
+    assert_eq!(of_workers(&found), ("different".to_owned(), remedy));
+    conf("worker_processes 4;");
+    assert_eq!(of_workers(&json()), ("equal".to_owned(), String::new()));
 }

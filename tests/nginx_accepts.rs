@@ -11,11 +11,11 @@ use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, AnswerDuration, AnswerHeader, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
-    BasicAuthentication, Behaviour, Branch, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath,
-    Cors, Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover, HeaderName,
-    HeaderText, HeaderValue, HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Listener,
-    LogLine, Mirror, MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl, ParameterName, Passthrough,
-    Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
+    BasicAuthentication, Behaviour, Branch, ByteSize, Certificate, CertificateId, Choice, ClientLimits, Connection,
+    CookiePath, Cors, Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover,
+    HeaderName, HeaderText, HeaderValue, HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate,
+    Listener, LogLine, Mirror, MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl, ParameterName,
+    Passthrough, Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
     RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session,
     SessionCookie, Share, Split, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template,
     TemplatePart, Test, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
@@ -216,7 +216,10 @@ fn split(service: &str) -> Action {
         Test::Query(name("v"), value("2")),
         Test::Method(name("PUT")),
     ];
-    let branches = tests.into_iter().map(|test| Branch { test, upstream: other.clone() }).collect();
+    let answers =
+        [Choice::Redirect(307, RedirectUrl::new("https://example.org/?$x").expect("a target")), Choice::Respond(403)];
+    let choices = answers.into_iter().chain(std::iter::repeat(Choice::Forward(other.clone())));
+    let branches = tests.into_iter().zip(choices).map(|(test, choice)| Branch { test, choice }).collect();
     let split = Split { origin: origin(), branches, session: None, shares: vec![(other.clone(), Share::of(1, 3))] };
     Action::Proxy { upstream, split: Some(Arc::new(split)) }
 }
@@ -502,6 +505,7 @@ fn nginx_accepts_hosts_whose_tls_is_not_opened() {
             origin: origin(),
         };
         model.passthroughs.hosts = names.map(passed).collect();
+        model.listeners = model.listeners.into_iter().map(Listener::passing).collect();
         let model = told(model, proxy_protocol);
         let (plan, findings) = gate(model, &installed(), &other_sites, &options(root.path()));
         assert_eq!(findings, []);

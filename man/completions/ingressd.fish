@@ -59,14 +59,14 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l format -l ou
 json\t'An array of objects'
 sarif\t'SARIF 2.1.0, which code hosts show beside the code'
 junit\t'JUnit XML: a test for each object'"
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l class -d 'Name of an IngressClass whose objects are judged; may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l class -d 'Name of an IngressClass of ingressd whose objects are judged; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l action -d 'What happens against a policy: values, trust, unknown, unserved, paths or hosts, and deny, warn, audit or off; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l kubernetes -d 'The version of the API server' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l name -d 'What the names of the policies begin with' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l strict -d 'Fail on warnings too'
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l admission -d 'Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command'
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l admission -d 'Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command, of which --class counts without this one too: a class that is not among the manifests'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l class -d 'Name of an IngressClass whose objects are judged; may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l class -d 'Name of an IngressClass of ingressd whose objects are judged; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l action -d 'What happens against a policy: values, trust, unknown, unserved, paths or hosts, and deny, warn, audit or off; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l kubernetes -d 'The version of the API server' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l name -d 'What the names of the policies begin with' -r

@@ -1,4 +1,5 @@
-//! Brings a file set into service or leaves the old one there, and tells which; it must not know objects, versions or quarantine.
+//! Brings a file set into service, or keeps the old one, and reports which. It must not know
+//! objects, versions or quarantine.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use super::blame::{Places, Scope, complaint};
+use super::blame::{GenerationFolders, Scope, complaint};
 use super::cause::{Cause, Change};
 use super::confirm::{Confirm, Confirmation, KILLED};
 use super::crowd::Crowd;
@@ -20,7 +21,7 @@ use super::options::Options;
 use super::outcome::{Complaint, Outcome};
 use super::process::{Process, Role};
 use super::record::Contents;
-use super::scratch::{Context, Judgement, Scratch, changed_files};
+use super::scratch::{Context, Scratch, ScratchResult, changed_files};
 use super::steps::{Step, Steps};
 use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
@@ -32,7 +33,8 @@ mod weighing;
 
 pub use pinning::Pinned;
 
-/// At so many looks in a row a master that runs says nothing before something is done about it.
+/// After so many looks in a row at which a running master reports no generation, it is told to
+/// reload.
 const SILENT_LOOKS: u32 = 3;
 
 /// Applies file sets to the nginx of one host.
@@ -44,29 +46,30 @@ pub struct Applier<H> {
     steps: Steps,
     /// The master that was seen to run the current generation.
     running: Option<Process>,
-    /// Whether the last master was killed while it read a new generation, and none runs since.
+    /// Whether the last master was killed while it read a new generation, and none has run since.
     killed: bool,
-    /// A master that did not say what it serves, and at how many looks.
+    /// A master that does not report what it serves, and the number of looks so far.
     silent: Option<(Process, u32)>,
-    /// What is kept with the files that come next.
+    /// What is written beside the next files.
     accompanying: Accompanying,
     pinned: Option<Pinned>,
     /// How many old workers were ended.
     ended: u64,
-    /// Whether it is found out what is too much for nginx: each generation is tested as a whole then before nginx gets it.
+    /// Whether it is being determined what is too much for nginx: then each generation is tested
+    /// as a whole before nginx gets it.
     weighs: bool,
 }
 
-/// What is true at one moment, for whoever asks.
+/// The state of nginx at one moment, for status and metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NginxState {
-    /// The master, or why none is held to run.
+    /// The PID of the master, or the reason why no master is considered to be running.
     pub master: Result<u32, String>,
-    /// Workers that take connections.
+    /// The number of workers that accept connections.
     pub workers: usize,
-    /// Workers that finish their connections.
+    /// Workers that finish their connections, and how many there may be.
     pub crowd: Crowd,
-    /// How many of those were ended so far because there were too many.
+    /// How many draining workers were ended so far because there were too many.
     pub ended: u64,
     /// The generation on disk.
     pub on_disk: Option<u64>,
@@ -76,17 +79,17 @@ pub struct NginxState {
     pub confirmed: Option<u64>,
 }
 
-/// How the new generation got into place.
+/// How the new generation was put into place.
 struct Effort<'a> {
     generation: u64,
-    /// Its files, when they are at hand to find a culprit in.
+    /// Its files, when they are available to find a culprit in.
     files: Option<&'a FileSet>,
     test: Duration,
     written: usize,
 }
 
 impl<H: Host> Applier<H> {
-    /// Opens the folders and removes what a killed predecessor left; nginx is not touched.
+    /// Opens the folders and removes what a killed predecessor left. This does not touch nginx.
     ///
     /// # Errors
     ///
@@ -110,75 +113,81 @@ impl<H: Host> Applier<H> {
         })
     }
 
-    /// The files of the generation in place, as far as they are still what was written.
+    /// The digest of the files of the current generation; `None` when the disk no longer holds
+    /// what was written.
     pub fn in_place(&self) -> Option<Digest> {
         self.generations.current().and_then(|manifest| manifest.digest)
     }
 
-    /// The ports of TCP and UDP services that nginx has: those of the files in place, while it runs.
+    /// The ports of TCP and UDP services in the files in place, while nginx runs.
     pub fn stream_ports(&mut self) -> BTreeSet<Port> {
         let runs = self.host.master().is_ok();
         let files = self.generations.current().filter(|_| runs);
         files.into_iter().flat_map(|manifest| manifest.entries.keys()).filter_map(|path| stream_port(path)).collect()
     }
 
-    /// Whether nginx listens for itself by the files in place.
+    /// Whether the files in place make nginx listen on the internal addresses of TLS passthrough.
     pub fn has_passthrough(&mut self, port: u16) -> bool {
         let path = passthrough_file(port);
         self.host.master().is_ok() && self.generations.current().is_some_and(|files| files.entries.contains_key(&*path))
     }
 
-    /// The workers run as another group from now on: the next files are for them, even when they are the same.
+    /// Sets the group that the workers run as: the next files are written for it, even when their
+    /// contents are the same.
     pub fn set_workers_group(&mut self, group: Option<u32>) {
         self.generations.set_workers_group(group);
     }
 
-    /// What the generation that nginx was seen to run last serves; `None` when nobody wrote it down.
+    /// What the generation serves that nginx was last seen to run; `None` when it was not
+    /// recorded.
     pub fn contents(&self) -> Option<Arc<Contents>> {
         self.generations.confirmed().and_then(|generation| self.generations.contents(generation))
     }
 
-    /// What the files that come next serve: it is kept with their generation.
+    /// Sets what the next files serve; it is recorded with their generation.
     pub fn set_contents(&mut self, contents: Arc<Contents>) {
         self.accompanying.contents = contents;
     }
 
-    /// What changed in the cluster since the last files that got into place: the cause of the generation that comes next.
+    /// Sets what changed in the cluster since the last files that got into place: the cause of the
+    /// next generation.
     pub fn set_changes(&mut self, changes: Vec<(Arc<ObjectId>, Change)>) {
         self.accompanying.changes = changes;
     }
 
-    /// Why the generation in place was made; `None` when an earlier run made it.
+    /// Why the generation in place was made; `None` when an earlier run of the daemon made it.
     pub fn cause(&self) -> Option<&Cause> {
         self.generations.cause()
     }
 
-    /// Tells each step to an observer, for tests.
+    /// Reports each step to an observer, for tests.
     pub fn with_steps(self, steps: Steps) -> Self {
         Applier { steps, ..self }
     }
 
-    /// The host, for what else it knows.
+    /// The host, for questions that are not about applying.
     pub fn host(&mut self) -> &mut H {
         &mut self.host
     }
 
-    /// The link that nginx's configuration must include files through.
+    /// The symbolic link through which nginx's configuration must include our files.
     pub fn link(&self) -> PathBuf {
         self.generations.link()
     }
 
-    /// Brings the files into service; blocks until that is certain or has failed.
+    /// Brings the files into service. Blocks until nginx is confirmed to run them, or until that
+    /// has failed.
     pub fn apply(&mut self, files: &FileSet) -> Outcome {
         let _turn = self.turn();
         self.try_apply(files).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
     }
 
-    /// What nginx would say about these files, which are not applied; `None` when that cannot be told without doing so.
+    /// What nginx's test says about these files, which are not applied; `None` when only applying
+    /// them could tell.
     ///
     /// # Errors
     ///
-    /// When files cannot be written, or nginx not be asked.
+    /// When files cannot be written, or nginx cannot be run.
     pub fn try_out(&mut self, files: &FileSet) -> Result<Option<Vec<Complaint>>, ApplyError> {
         let _turn = self.turn();
         let Some(context) = self.context() else { return Ok(None) };
@@ -186,15 +195,16 @@ impl<H: Host> Applier<H> {
         let judged = self.test(files, staged.manifest.generation, &context);
         self.generations.discard(&staged);
         Ok(match judged? {
-            Judgement::Accepted => Some(Vec::new()),
-            Judgement::Refused(complaints) => Some(complaints),
-            Judgement::HostRefused(_) | Judgement::TooMuch(_) => None,
+            ScratchResult::Accepted => Some(Vec::new()),
+            ScratchResult::Refused(complaints) => Some(complaints),
+            ScratchResult::HostRefused(_) | ScratchResult::TooMuch(_) => None,
         })
     }
 
-    /// Looks whether nginx came up, went down or was restarted since; `None` when nothing is new.
+    /// Looks whether nginx was started, stopped or restarted since the last look; `None` when
+    /// nothing changed.
     pub fn recheck(&mut self) -> Option<Outcome> {
-        // While another instance has nginx reload there is nothing to see; the next look comes soon.
+        // While another instance has nginx reload nothing can be judged; the next look comes soon.
         let path = self.options.nginx_configuration.as_deref().unwrap_or(std::path::Path::new(""));
         let _turn = match File::open(path).map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock)) {
             Ok(Err((_, Errno::EWOULDBLOCK))) => return None,
@@ -220,7 +230,8 @@ impl<H: Host> Applier<H> {
             Verdict::Pending(Pending::Serves(Some(_))) => self.activate(Effort::none(generation)),
             Verdict::Pending(Pending::Serves(None)) => {
                 if self.has_been_silent(master) {
-                    // The next look sees what comes of it. Of one that does not want to, nothing can be had.
+                    // The next look sees the effect. When the signal cannot be sent, there is
+                    // nothing else to try.
                     let _ = self.host.hang_up(master);
                 }
                 return None;
@@ -230,15 +241,15 @@ impl<H: Host> Applier<H> {
         Some(outcome.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() }))
     }
 
-    /// Whether this master has been silent for long enough to be told to read its configuration, which happens once: it may have
-    /// read it right before there was anything of ours.
+    /// Whether this master has reported nothing for so long that it is told to reload, which
+    /// happens once: it may have read its configuration right before our files existed.
     fn has_been_silent(&mut self, master: Process) -> bool {
         let looks = self.silent.filter(|(known, _)| *known == master).map_or(0, |(_, looks)| looks);
         self.silent = Some((master, looks.saturating_add(1)));
         looks + 1 == SILENT_LOOKS
     }
 
-    /// What is true now.
+    /// The state of nginx now.
     pub fn status(&mut self) -> NginxState {
         let master = self.host.master();
         let table = master.as_ref().ok().and_then(|master| self.host.table(*master));
@@ -248,14 +259,15 @@ impl<H: Host> Applier<H> {
             crowd: Crowd::of(count(Role::Draining), count(Role::Worker), self.options.most_draining),
             ended: self.ended,
             on_disk: self.generations.current().map(|manifest| manifest.generation),
-            // A host that stands still for half a second makes no node unready: it is asked once more.
+            // A host that is stalled for half a second must not make the node unready: ask once
+            // more.
             served: master.as_ref().ok().and_then(|_| self.host.served().or_else(|| self.host.served())),
             confirmed: self.generations.confirmed(),
             master: master.map(|process| process.pid),
         }
     }
 
-    /// Deletes old generations; not needed for anything but space. Returns how many.
+    /// Deletes old generations, to save space only. Returns how many.
     ///
     /// # Errors
     ///
@@ -264,8 +276,9 @@ impl<H: Host> Applier<H> {
         self.generations.sweep()
     }
 
-    /// One instance after the other: a reload for one must not be taken for that of another, nor may two write what only one
-    /// may say. Whoever cannot have the lock goes on without; nginx is asked before anything is switched.
+    /// Takes the lock that instances share: a reload for one instance must not be taken for that
+    /// of another, and some files may be written by one at a time only. Without the lock the work
+    /// goes on; nginx is asked before anything is switched.
     fn turn(&self) -> Option<Flock<File>> {
         let file = File::open(self.options.nginx_configuration.as_deref()?).ok()?;
         Flock::lock(file, FlockArg::LockExclusive).ok()
@@ -275,7 +288,8 @@ impl<H: Host> Applier<H> {
         if self.pinned.is_some() {
             return self.stay(files);
         }
-        // The next start of nginx reads what it is known to have room for, and not what nobody could try.
+        // After nginx was killed, its next start reads the configuration that it is known to have
+        // memory for, not an untried one.
         self.killed &= self.host.master().is_err();
         if self.killed {
             let generation = self.generations.current().map(|manifest| manifest.generation);
@@ -294,16 +308,16 @@ impl<H: Host> Applier<H> {
         let mut whole = self.weighs || context.is_none();
         let judged = match &context {
             Some(context) => self.test(files, staged.manifest.generation, context),
-            None => Ok(Judgement::Accepted),
+            None => Ok(ScratchResult::Accepted),
         };
         let test = begun.elapsed();
         match judged {
-            Ok(Judgement::Accepted) => {}
-            Ok(Judgement::Refused(complaints)) => {
+            Ok(ScratchResult::Accepted) => {}
+            Ok(ScratchResult::Refused(complaints)) => {
                 self.generations.discard(&staged);
                 return Ok(Outcome::Refused { complaints, test });
             }
-            Ok(Judgement::TooMuch(words)) => {
+            Ok(ScratchResult::TooMuch(words)) => {
                 self.generations.discard(&staged);
                 return Ok(self.untaken(format!("nginx cannot take it as a whole: {words}"), weighing::short(&words)));
             }
@@ -311,8 +325,9 @@ impl<H: Host> Applier<H> {
                 self.generations.discard(&staged);
                 return Ok(self.untaken(ApplyError::Slow { program, seconds }.to_string(), self.slow()));
             }
-            // Either the host's configuration is broken, or more of it is needed than a scratch one has: the whole tells.
-            Ok(Judgement::HostRefused(words)) => {
+            // Either the host's own configuration is broken, or a scratch configuration lacks a
+            // part of it: a test of the whole configuration decides.
+            Ok(ScratchResult::HostRefused(words)) => {
                 tracing::warn!(%words, "changed files cannot be tested by themselves");
                 whole = true;
             }
@@ -327,7 +342,7 @@ impl<H: Host> Applier<H> {
         self.running = None;
         whole |= self.host.master().is_err();
         self.generations.switch(staged.manifest, &mut self.steps)?;
-        // What nginx will read when it starts has to be tested as it will be read.
+        // The configuration that nginx will read at its start has to be tested as a whole.
         match if whole { self.host.test(None) } else { return self.activate(effort) } {
             Ok(tested) if tested.accepted => self.activate(effort),
             Ok(tested) => self.refused(&effort, &tested.words, false),
@@ -336,7 +351,7 @@ impl<H: Host> Applier<H> {
         }
     }
 
-    /// The files on disk are the ones wanted: is that what nginx runs?
+    /// The wanted files are already on disk: this finds out whether nginx runs them.
     fn same_again(&mut self, generation: u64) -> Result<Outcome, ApplyError> {
         let master = match self.host.master() {
             Ok(master) => master,
@@ -345,7 +360,7 @@ impl<H: Host> Applier<H> {
                 return Ok(Outcome::Ready { generation, why });
             }
         };
-        // Not known although it runs: the journal could not be written.
+        // The generation may run without being recorded, when the journal could not be written.
         let known = self.generations.is_confirmed(generation);
         if known && self.running == Some(master) {
             return Ok(Outcome::Unchanged { generation });
@@ -361,8 +376,8 @@ impl<H: Host> Applier<H> {
         }
     }
 
-    /// Tests what differs from the last confirmed generation.
-    fn test(&mut self, files: &FileSet, generation: u64, context: &Context) -> Result<Judgement, ApplyError> {
+    /// Tests the files that differ from the last confirmed generation.
+    fn test(&mut self, files: &FileSet, generation: u64, context: &Context) -> Result<ScratchResult, ApplyError> {
         let current = self.generations.current();
         let changed = changed_files(files, |path| {
             let known = current.and_then(|manifest| manifest.entries.get(path));
@@ -380,16 +395,21 @@ impl<H: Host> Applier<H> {
         scratch.test(changed, &mut self.host)
     }
 
-    /// What the host's configuration gives to a test; without it only the whole configuration can be tested.
+    /// The parts of the host's configuration that a scratch test needs; without them only the
+    /// whole configuration can be tested.
     fn context(&self) -> Option<Context> {
         let tree = Tree::read(self.options.nginx_configuration.as_deref()?, &self.options.root);
         let tree = tree.inspect_err(|error| tracing::warn!(%error, "changed files are not tested by themselves"));
         tree.ok().map(|tree| Context::of(&tree.expanded()))
     }
 
-    /// Goes back because nginx refuses what it would load as a whole, though it accepted the changed files.
+    /// Rolls back because nginx refuses the whole configuration, although it accepted the changed
+    /// files alone.
     fn refused(&mut self, effort: &Effort<'_>, printed: &str, read: bool) -> Result<Outcome, ApplyError> {
-        let places = Places { link: self.generations.link(), copies: vec![self.generations.folder(effort.generation)] };
+        let places = GenerationFolders {
+            link: self.generations.link(),
+            copies: vec![self.generations.folder(effort.generation)],
+        };
         let failure = places.failure(printed);
         let words = failure.words.clone();
         if failure.scope != Scope::Writing {
@@ -410,13 +430,13 @@ impl<H: Host> Applier<H> {
         })
     }
 
-    /// Lets nginx read the current generation and waits for proof.
+    /// Lets nginx read the current generation and waits for confirmation.
     fn activate(&mut self, effort: Effort<'_>) -> Result<Outcome, ApplyError> {
         let generation = effort.generation;
         let confirm = Confirm::of(&self.options, generation);
         match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(effort, master, reload),
-            // What it ran before is nobody's fault.
+            // Nobody is to blame when nginx is killed by what it ran before.
             Ok(Confirmation::Killed(why)) if !self.generations.is_confirmed(generation) => {
                 let generation = self.generations.switch_back(&mut self.steps)?;
                 self.killed = true;
@@ -441,15 +461,16 @@ impl<H: Host> Applier<H> {
         Ok(Outcome::Confirmed { generation, test, reload, written })
     }
 
-    /// Puts the last confirmed generation into place; nginx must read it when it may have read the other.
-    /// Where it does not take even that one, what is in the other was not `too_much`.
+    /// Puts the last confirmed generation into place again; nginx must reload when it may have
+    /// read the other one. When nginx does not take even the confirmed one, the other is not
+    /// blamed as `too_much`.
     fn roll_back(&mut self, why: String, too_much: Option<String>, read: bool) -> Result<Outcome, ApplyError> {
         let abandoned = self.generations.current().map(|manifest| manifest.generation);
         let generation = self.generations.switch_back(&mut self.steps)?;
         let outcome = |why, too_much| Outcome::RolledBack { generation, why, too_much };
         let master = self.host.master();
         let Some(target) = generation else {
-            // Nothing of ours is left that could be confirmed: nginx only has to let go of what it may have read.
+            // No confirmed generation is left: nginx only has to unload what it may have read.
             if let (true, Ok(master)) = (read, master) {
                 self.host.hang_up(master)?;
             }
@@ -477,7 +498,7 @@ impl<H: Host> Applier<H> {
 }
 
 impl Effort<'_> {
-    /// Nothing was written or tested for it now.
+    /// Nothing was written or tested for this generation now.
     fn none(generation: u64) -> Self {
         Effort { generation, files: None, test: Duration::ZERO, written: 0 }
     }

@@ -1,4 +1,4 @@
-//! From nginx's words to the objects that caused them.
+//! Traces nginx's error messages to the objects that caused them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,39 +9,41 @@ use crate::model::ObjectId;
 use crate::nginx::complaint::{Level, parse};
 use crate::render::{File, FilePath, FileSet};
 
-/// Folders that stand for the current generation in nginx's words.
+/// The folders by which nginx's messages may name the current generation.
 #[derive(Debug)]
-pub struct Places {
-    /// What users see: the link.
+pub struct GenerationFolders {
+    /// The link, which is the path that users know.
     pub link: PathBuf,
     /// Other folders with the same files: the staged generation, the scratch folder.
     pub copies: Vec<PathBuf>,
 }
 
-/// Why nginx refused, as far as its words tell.
+/// Why nginx refused a configuration, as far as its message says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The words, with our folders named as users know them, and with the place when it is in a file of the host.
+    /// The message, with the folders that users know in the place of ours, and with the place when
+    /// it is in a file of the host.
     pub words: String,
-    /// The file of ours that they name, and the line in it.
+    /// The generated file that the message names, and the line in it.
     pub place: Option<(FilePath, Option<u32>)>,
-    /// What it is a failure of.
+    /// What the failure is about.
     pub scope: Scope,
 }
 
 /// What a failure is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Something that is written somewhere, in a file of ours or of the host's.
+    /// A mistake in a file, generated or of the host.
     Writing,
-    /// The configuration as a whole, as far as the words tell.
+    /// The configuration as a whole.
     Whole,
-    /// What the host has only so much of: the place where it ran out means nothing.
+    /// A resource that the host ran out of: the line that nginx names means nothing.
     Shortage,
 }
 
-impl Places {
-    /// Finds the first failure that names a file of ours, or else the first. Where the host is short of something, that is it.
+impl GenerationFolders {
+    /// Finds the first failure that names a generated file, or else the first of all. A shortage
+    /// on the host goes before both.
     pub fn failure(&self, printed: &str) -> Failure {
         let mut failures = parse(printed);
         failures.retain(|remark| remark.level == Level::Failure);
@@ -74,7 +76,7 @@ impl Places {
         path.contains('/').then(|| path.into())
     }
 
-    /// Whether it is a file that nobody but us will ever see.
+    /// Whether the file is in a folder that users never see.
     fn is_copy(&self, file: &str) -> bool {
         self.copies.iter().any(|copy| Path::new(file).starts_with(copy))
     }
@@ -85,7 +87,8 @@ impl Places {
     }
 }
 
-/// Traces a failure to the objects behind a file. `confirmed` is the folder of the last confirmed generation.
+/// Traces a failure to the objects that own the file. `confirmed` is the folder of the last
+/// confirmed generation.
 pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirmed: Option<&Path>) -> Complaint {
     let line = failure.place.filter(|(path, _)| path == culprit).and_then(|(_, line)| line);
     let Some(file) = files.files.get(culprit) else {
@@ -93,7 +96,8 @@ pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirme
     };
     let origin = match line {
         Some(line) => file.owners.of_line(line).cloned(),
-        // A certificate or a password file has one owner; a server only when nobody shares it.
+        // A certificate or a password file has one owner; a server file has one only when nobody
+        // shares it.
         None => file
             .owners
             .0
@@ -135,12 +139,12 @@ fn changed_owners(file: &File, lines: &[&[u8]], known: &HashSet<&[u8]>) -> Vec<A
 mod tests {
     use std::sync::Arc;
 
-    use super::{Failure, Places, Scope, complaint};
+    use super::{Failure, GenerationFolders, Scope, complaint};
     use crate::model::{Field, Kind, ObjectId, Origin};
     use crate::render::{File, FileSet, Owners, Part};
 
-    fn places() -> Places {
-        Places { link: "/r/current".into(), copies: vec!["/s/scratch".into(), "/r/generations/7".into()] }
+    fn places() -> GenerationFolders {
+        GenerationFolders { link: "/r/current".into(), copies: vec!["/s/scratch".into(), "/r/generations/7".into()] }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Why a generation was made: which objects changed that own lines of what differs.
+//! Why a generation was made: the changed objects that own lines of the files that differ.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,40 +10,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Kind, ObjectId};
 
-/// How many objects are named; of the others there is the number.
+/// How many objects are named; of the others only the number is kept.
 const MOST_NAMED: usize = 3;
 
 /// What happened to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It was not there before.
+    /// It is new.
     Added,
-    /// It was another version before.
+    /// Its version is another one.
     Changed,
-    /// It is not there any more.
+    /// It is gone.
     Removed,
 }
 
-/// The objects that changed since the generation before, as far as they have to do with this one.
+/// The objects that changed since the generation before and affected this one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cause {
-    /// The first ones.
+    /// The first of them.
     pub objects: Vec<(Arc<ObjectId>, Change)>,
     /// How many more there are.
     pub more: usize,
 }
 
-/// As it is written: change, kind, namespace and name of each.
+/// The form on disk: change, kind, namespace and name of each object.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct WrittenCause {
     objects: Vec<(Change, String, String, String)>,
     more: usize,
 }
 
 impl Cause {
-    /// Of what changed, those objects that own lines of what differs. Objects that never own any, such as classes and
-    /// namespaces, count where no other does.
+    /// Selects the changed objects that own lines of the files that differ. Objects that never own
+    /// lines, such as IngressClasses and Namespaces, count only when no other does.
     pub fn of(changes: &[(Arc<ObjectId>, Change)], owners: &BTreeSet<Arc<ObjectId>>) -> Self {
         let owns = |kind| matches!(kind, Kind::Ingress | Kind::Service | Kind::Secret | Kind::ConfigMap);
         let mut objects: Vec<_> = changes.iter().filter(|(id, _)| owners.contains(id)).cloned().collect();
@@ -56,19 +56,20 @@ impl Cause {
         Cause { objects, more }
     }
 
-    /// What is written beside a generation.
+    /// The content of the file beside a generation.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let written = |(id, change): &(Arc<ObjectId>, Change)| {
             (*change, id.kind.name().to_owned(), id.namespace.to_string(), id.name.to_string())
         };
-        let written = Written { objects: self.objects.iter().map(written).collect(), more: self.more };
-        // Numbers and texts are always written.
+        let written = WrittenCause { objects: self.objects.iter().map(written).collect(), more: self.more };
+        // Serialising numbers and texts cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()
     }
 
-    /// What was written into this file; `None` where an earlier version of the program wrote none.
+    /// Reads the file; `None` when it is missing, because an earlier version of the program wrote
+    /// none.
     pub(super) fn read(path: &Path) -> Option<Self> {
-        let Written { objects, more } = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        let WrittenCause { objects, more } = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
         let read = |(change, kind, namespace, name): (Change, String, String, String)| {
             let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
             Some((Arc::new(ObjectId::new(kind, &namespace, &name)), change))

@@ -1,4 +1,4 @@
-//! Sends HUP and watches until nginx is proven to run a generation, or not to.
+//! Sends SIGHUP and watches until nginx is proven to run a generation, or proven not to.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,12 @@ use super::process::{Effort, Process, Table};
 use super::steps::{Step, Steps};
 use super::verdict::{Pending, Verdict, after_hang_up, at_rest, replaced};
 
-/// What is known of a master that started no worker, though a test of what it read passes.
+/// The message about a master that started no new worker, though a test of the same configuration
+/// passes.
 pub const RESIGNED: &str = "nginx did not take it and waits, though nginx -t accepts it: its error log says why; often another \
                         program listens on one of the addresses, which a test does not notice";
 
-/// What is known of a master that ended without a word.
+/// The message about a master that ended without an error message.
 pub const KILLED: &str =
     "its master was killed while it read the configuration, as the kernel does to whoever it has no memory for";
 
@@ -24,26 +25,27 @@ pub enum Confirmation {
     /// Every worker runs it.
     Confirmed {
         master: Process,
-        /// From HUP to the proof.
+        /// The time from SIGHUP to the proof.
         reload: Duration,
     },
     /// No master runs.
     Down(String),
-    /// The master that was told was killed before every worker ran it.
+    /// The master that got the signal was killed before every worker ran the generation.
     Killed(String),
-    /// nginx said why it does not take it.
+    /// nginx reported why it does not take the generation.
     Refused(String),
-    /// It is not worth waiting any longer.
+    /// The time to wait is over.
     Late {
         /// What was missing.
         why: String,
-        /// Whether there may have been too much for nginx, so that less would have been confirmed.
+        /// Whether the configuration may be too much for nginx, so that a smaller one would have
+        /// been confirmed.
         too_much: bool,
     },
 }
 
-/// Since when the master has done nothing. While it reads a configuration it works, however long that takes: a test beside
-/// it would only slow it down.
+/// Since when the master has been idle. While it reads a configuration it is busy, however long
+/// that takes, and a test beside it would only slow it down.
 #[derive(Debug, Default)]
 struct Idleness {
     since: Option<Instant>,
@@ -62,11 +64,12 @@ impl Idleness {
     }
 }
 
-/// How many times as long nginx may take for what it ran before: its master reads one configuration after the other, and a
-/// reload takes two or three times as long as the test that it passed in time.
+/// By what factor the time limit grows for a generation that nginx ran before: its master reads
+/// one configuration after the other, and a reload takes two or three times as long as a test.
 const AGAIN: u32 = 4;
 
-/// How often nginx is asked again what it serves when it says nothing, each time for half a second.
+/// How often nginx is asked again for the generation it serves when it does not answer; each
+/// attempt takes half a second.
 const MOST_UNANSWERED: u32 = 3;
 
 /// What to wait for, and how.
@@ -83,12 +86,14 @@ impl<'a> Confirm<'a> {
         Confirm { options, generation, timeout: options.confirm_timeout }
     }
 
-    /// Waits for one that nginx ran before, and reads after it is done with another that takes it too long.
+    /// Waits for a generation that nginx ran before. The master may first have to finish reading
+    /// another one that is too large.
     pub fn again(self) -> Self {
         Confirm { timeout: self.timeout * AGAIN, ..self }
     }
 
-    /// Whether this master, left alone, runs the generation; waits while its workers are too young to tell.
+    /// Whether this master runs the generation without being signalled; waits while its workers
+    /// are too young to judge.
     pub fn at_rest(&self, host: &mut impl Host, master: Process) -> bool {
         let (begun, mut unanswered) = (Instant::now(), 0);
         while begun.elapsed() < self.timeout {
@@ -96,7 +101,7 @@ impl<'a> Confirm<'a> {
             match self.with_served(host, |served| at_rest(&table, self.generation, served)) {
                 Verdict::Confirmed => return true,
                 Verdict::Pending(Pending::Count { .. }) => self.pause(begun),
-                // A busy host may be silent for a moment; a reload would add to its work.
+                // A busy host may not answer for a moment; a reload would add to its work.
                 Verdict::Pending(Pending::Serves(None)) if unanswered < MOST_UNANSWERED => {
                     unanswered += 1;
                     self.pause(begun);
@@ -107,8 +112,8 @@ impl<'a> Confirm<'a> {
         false
     }
 
-    /// Tells the master to read its configuration and waits. Where the old workers that this adds would be too many, the oldest are
-    /// ended first, and counted in `ended`.
+    /// Tells the master to reload and waits. Where the old workers would then be too many, the
+    /// oldest are ended first, and counted in `ended`.
     pub fn hang_up(
         &self,
         host: &mut impl Host,
@@ -129,13 +134,14 @@ impl<'a> Confirm<'a> {
         match (host.hang_up(master), &before) {
             (Ok(()), Some(_)) => steps.reached(Step::HungUp),
             (Err(error), Some(_)) if host.table(master).is_some() => return Err(error),
-            // It ended right now, and not of what it was not told: one that takes its place reads what is on disk.
+            // The master ended right now, and not because of the signal: one that takes its place
+            // reads what is on disk.
             _ => before = None,
         }
         self.watch(host, before, begun)
     }
 
-    /// Ends old workers, and with them their connections; tells how many.
+    /// Ends old workers, and with them their connections. Returns how many.
     fn end(&self, host: &mut impl Host, master: Process, mut workers: Vec<Process>) -> u64 {
         workers.retain(|worker| match host.end(*worker) {
             Ok(()) => true,
@@ -152,7 +158,8 @@ impl<'a> Confirm<'a> {
                  may finish theirs at once (pacing.most-draining)"
             );
         }
-        // The next ones would take memory beside theirs. One that is busy ends when it looks up.
+        // New workers would need memory beside the old ones. A busy worker ends when it next
+        // handles events.
         while !workers.is_empty() && begun.elapsed() < self.options.suspicion {
             self.pause(begun);
             let now = host.table(master);
@@ -161,7 +168,7 @@ impl<'a> Confirm<'a> {
         count
     }
 
-    /// `before` is the table of the master that was told, if it was.
+    /// `before` is the process table of the master that got the signal, if one did.
     fn watch(
         &self,
         host: &mut impl Host,
@@ -174,7 +181,7 @@ impl<'a> Confirm<'a> {
         loop {
             let (mut idle, mut verdict) = (Duration::ZERO, Verdict::Pending(Pending::NoNewWorker));
             let master = host.master();
-            // At once: whoever starts nginx again starts it with what is on disk.
+            // Reported at once: when nginx is started again, it starts with the files on disk.
             if let Some(gone) = told.filter(|told| master != Ok(*told) && host.table(*told).is_none()) {
                 told = None;
                 if host.was_killed(gone) {
@@ -183,7 +190,8 @@ impl<'a> Confirm<'a> {
             }
             if let Ok(master) = master {
                 missing_since = None;
-                // Another master than the one that was told has read the configuration by itself.
+                // A master other than the one that got the signal has read the configuration by
+                // itself.
                 before = before.filter(|before| before.master == master);
                 let now = host.table(master);
                 idle = idleness.seen(now.as_ref().map(|now| now.effort));
@@ -208,17 +216,18 @@ impl<'a> Confirm<'a> {
                     }
                     passed = Some(Instant::now());
                 }
-                // A test waits for whatever a master waits for, such as names of other sites that are looked up: only what
-                // was idle ever since may have given up.
+                // A test waits for whatever a master waits for, such as DNS answers for names in
+                // other sites: only a master that was idle all the time may have given up.
                 (Verdict::Pending(Pending::NoNewWorker), Ok(_))
                     if passed.is_some_and(|passed| passed.elapsed().min(idle) > self.options.resignation) =>
                 {
                     return Ok(Confirmation::Late { why: RESIGNED.to_owned(), too_much: true });
                 }
                 (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.timeout => {
-                    // Whoever serves another generation has read everything, but not ours.
+                    // Workers that serve another generation have read a whole configuration, just
+                    // not ours.
                     let too_much = !matches!(pending, Pending::Serves(_));
-                    // Idle after the test has passed, it would have resigned soon.
+                    // A master that is idle after the test has passed would have given up soon.
                     let has_resigned = passed.is_some() && pending == Pending::NoNewWorker && !idle.is_zero();
                     let why = if has_resigned { RESIGNED.to_owned() } else { self.in_time(&pending) };
                     return Ok(Confirmation::Late { why, too_much });
@@ -232,7 +241,8 @@ impl<'a> Confirm<'a> {
         }
     }
 
-    /// A look at the processes costs as much as nginx needs to read a few hosts: after a second they are rarer.
+    /// Reading the process table costs as much as nginx needs to read a few hosts: after a second
+    /// it happens less often.
     fn pause(&self, begun: Instant) {
         std::thread::sleep(self.options.poll.max(begun.elapsed() / 64));
     }
@@ -257,12 +267,14 @@ impl<'a> Confirm<'a> {
     }
 }
 
-/// Lets old workers go that are not needed any more, each once. Where we are not allowed to, it is left to the master.
+/// Tells each old worker once to finish, when new ones have replaced it. Without the right to do
+/// so this is left to the master.
 fn retire(host: &mut impl Host, before: Option<&Table>, now: &Table, retired: &mut Vec<Process>) {
     for worker in before.map(|before| replaced(before, now)).unwrap_or_default() {
         if !retired.contains(&worker) {
             retired.push(worker);
-            // One that has ended meanwhile, or that the master has to tell, is no failure.
+            // A worker that has ended meanwhile, or that only the master may signal, is no
+            // failure.
             let _ = host.retire(worker);
         }
     }

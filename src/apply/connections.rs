@@ -1,15 +1,16 @@
-//! How many clients are connected to ports of this host, old workers' included.
+//! Counts the clients that are connected to ports of this host, including those of old workers.
 
 use procfs::net::{TcpNetEntry, TcpState, tcp, tcp6};
 use procfs::{ProcError, ProcResult};
 
-/// Counts the open connections to these ports in the network of this process; `None` when the kernel does not tell.
+/// Counts the open connections to these ports in the network namespace of this process; `None`
+/// when the kernel does not report them.
 pub fn established(ports: &[u16]) -> Option<usize> {
     let is_counted =
         |entry: &&TcpNetEntry| entry.state == TcpState::Established && ports.contains(&entry.local_address.port());
     let count = |entries: ProcResult<Vec<TcpNetEntry>>| match entries {
         Ok(entries) => Some(entries.iter().filter(is_counted).count()),
-        // A kernel without one of the families has no table of it.
+        // A kernel without IPv4 or IPv6 has no table of it.
         Err(ProcError::NotFound(_)) => Some(0),
         Err(_) => None,
     };

@@ -1,33 +1,34 @@
-//! Old workers that finish their connections: how many there may be, and which of them end first.
+//! Old workers that finish their connections: how many there may be, and which end first.
 
 use super::process::{Process, Role, Table};
 
-/// Old workers, and how many there may be.
+/// The number of old workers, and the most there may be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Crowd {
     /// Workers that finish their connections.
     pub draining: usize,
-    /// How many may.
+    /// The most that may.
     pub most: usize,
 }
 
 impl Crowd {
-    /// Where for each of these `workers`, which take connections, so many old ones may drain.
+    /// Computes the limit for `workers` that accept connections and a number of generations that
+    /// may drain.
     ///
-    /// What an old worker costs is above all the configuration that it holds, and those of one generation hold it together: so
-    /// generations are counted.
+    /// An old worker costs above all the memory of its configuration, and the workers of one
+    /// generation share it: so generations are counted.
     pub fn of(draining: usize, workers: usize, generations: usize) -> Self {
         Crowd { draining, most: generations.saturating_mul(workers.max(1)) }
     }
 
-    /// How far the number is on the way from half of what may be to all of it, as a fraction.
+    /// How far the number has gone from half of the limit to the limit, as a fraction.
     pub fn pressure(self) -> (usize, usize) {
         let most = self.most.max(1);
         (self.draining.saturating_mul(2).saturating_sub(most).min(most), most)
     }
 }
 
-/// The oldest workers, which have to end before new ones take the place of those that take connections now.
+/// The oldest workers, which have to end before new ones replace the current workers.
 pub fn surplus(table: &Table, generations: usize) -> Vec<Process> {
     let mut draining: Vec<_> = table.in_role(Role::Draining).collect();
     let workers = table.in_role(Role::Worker).count();

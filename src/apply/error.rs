@@ -1,4 +1,4 @@
-//! What the outside world can refuse, with the place and the remedy.
+//! Errors of the outside world, with the place and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ pub enum ApplyError {
     /// The file system refused.
     #[error("cannot {action} {}: {source}{}", .path.display(), remedy(.source))]
     Files {
-        /// What was tried, as in "write".
+        /// The attempted action, as in "write".
         action: &'static str,
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -21,7 +21,7 @@ pub enum ApplyError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with it.
         what: String,
     },
     /// A path of a file set does not fit the layout of a generation.

@@ -7,37 +7,40 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-/// Who else may write to a folder could exchange what we keep there, or have us write elsewhere.
+/// The mode bits that let others write to a folder: they could exchange our files, or redirect
+/// what we write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// What happens to the mode of a folder that is there.
+/// What happens to the mode of an existing folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays: others may have things in it.
+    /// It stays: others may have files in the folder.
     Shared,
-    /// It stays, but nobody else may write.
+    /// It stays, but group and others must not be able to write.
     Closed,
-    /// It becomes what it would have been made with.
+    /// It is set to the mode of a new folder.
     Taken,
 }
 
-/// Makes a folder with this mode, whatever the umask is, or sees that the one that is there may be used.
+/// Makes a folder with this mode, whatever the umask is, or checks that an existing one may be
+/// used.
 ///
 /// # Errors
 ///
-/// What the file system says, and `PermissionDenied` when the folder, or the link in its place, belongs to somebody else.
+/// What the file system says, and `PermissionDenied` when the folder, or the link in its place,
+/// belongs to somebody else.
 pub fn make(path: &Path, mode: u32, existing: Existing) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             DirBuilder::new().recursive(true).mode(mode).create(path)?;
-            // A mask of the process would lock nginx's workers out, who open password files themselves.
+            // With the umask applied, nginx's workers might be unable to open the password files.
             fs::set_permissions(path, Permissions::from_mode(mode))
         }
         Err(error) => Err(error),
         Ok(_) if existing == Existing::Shared => Ok(()),
         Ok(entry) => {
             of_nobody_else(&entry)?;
-            // From here on it is this folder, whatever takes its place.
+            // From here on the open folder is used, whatever takes its place under the name.
             let folder = File::options().read(true).custom_flags(OFlag::O_DIRECTORY.bits()).open(path)?;
             let metadata = folder.metadata()?;
             of_nobody_else(&metadata)?;
@@ -113,7 +116,7 @@ mod tests {
         make(&path("our-link"), 0o700, Existing::Taken).unwrap();
         assert_eq!(mode(&path("ours")), 0o700);
         assert!(make(&path("file"), 0o700, Existing::Closed).is_err());
-        // Only root can give something away.
+        // Only root can give a file to another user.
         if chown(path("theirs"), Some(1), None).is_err() {
             return;
         }

@@ -1,4 +1,4 @@
-//! The generations on disk and the link that names the one in use.
+//! The generations on disk and the symbolic link to the one in use.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use super::steps::{Step, Steps};
 use crate::model::{Instance, ObjectId};
 use crate::render::FileSet;
 
-/// The name that a generation's folder has until it is complete.
+/// The name of a generation's folder until it is complete.
 const UNFINISHED: &str = ".partial";
 
 /// The generations of one root.
@@ -31,21 +31,21 @@ pub struct Generations {
     keep: usize,
     workers_group: Option<u32>,
     instance: Instance,
-    /// Files of the current generation may be for another group.
+    /// Whether files of the current generation may be for another group than the workers'.
     regrouped: bool,
     state: PathBuf,
     journal: Journal,
     pin: Option<Pin>,
     current: Option<Manifest>,
-    /// That of the current generation, when this run made it.
+    /// The record of the current generation, when this run of the daemon made it.
     record: Option<Record>,
-    /// That of the generation of this number, which is staged, and why it was made.
+    /// The number and record of the staged generation, and why it was made.
     staged: Option<(u64, Record, Cause)>,
-    /// Why the current generation was made, when this run made it.
+    /// Why the current generation was made, when this run of the daemon made it.
     cause: Option<Cause>,
 }
 
-/// What is kept with the files that come next.
+/// What is written beside the next files.
 #[derive(Debug, Default)]
 pub struct Accompanying {
     /// What they serve.
@@ -63,7 +63,8 @@ pub struct Staged {
 }
 
 impl Generations {
-    /// Opens the folders, makes them when missing, and removes what a killed predecessor left behind.
+    /// Opens the folders, makes them when missing, and removes what a killed predecessor left
+    /// behind.
     pub fn open(options: &Options) -> Result<Generations, ApplyError> {
         make_folder(&options.root, 0o755)?;
         make_folder(&options.root.join("generations"), 0o755)?;
@@ -89,7 +90,7 @@ impl Generations {
         Ok(generations)
     }
 
-    /// The group that reads password files from now on.
+    /// Sets the group that may read password files.
     pub fn set_workers_group(&mut self, group: Option<u32>) {
         self.regrouped |= self.workers_group != group;
         self.workers_group = group;
@@ -104,12 +105,13 @@ impl Generations {
         self.root.join("generations").join(generation.to_string())
     }
 
-    /// The link that nginx's configuration goes through.
+    /// The symbolic link that nginx's configuration includes.
     pub fn link(&self) -> PathBuf {
         self.root.join("current")
     }
 
-    /// The generation that the link names, as far as it is still what was written.
+    /// The manifest of the generation that the link names, without files that were changed since
+    /// they were written.
     pub fn current(&self) -> Option<&Manifest> {
         self.current.as_ref()
     }
@@ -124,7 +126,8 @@ impl Generations {
         self.journal.confirmed().any(|number| number == generation)
     }
 
-    /// Writes a new generation, linked to the current one where files are the same.
+    /// Writes a new generation; files that did not change are hard links to those of the current
+    /// one.
     pub fn stage(
         &mut self,
         files: &FileSet,
@@ -159,7 +162,8 @@ impl Generations {
                 Ok(staged)
             }
             Err(error) => {
-                // The first error tells the cause; what cannot be removed now is removed at the next start.
+                // The first error tells the cause. What cannot be removed now is removed at the
+                // next start.
                 let _ = fs::remove_dir_all(&unfinished);
                 let _ = fs::remove_dir_all(&folder);
                 Err(error)
@@ -167,7 +171,8 @@ impl Generations {
         }
     }
 
-    /// Who owns lines of the files that are not as in the current generation, there or in it.
+    /// The owners of lines that differ between the current generation and these files, on either
+    /// side.
     fn owners_of_what_differs(&self, files: &FileSet) -> BTreeSet<Arc<ObjectId>> {
         let nothing = Default::default();
         let known = self.current.as_ref().map_or(&nothing, |current| &current.entries);
@@ -181,7 +186,8 @@ impl Generations {
             owners.extend(file.owners.0.iter().map(|(_, origin)| Arc::clone(&origin.object)));
             differing.push(path);
         }
-        // The first time in a run that of the run before is read; where nobody wrote it down, it tells nobody.
+        // The first time in a run, the record of the run before is read; when there is none, no
+        // owners are known.
         let read = || Record::read(&self.folder(self.current.as_ref()?.generation)).ok();
         let earlier = match &self.record {
             _ if differing.is_empty() => None,
@@ -194,7 +200,7 @@ impl Generations {
         owners
     }
 
-    /// Why the current generation was made; `None` when another run did.
+    /// Why the current generation was made; `None` when that is not known.
     pub fn cause(&self) -> Option<&Cause> {
         self.cause.as_ref()
     }
@@ -211,12 +217,13 @@ impl Generations {
         }
     }
 
-    /// Lets the link name this generation. Its number is recorded first: nginx may have read it, so nobody else gets it.
+    /// Lets the link name this generation. Its number is recorded first, because nginx may read it
+    /// from now on, and no other generation may get the same number.
     pub fn switch(&mut self, manifest: Manifest, steps: &mut Steps) -> Result<(), ApplyError> {
         let generation = manifest.generation;
         let switched = self.journal.issue(generation).and_then(|()| self.point_to(generation, steps));
         if switched.is_err() && self.linked() != Some(generation) {
-            // Each further attempt would leave another one.
+            // Without this, each further attempt would leave a folder behind.
             self.remove_unused(generation);
         }
         switched?;
@@ -228,7 +235,8 @@ impl Generations {
         Ok(())
     }
 
-    /// Lets the link name the latest confirmed generation again, or nothing when there is none; returns its number.
+    /// Lets the link name the latest confirmed generation again, or removes it when there is none.
+    /// Returns the number.
     pub fn switch_back(&mut self, steps: &mut Steps) -> Result<Option<u64>, ApplyError> {
         let target = self.confirmed();
         match target {
@@ -244,19 +252,19 @@ impl Generations {
         Ok(target)
     }
 
-    /// The generation that the administrator wants to stay at.
+    /// The pin that the administrator set.
     pub fn pinned(&self) -> Option<Pin> {
         self.pin
     }
 
-    /// Stays at a generation from now on, whichever is in use; also after a restart.
+    /// Pins a generation, whichever is in use; also across restarts.
     pub fn pin(&mut self, pin: Pin) -> Result<(), ApplyError> {
         pin.keep(&self.state)?;
         self.pin = Some(pin);
         Ok(())
     }
 
-    /// Stays at none any more.
+    /// Removes the pin.
     pub fn unpin(&mut self) -> Result<Option<Pin>, ApplyError> {
         Pin::forget(&self.state)?;
         Ok(self.pin.take())
@@ -273,7 +281,7 @@ impl Generations {
     ///
     /// # Errors
     ///
-    /// When it is not on disk, or not as it was written, and what the file system says.
+    /// When it is not on disk, when its files were changed, or when the file system fails.
     pub fn switch_to_kept(&mut self, generation: u64, steps: &mut Steps) -> Result<(), ApplyError> {
         let manifest = self.intact(generation)?;
         self.point_to(generation, steps)?;
@@ -283,7 +291,7 @@ impl Generations {
         Ok(())
     }
 
-    /// The manifest of a generation of which every file is as it was written.
+    /// The manifest of a generation, provided that every file is as it was written.
     pub fn intact(&self, generation: u64) -> Result<Manifest, ApplyError> {
         let folder = self.folder(generation);
         let manifest = Manifest::read_verified(generation, &folder)?;
@@ -293,7 +301,7 @@ impl Generations {
         }
     }
 
-    /// What a generation serves; `None` when nobody wrote it down.
+    /// What a generation serves; `None` when it was not recorded.
     pub fn contents(&self, generation: u64) -> Option<Arc<Contents>> {
         let record = Record::read(&self.folder(generation));
         let record =
@@ -306,7 +314,8 @@ impl Generations {
         self.journal.confirm(generation)
     }
 
-    /// Deletes generations that are neither in use, nor pinned, nor the last confirmed one, nor among the latest; returns how many.
+    /// Deletes generations that are neither in use, pinned, the last confirmed one nor among the
+    /// latest. Returns how many.
     pub fn sweep(&self) -> Result<usize, ApplyError> {
         let current = self.current.as_ref().map(|manifest| manifest.generation);
         let protected = [current, self.confirmed(), self.pin.map(|pin| pin.generation)];
@@ -331,7 +340,7 @@ impl Generations {
         flush_folder(&self.root)
     }
 
-    /// Numbers of the complete generations, in no order.
+    /// The numbers of the complete generations, in no order.
     fn numbers(&self) -> Result<Vec<u64>, ApplyError> {
         Ok(self.names()?.iter().filter_map(|name| name.parse().ok()).collect())
     }
@@ -344,7 +353,8 @@ impl Generations {
         read().map_err(ApplyError::files("list", &folder))
     }
 
-    /// A generation without a readable manifest is as none: the next apply writes a new one.
+    /// A generation without a readable manifest counts as missing: the next apply writes a new
+    /// one.
     fn read_current(&self) -> Option<Manifest> {
         let generation = self.linked()?;
         let manifest = Manifest::read_verified(generation, &self.folder(generation));
@@ -373,7 +383,7 @@ impl Generations {
     }
 }
 
-/// A folder that exists keeps the mode that somebody gave it, but nobody else may write there.
+/// An existing folder keeps its mode, but nobody else may be able to write to it.
 fn make_folder(path: &Path, mode: u32) -> Result<(), ApplyError> {
     folder::make(path, mode, Existing::Closed).map_err(ApplyError::files("use folder", path))
 }
@@ -383,7 +393,7 @@ fn flush_folder(path: &Path) -> Result<(), ApplyError> {
 }
 
 fn remove_link(path: &Path) -> Result<(), ApplyError> {
-    // Looking first: a read-only file system refuses even the removal of what is not there.
+    // Look first: a read-only file system refuses to remove even what does not exist.
     match fs::symlink_metadata(path).and_then(|_| fs::remove_file(path)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(ApplyError::files("remove", path)(error)),
         _ => Ok(()),

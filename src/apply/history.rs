@@ -1,4 +1,4 @@
-//! The generations that are kept, and what differs between two of them, read from the disk alone.
+//! The kept generations and the differences between two of them, read from the disk alone.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use super::record::Record;
 use super::staging::NUMBER_FILE;
 use crate::render::{Digest, FilePath, Owners};
 
-/// Folders of which nothing is ever shown: keys and password hashes.
+/// Folders whose contents are never shown: keys and password hashes.
 const SECRET: [&str; 2] = ["certs/", "auth/"];
 
 /// The generations of one root.
@@ -26,7 +26,7 @@ pub struct History {
     pub kept: Vec<Kept>,
     /// The one in use.
     pub current: Option<u64>,
-    /// The one that the administrator wants to stay at.
+    /// The one that the administrator pinned.
     pub pinned: Option<Pin>,
 }
 
@@ -39,7 +39,7 @@ pub struct Kept {
     pub written: SystemTime,
     /// Whether nginx was seen to run it.
     pub confirmed: bool,
-    /// Why it was made; `None` when nobody wrote it down.
+    /// Why it was made; `None` when that was not recorded.
     pub cause: Option<Cause>,
 }
 
@@ -48,20 +48,21 @@ pub struct Kept {
 pub struct Difference {
     /// The file.
     pub path: FilePath,
-    /// Whether it holds keys or password hashes, of which only that they differ may be told.
+    /// Whether the file holds keys or password hashes: then only the fact that it differs is
+    /// shown.
     pub secret: bool,
-    /// As it was, if it was there.
+    /// The file before, if it existed.
     pub before: Option<Side>,
-    /// As it is, if it is there.
+    /// The file after, if it exists.
     pub after: Option<Side>,
 }
 
-/// A file in one of two generations.
+/// A file of one of the two generations.
 #[derive(Debug, Clone)]
 pub struct Side {
-    /// Its text; empty when it is secret.
+    /// Its text; empty for a secret file.
     pub text: String,
-    /// Who caused which line; `None` when nobody wrote it down.
+    /// The owners of its lines; `None` when they were not recorded.
     pub owners: Option<Arc<Owners>>,
 }
 
@@ -105,7 +106,7 @@ impl History {
     ///
     /// # Errors
     ///
-    /// When one of both cannot be read, for example because it was removed meanwhile.
+    /// When one of the two cannot be read, for example because it was removed meanwhile.
     pub fn compare(&self, before: u64, after: u64) -> Result<Vec<Difference>, ApplyError> {
         let [before, after] = [before, after].map(|number| Generation::open(&self.root, number));
         let (before, after) = (before?, after?);
@@ -121,7 +122,7 @@ impl History {
     }
 }
 
-/// One of two that are compared.
+/// One of the two generations that are compared.
 struct Generation {
     folder: PathBuf,
     manifest: Manifest,

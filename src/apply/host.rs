@@ -1,5 +1,5 @@
-//! The one place that spawns processes and sends signals: nginx's binary, its master and its status
-//! address.
+//! The one place that spawns processes and sends signals: to nginx's binary and its master; it
+//! also asks nginx's status address.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -23,42 +23,44 @@ const LINES: usize = 64;
 /// How long one exchange with the status address may take.
 const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The outside world of an apply, apart from files.
+/// The host as seen by an apply: nginx's processes, tests and status. Files are not part of it.
 pub trait Host {
-    /// The master that runs, or why none is held to.
+    /// The running master, or the reason why none is considered to be running.
     fn master(&mut self) -> Result<Process, String>;
 
-    /// The master's children now; `None` when it is gone.
+    /// The master's children now; `None` when the master is gone.
     fn table(&mut self, master: Process) -> Option<Table>;
 
-    /// Whether a master that is gone was killed, rather than stopped by somebody.
+    /// Whether a master that is gone was killed, rather than stopped deliberately.
     fn was_killed(&mut self, master: Process) -> bool;
 
-    /// Tells the master to read its configuration again.
+    /// Tells the master to reload its configuration (SIGHUP).
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError>;
 
-    /// Tells a worker to take no new connections and to end after its last one, as its master does when it has new ones.
+    /// Tells a worker to accept no new connections and to end after its last one, as its master
+    /// does after a reload.
     fn retire(&mut self, worker: Process) -> Result<(), ApplyError>;
 
     /// Ends a worker, and with it its connections.
     fn end(&mut self, worker: Process) -> Result<(), ApplyError>;
 
-    /// Lets the binary test the host's own configuration, or this one instead.
+    /// Has nginx test the host's own configuration, or this one instead.
     fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError>;
 
-    /// Stops each test that takes longer than this from now on; `None` is as long as a test may take at all.
+    /// Limits the duration of each test from now on; `None` restores the limit of the options.
     fn limit_tests(&mut self, limit: Option<Duration>);
 
-    /// Lets the binary test these configurations, side by side where that is possible; the answers are in their order.
+    /// Has nginx test these configurations, in parallel where that is possible. The results are in
+    /// the order of the configurations.
     fn test_each(&mut self, configurations: &[PathBuf]) -> Result<Vec<Tested>, ApplyError> {
         configurations.iter().map(|configuration| self.test(Some(configuration))).collect()
     }
 
-    /// The generation that the status address serves.
+    /// The generation that the status address reports.
     fn served(&mut self) -> Option<u64>;
 }
 
-/// What a test of a configuration gave.
+/// The result of a configuration test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tested {
     /// Whether nginx accepts it.
@@ -67,49 +69,51 @@ pub struct Tested {
     pub words: String,
 }
 
-/// Where this host's nginx is.
+/// The paths and addresses of this host's nginx.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemOptions {
-    /// The program of nginx.
+    /// The path of nginx's binary.
     pub binary: PathBuf,
-    /// Its configuration, when not the one that the binary was built for.
+    /// Its configuration file, when not the built-in one.
     pub configuration: Option<PathBuf>,
-    /// Its prefix, when not the one that the binary was built for.
+    /// Its prefix, when not the built-in one.
     pub prefix: Option<PathBuf>,
-    /// The file with the master's number.
+    /// The file with the master's PID.
     pub pid_file: PathBuf,
-    /// The systemd unit that runs it, asked when the file does not help.
+    /// The systemd unit that runs nginx; it is asked when the PID file does not help.
     pub unit: Option<String>,
-    /// The address that serves the generation.
+    /// The address that reports the generation.
     pub status: SocketAddr,
-    /// The path there.
+    /// The path of the request to it.
     pub status_path: String,
     /// How long a test may take.
     pub test_timeout: Duration,
 }
 
-impl Default for SystemOptions {
-    fn default() -> Self {
+impl SystemOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         SystemOptions {
-            binary: PathBuf::from("/usr/sbin/nginx"),
+            binary: PathBuf::new(),
             configuration: None,
             prefix: None,
-            pid_file: PathBuf::from("/run/nginx.pid"),
+            pid_file: PathBuf::new(),
             unit: None,
-            status: SocketAddr::from(([127, 0, 0, 1], 10246)),
+            status: SocketAddr::from(([127, 0, 0, 1], 0)),
             status_path: "/generation".to_owned(),
-            test_timeout: Duration::from_secs(60),
+            test_timeout: Duration::ZERO,
         }
     }
 }
 
-/// The host itself.
+/// The real host.
 #[derive(Debug)]
 pub struct System {
     options: SystemOptions,
-    /// Whether the binary knows `-e`, since 1.19.5: without it a test also opens the log file it was built for.
+    /// Whether the binary knows `-e` (since 1.19.5): without it a test also opens the built-in log
+    /// file.
     knows_error_option: bool,
-    /// How long a test may take now.
+    /// How long a test may take at present.
     limit: Duration,
 }
 
@@ -137,7 +141,7 @@ impl System {
         run(&self.options.binary, &arguments, self.limit)
     }
 
-    /// The process of this number, when it is a master of our binary.
+    /// The process with this PID, provided that it is a master of our binary.
     fn proven(&self, pid: u32) -> Result<Process, String> {
         let stat = process::stat(pid).ok_or_else(|| format!("no process {pid} runs"))?;
         self.check_binary(pid)?;
@@ -150,18 +154,20 @@ impl System {
         }
     }
 
-    /// Whether the process runs our binary, as far as the kernel tells.
+    /// Whether the process runs our binary, as far as the kernel says.
     fn check_binary(&self, pid: u32) -> Result<(), String> {
         let link = PathBuf::from(format!("/proc/{pid}/exe"));
         let runs = match fs::read_link(&link) {
             Ok(runs) => runs,
-            // Telling takes the right to look into any process (CAP_SYS_PTRACE), which the unit does without. Root's own
-            // processes have to be believed then: what others start as root by a set-uid bit keeps their own number.
+            // Reading the link needs the right to look into any process (CAP_SYS_PTRACE), which
+            // the unit does not have. Processes of root have to be trusted then: set-uid programs
+            // that others start keep their real user ID.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_root(pid) => return Ok(()),
             Err(error) => return Err(format!("cannot read {}: {error}", link.display())),
         };
         let wanted = fs::canonicalize(&self.options.binary).unwrap_or_else(|_| self.options.binary.clone());
-        // After an upgrade of the package the old binary still runs, without a name of its own.
+        // After an upgrade of the package the old binary still runs, without a name in the file
+        // system.
         let name = runs.to_string_lossy();
         match Path::new(name.strip_suffix(" (deleted)").unwrap_or(&name)) == wanted {
             true => Ok(()),
@@ -191,7 +197,8 @@ impl System {
 
 impl Host for System {
     fn master(&mut self) -> Result<Process, String> {
-        // The file costs nothing to read and follows an upgrade of the binary; systemd is asked when it does not help.
+        // The PID file costs nothing to read and follows an upgrade of the binary; systemd is
+        // asked when it does not help.
         self.told_by_pid_file().or_else(|why| match &self.options.unit {
             Some(unit) => self.told_by_systemd(unit).map_err(|also| format!("{why}; {also}")),
             None => Err(why),
@@ -244,51 +251,54 @@ impl Host for System {
     }
 }
 
-/// What systemd says about a unit.
+/// A property of a unit, as systemd reports it.
 fn property(unit: &str, name: &str) -> Result<String, ApplyError> {
     let arguments = ["show", "-p", name, "--value", "--", unit].map(OsString::from);
     run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map(|told| told.words.trim().to_owned())
 }
 
-/// Whether a master was killed, by what systemd says of its unit and what is in its file.
+/// Whether a master was killed, judged from the result of its unit and from the PID file.
 fn was_killed(master: Process, result: Option<&str>, pid_file: Option<&str>) -> bool {
     match result {
         // systemd removes the file when it knows how the master ended.
         Some("oom-kill" | "signal") => true,
-        // A master that ends by itself removes its file first. What systemd does not run ended well for all that it knows.
+        // A master that ends normally removes its PID file first. Without a unit nothing else is
+        // known.
         None | Some("success" | "") => pid_file.is_some_and(|text| text.trim().parse() == Ok(master.pid)),
-        // Somebody stopped it, and it was killed because it did not end in time; or it crashed.
+        // It was stopped and then killed because it did not end in time, or it crashed.
         Some(_) => false,
     }
 }
 
-/// Whether systemd is taking the whole host down, rather than us alone.
+/// Whether systemd is shutting down the whole host, rather than our unit alone.
 pub fn host_stops() -> bool {
     let asked = || run(Path::new("systemctl"), &["is-system-running".into()], Duration::from_secs(10));
     sd_notify::booted().unwrap_or(false) && asked().is_ok_and(|told| told.words.trim() == "stopping")
 }
 
-/// Whether a process is root's own: its real, effective and saved user. The owner of its folder in `/proc` is its own choice.
+/// Whether a process belongs to root by its real, effective and saved user ID. The owner of its
+/// folder in `/proc` is no proof, because a process can change it.
 fn is_root(pid: u32) -> bool {
     let process = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
     let status = process.and_then(|process| process.status().ok());
     status.is_some_and(|status| [status.ruid, status.euid, status.suid] == [0; 3])
 }
 
-/// Sends a signal to this process, and to no other that got its number meanwhile.
+/// Sends a signal to this process, and to no other that got its PID meanwhile.
 fn send(process: Process, signal: rustix::process::Signal) -> Result<(), ApplyError> {
     let failed = |source| ApplyError::Signal { pid: process.pid, source };
     let same = || process::stat(process.pid).is_some_and(|stat| stat.starttime == process.started);
     let gone = || failed(rustix::io::Errno::SRCH.into());
     let pid = i32::try_from(process.pid).ok().and_then(rustix::process::Pid::from_raw).ok_or_else(gone)?;
-    // Whoever holds the handle when the check is made gets the signal, even if the number is used again meanwhile.
+    // The handle is opened before the check, so the signal cannot reach another process that got
+    // the PID later.
     let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
     if !same() {
         return Err(gone());
     }
     match handle {
         Ok(handle) => rustix::process::pidfd_send_signal(handle, signal),
-        // Kernels before 5.3 have no such handles.
+        // Kernels before 5.3 have no process handles.
         Err(_) => rustix::process::kill_process(pid, signal),
     }
     .map_err(|error| failed(error.into()))
@@ -299,7 +309,7 @@ pub fn build_information(binary: &Path) -> Result<String, ApplyError> {
     run(binary, &["-V".into()], Duration::from_secs(10)).map(|tested| tested.words)
 }
 
-/// The number in the body of a good answer.
+/// The generation's number in the body of a successful response.
 fn parse_served(answer: &str) -> Option<u64> {
     let (head, body) = answer.split_once("\r\n\r\n")?;
     let good = head.split(' ').nth(1) == Some("200");
@@ -316,16 +326,17 @@ fn knows_error_option(build_information: &str) -> bool {
     numbers.as_slice() >= [1, 19, 5].as_slice()
 }
 
-/// Runs a program to its end or to the limit, and keeps the last lines of what it prints.
+/// Runs a program until it ends or the limit passes, and keeps the last lines of its output.
 fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested, ApplyError> {
     let failed = |source| ApplyError::Program { program: program.display().to_string(), source };
     let (reader, writer) = std::io::pipe().map_err(failed)?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(writer.try_clone().map_err(failed)?).stderr(writer);
-    // Words in one language; and no sockets handed over by whoever started us.
+    // Messages in English; and no sockets inherited from whoever started us.
     command.env("LC_ALL", "C").env_remove("NGINX").env_remove("NGINX_BPF_MAPS");
     let mut child = command.spawn().map_err(failed)?;
-    // The command holds the writing end: without it the reader sees the end when the program ends.
+    // The command holds the writing end of the pipe: without this the reader would not see its
+    // end.
     drop(command);
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -339,14 +350,15 @@ fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested
             last.push_back(String::from_utf8_lossy(&line).into_owned());
             line.clear();
         }
-        // Nobody listens any more when the limit has passed.
+        // The receiver is gone when the limit has passed.
         let _ = sender.send(String::from_iter(last));
     });
     match receiver.recv_timeout(limit) {
         Ok(mut words) => {
             let status = child.wait().map_err(failed)?;
             if let Some(signal) = status.signal() {
-                // It cannot say so itself; the kernel does it to whoever it has no memory for.
+                // A program that is ended by a signal cannot report it; the kernel does so to a
+                // process when memory runs out.
                 words.push_str(&format!("nginx: [emerg] nginx was ended by signal {signal}\n"));
             }
             Ok(Tested { accepted: status.success(), words })
@@ -397,7 +409,7 @@ mod tests {
         let ours = nix::unistd::getresuid().unwrap();
         let is_ours = [ours.real, ours.effective, ours.saved].iter().all(|user| user.is_root());
         assert_eq!(is_root(std::process::id()), is_ours);
-        // Root that cannot be anybody else has no such process.
+        // Root without the right to change its user cannot start such a process.
         if let Ok(mut other) = std::process::Command::new("/bin/sleep").arg("60").uid(65_534).spawn() {
             let found = is_root(other.id());
             other.kill().unwrap();
@@ -414,11 +426,13 @@ mod tests {
             (Some("signal"), None, true),
             (Some("success"), Some("7\n"), true),
             (None, Some("7\n"), true),
-            // It ended by itself, as when it is told to stop; or another runs already.
+            // It ended by itself, for example because it was stopped, or because another one runs
+            // already.
             (Some("success"), None, false),
             (None, None, false),
             (None, Some("8\n"), false),
-            // It was told to stop and had not read everything when its time was over.
+            // It was stopped and had not finished reading its configuration when its time was
+            // over.
             (Some("timeout"), Some("7\n"), false),
             (Some("core-dump"), Some("7\n"), false),
         ] {

@@ -1,4 +1,4 @@
-//! Which generations nginx was seen to run, kept over restarts.
+//! Records which generations nginx was seen to run, across restarts.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
@@ -12,11 +12,11 @@ use super::error::ApplyError;
 /// How many numbers are remembered; more than anybody keeps on disk.
 const REMEMBERED: usize = 256;
 
-/// The content of the journal.
+/// The content of the journal file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
-    /// The highest number that a generation may have had.
+    /// The highest number that may have been given to a generation.
     issued: u64,
     /// Confirmed generations, the latest last.
     confirmed: Vec<u64>,
@@ -29,7 +29,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads it; a missing or damaged one is as an empty one, since nginx can be asked what it runs.
+    /// Reads the journal. A missing or damaged one counts as empty, since nginx can be asked what
+    /// it runs.
     pub fn open(state: &Path) -> Result<Journal, ApplyError> {
         let path = state.join("journal.json");
         let content = match fs::read(&path) {
@@ -43,7 +44,7 @@ impl Journal {
         Ok(Journal { path, content })
     }
 
-    /// The highest number that was given out.
+    /// The highest number that may have been given to a generation.
     pub fn issued(&self) -> u64 {
         self.content.issued
     }
@@ -64,7 +65,7 @@ impl Journal {
         self.write(content)
     }
 
-    /// Records that this number was given out, so that no other generation gets it.
+    /// Records that this number is in use, so that no other generation gets it.
     pub fn issue(&mut self, generation: u64) -> Result<(), ApplyError> {
         self.write(Content { issued: self.content.issued.max(generation), ..self.content.clone() })
     }
@@ -79,11 +80,11 @@ impl Journal {
     }
 }
 
-/// Puts a file of JSON, for root alone, in the place of the one that is there; it is on the disk then.
+/// Replaces a file by this content as JSON, readable by root alone, and flushes it to the disk.
 ///
 /// # Errors
 ///
-/// What the file system says; then the old one is there, or the new one.
+/// When the file system fails; then either the old or the new file is in place.
 pub fn replace(path: &Path, content: &impl Serialize) -> Result<(), ApplyError> {
     let next = path.with_extension("next");
     let write = || -> std::io::Result<()> {

@@ -1,4 +1,4 @@
-//! What a generation holds, file by file, as a text beside it.
+//! The list of all files of a generation, written beside them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,18 +12,18 @@ use crate::render::{Digest, FilePath};
 /// The name of the manifest in the generation's folder.
 pub const MANIFEST: &str = "manifest";
 
-/// What the file system tells of a file without reading it.
+/// What the file system reports about a file without reading its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traits {
     mode: u32,
-    /// Its group, by number.
+    /// Its group ID.
     pub group: u32,
     size: u64,
     modified: (i64, i64),
 }
 
 impl Traits {
-    /// Those of a file.
+    /// Takes them from a file's metadata.
     pub fn of(metadata: &Metadata) -> Self {
         Traits {
             mode: metadata.mode(),
@@ -39,7 +39,7 @@ impl Traits {
 pub struct Entry {
     /// The digest of its content.
     pub digest: Digest,
-    /// What it looked like when it was written; hard links keep all of it.
+    /// Its metadata when it was written; hard links keep all of it.
     pub traits: Traits,
 }
 
@@ -50,7 +50,7 @@ pub struct Manifest {
     pub generation: u64,
     /// The digest of the file set; `None` when the disk no longer holds what was written.
     pub digest: Option<Digest>,
-    /// Its files, the one with the number included.
+    /// Its files, including the one with the generation's number.
     pub entries: BTreeMap<FilePath, Entry>,
 }
 
@@ -63,7 +63,7 @@ impl Manifest {
             .ok_or_else(|| ApplyError::Damaged { path, what: "it is not a complete list of files".to_owned() })
     }
 
-    /// Reads the manifest of a generation and leaves out files that were changed since it was written.
+    /// Reads the manifest of a generation, without files that were changed since it was written.
     pub fn read_verified(generation: u64, folder: &Path) -> Result<Manifest, ApplyError> {
         let mut manifest = Manifest::read(generation, folder)?;
         let written = manifest.entries.len();
@@ -77,7 +77,8 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The text: a head, one line for each file, and a tail without which it is not complete.
+    /// The text of the manifest: a head, one line for each file, and a tail that marks it as
+    /// complete.
     pub fn text(&self) -> String {
         let mut text = String::with_capacity(64 + self.entries.len() * 160);
         let digest = self.digest.map(|digest| digest.to_string()).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! From files to a running nginx: stage, test, switch, HUP, confirm, or roll back; it must not know what the files mean.
+//! Brings files into a running nginx: stage, test, switch, SIGHUP, confirm, or roll back. It must
+//! not know what the files mean.
 
 mod applier;
 mod blame;

@@ -1,4 +1,4 @@
-//! That the node stays at a generation, kept over restarts.
+//! The pin that keeps the node at a generation, across restarts.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ApplyError;
 use super::journal::replace;
 
-/// The administrator's will to stay at a generation.
+/// The administrator's decision to stay at a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
@@ -24,12 +24,12 @@ fn file(state: &Path) -> PathBuf {
 }
 
 impl Pin {
-    /// What an earlier run left. A damaged mark still means that somebody wanted nothing to change: it stands for the
-    /// generation in use.
+    /// Reads the pin. A damaged file still means that the administrator wanted nothing to change:
+    /// it counts as a pin of the generation in use.
     ///
     /// # Errors
     ///
-    /// When there may be one that cannot be read.
+    /// When there may be a pin that cannot be read.
     pub fn read(state: &Path, in_use: Option<u64>) -> Result<Option<Pin>, ApplyError> {
         let path = file(state);
         let bytes = match fs::read(&path) {
@@ -46,20 +46,20 @@ impl Pin {
         }
     }
 
-    /// Keeps it; it is on the disk then.
+    /// Writes the pin and flushes it to the disk.
     ///
     /// # Errors
     ///
-    /// What the file system says; then nothing changed.
+    /// When the file system fails; then nothing changed.
     pub fn keep(self, state: &Path) -> Result<(), ApplyError> {
         replace(&file(state), &self)
     }
 
-    /// Forgets it.
+    /// Removes the pin.
     ///
     /// # Errors
     ///
-    /// What the file system says; then it may come back with the next start.
+    /// When the file system fails; then the pin may come back with the next start.
     pub fn forget(state: &Path) -> Result<(), ApplyError> {
         let path = file(state);
         let removed = match fs::remove_file(&path) {

@@ -1,4 +1,4 @@
-//! Which ports programs of this host have, as the kernel tells.
+//! Which ports programs of this host use, as the kernel reports them.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -7,8 +7,8 @@ use procfs::net::{TcpState, tcp, tcp6, udp, udp6};
 
 use crate::model::{Port, Transport};
 
-/// The sockets of these ports in the network of this process that take connections or datagrams. Nothing where the kernel does
-/// not tell.
+/// The sockets with these ports in the network namespace of this process that accept connections
+/// or datagrams. Empty where the kernel does not report them.
 pub fn occupied(ports: &BTreeSet<Port>) -> BTreeSet<(Transport, SocketAddr)> {
     if ports.is_empty() {
         return BTreeSet::new();

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use procfs::Current as _;
 
-/// A process; the start time tells it from another that got the same number later.
+/// A process; the start time tells it from another process that gets the same PID later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Process {
     /// Its number.
     pub pid: u32,
-    /// When it started, in clock ticks since the system did.
+    /// When it started, in clock ticks since boot.
     pub started: u64,
 }
 
-/// What a child of the master does, by its title.
+/// What a child of the master does, according to its process title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// It takes new connections.
+    /// It accepts new connections.
     Worker,
     /// It finishes its connections and ends.
     Draining,
@@ -28,38 +28,40 @@ pub enum Role {
 /// The master and its children at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// The moment, in clock ticks since the system started.
+    /// The moment, in clock ticks since boot.
     pub at: u64,
     /// The master.
     pub master: Process,
-    /// What the master spent so far.
+    /// The processor time that the master has used so far.
     pub effort: Effort,
     /// Its children, sorted.
     pub children: Vec<(Process, Role)>,
 }
 
-/// What tells whether a process works: one that waits for something else spends nothing and sleeps.
+/// Tells whether a process is busy: one that waits uses no processor time and sleeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
     /// Processor time, in clock ticks.
     pub spent: u64,
-    /// Whether it sleeps, rather than runs, waits for a disk or is stopped.
+    /// Whether it sleeps, as opposed to running, waiting for a disk or being stopped.
     pub sleeps: bool,
 }
 
 impl Table {
-    /// The children in this role.
+    /// The children with this role.
     pub fn in_role(&self, role: Role) -> impl Iterator<Item = Process> {
         self.children.iter().filter(move |(_, its)| *its == role).map(|(process, _)| *process)
     }
 
-    /// Reads the children of this master; `None` when it is gone or its number belongs to another process.
+    /// Reads the children of this master; `None` when it is gone or its PID belongs to another
+    /// process.
     pub fn read(master: Process) -> Option<Table> {
         let process = procfs::process::Process::new(master.pid.try_into().ok()?).ok()?;
         let list = process.task_main_thread().and_then(|thread| thread.children()).ok()?;
         let mut children: Vec<_> = list.into_iter().filter_map(|pid| child(master.pid, pid)).collect();
         children.sort_unstable();
-        // Last, so that a number that was given to another process meanwhile cannot pass for the master.
+        // Read last, so that another process that got the PID meanwhile cannot pass for the
+        // master.
         let stat = stat(master.pid).filter(|stat| stat.starttime == master.started)?;
         let effort = Effort { spent: stat.utime + stat.stime, sleeps: stat.state == 'S' };
         Some(Table { at: now()?, master, effort, children })
@@ -74,13 +76,14 @@ impl fmt::Display for Table {
     }
 }
 
-/// What the kernel tells of a process that runs, rather than waiting to be reaped.
+/// The kernel's statistics of a running process; `None` for one that has ended and waits to be
+/// reaped.
 pub fn stat(pid: u32) -> Option<procfs::process::Stat> {
     let stat = procfs::process::Process::new(pid.try_into().ok()?).and_then(|process| process.stat()).ok()?;
     (!matches!(stat.state, 'Z' | 'X' | 'x')).then_some(stat)
 }
 
-/// The title of a process, or what it was started with; empty when that cannot be told.
+/// The title of a process, or its command line; empty when it cannot be read.
 pub fn title(pid: u32) -> String {
     let process = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
     let words = process.and_then(|process| process.cmdline().ok());
@@ -92,7 +95,7 @@ fn child(parent: u32, pid: u32) -> Option<(Process, Role)> {
     Some((Process { pid, started: stat.starttime }, role(&title(pid))))
 }
 
-/// What a process title says.
+/// The role that a process title means.
 fn role(title: &str) -> Role {
     match title {
         title if !title.starts_with("nginx: worker process") => Role::Other,
@@ -101,7 +104,7 @@ fn role(title: &str) -> Role {
     }
 }
 
-/// The clock of start times: ticks since the system started.
+/// The clock of start times: ticks since boot.
 fn now() -> Option<u64> {
     let uptime = procfs::Uptime::current().ok()?.uptime_duration();
     let (ticks, second) = (u128::from(procfs::ticks_per_second()), Duration::from_secs(1).as_nanos());
@@ -114,11 +117,13 @@ mod tests {
 
     use super::{Role, now, role, stat, title};
 
-    /// A process whose name poses as other fields of its status, reading; ended with the value.
+    /// A process whose name imitates other fields of its status line. It is killed when this value
+    /// is dropped.
     struct Child(std::process::Child);
 
     impl Child {
-        /// It runs this copy of cat(1): until it has answered it may still be on the way there, without a title.
+        /// Starts this copy of cat(1) and waits for its answer: before that it may not have
+        /// executed the copy yet.
         fn running(program: &std::path::Path) -> Child {
             let piped = std::process::Stdio::piped;
             let mut child = std::process::Command::new(program).stdin(piped()).stdout(piped()).spawn().unwrap();
@@ -140,7 +145,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for name in ["nginx", "a) S 9 9", "a b", ") Z 5 ("] {
             let program = folder.path().join(name);
-            // A process of its own has it open for writing: one that another test starts now would keep it busy.
+            // A separate process copies the file: a child that another test forks now would
+            // inherit an open handle and keep the file busy.
             let copied = std::process::Command::new("cp").arg("/bin/cat").arg(&program).status().unwrap();
             assert!(copied.success());
             let child = Child::running(&program);
@@ -155,7 +161,8 @@ mod tests {
     fn a_process_that_has_ended_is_none_even_before_it_is_reaped() {
         let mut child = std::process::Command::new("/bin/true").stdout(std::process::Stdio::piped()).spawn().unwrap();
         let pid = child.id();
-        // The handle becomes readable at its end, and it stays until it is waited for.
+        // The handle becomes readable when the process ends; the process remains until it is
+        // waited for.
         let handle =
             rustix::process::pidfd_open(rustix::process::Pid::from_child(&child), rustix::process::PidfdFlags::empty())
                 .unwrap();

@@ -1,7 +1,8 @@
-//! What is kept of a generation beside its files: who caused which line, and what it serves.
+//! The record beside the files of a generation: who caused which line, and what it serves.
 //!
-//! A record is a row of segments. Each generation takes those of the one before as hard links and adds one with what differs,
-//! so that writing costs what changed. Now and then one segment holds everything, and the row begins anew.
+//! A record is a list of segments. Each generation hard-links those of the generation before and
+//! adds one with the differences, so that the cost of writing follows the change. Now and then a
+//! segment holds everything, and the list begins anew.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,16 +19,17 @@ use super::error::ApplyError;
 use crate::model::{Field, Kind, ObjectId, Origin};
 use crate::render::{FilePath, FileSet, Owners};
 
-/// The name of the record's folder in the generation's; nginx includes nothing of it.
+/// The name of the record's folder within a generation; nginx includes nothing of it.
 const FOLDER: &str = "record";
 
-/// The file beside the segments that says why the generation was made: no other one takes it over.
+/// The file beside the segments that says why the generation was made; other generations do not
+/// link it.
 const CAUSE: &str = "cause";
 
-/// From this many segments on, the next one holds everything.
+/// When a record has this many segments, the next one holds everything.
 const MOST_SEGMENTS: usize = 32;
 
-/// An Ingress as a generation serves it.
+/// An Ingress as it is served by a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedObject {
     /// The Ingress.
@@ -36,31 +38,32 @@ pub struct ServedObject {
     pub version: Arc<str>,
     /// Its hosts, as written.
     pub hosts: Vec<Arc<str>>,
-    /// How many routes are its own.
+    /// How many routes it owns.
     pub routes: u32,
 }
 
-/// What a generation serves, as told by whoever made it. Lists are sorted by object.
+/// What a generation serves. Lists are sorted by object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
     /// The Ingresses.
     pub objects: Vec<ServedObject>,
-    /// Secrets with certificates, and the end of their validity in seconds since 1970.
+    /// Secrets with certificates, and when they expire, in seconds since 1970.
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
-    /// The newest revision of the cluster that it takes into account, when the cluster counts.
+    /// The newest `resourceVersion` of the cluster that it takes into account, when the cluster
+    /// has numeric ones.
     pub revision: Option<u128>,
 }
 
-/// The record of one generation, put together.
+/// The record of one generation, assembled from its segments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Who caused which line, by file. Fields are texts.
+    /// Who caused which line, by file. The fields are unescaped texts.
     pub owners: BTreeMap<FilePath, Arc<Owners>>,
     /// What it serves.
     pub contents: Arc<Contents>,
 }
 
-/// The segment that a new generation adds, and where the ones before it are.
+/// The segment that a new generation adds, and the folder of the segments before it.
 #[derive(Debug)]
 pub struct Segment {
     /// The generation whose segments are linked; `None` when this one holds everything.
@@ -72,27 +75,29 @@ pub struct Segment {
 /// Kind, namespace and name.
 type Id<'a> = (Cow<'a, str>, Cow<'a, str>, Cow<'a, str>);
 
-/// A line of a segment; a later one about the same thing counts.
+/// A line of a segment; a later line about the same thing replaces an earlier one.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Line<'a> {
     Owners(Cow<'a, str>, Vec<(u32, Id<'a>, Cow<'a, str>)>),
-    /// What is served of an Ingress: version, hosts and routes, or nothing any more.
+    /// What is served of an Ingress: version, hosts and routes; `None` when nothing is served any
+    /// more.
     Object(Id<'a>, Option<(Cow<'a, str>, Vec<Cow<'a, str>>, u32)>),
-    /// A certificate with its end, or no longer.
+    /// A certificate and when it expires; `None` when it is no longer served.
     Certificate(Id<'a>, Option<i64>),
-    /// The revision; a text, because it may be longer than numbers of JSON.
+    /// The revision; as a text, because it may be longer than a number of JSON.
     Revision(Option<Cow<'a, str>>),
 }
 
 impl Record {
-    /// What will be the record of these files.
+    /// The record of a generation with these files.
     pub fn of(files: &FileSet, contents: &Arc<Contents>) -> Self {
         let owners = files.files.iter().map(|(path, file)| (Arc::clone(path), Arc::clone(&file.owners)));
         Record { owners: owners.collect(), contents: Arc::clone(contents) }
     }
 
-    /// What has to be written after `before`, which is the record of the generation in this folder, and why there is another one.
+    /// What has to be written after `before`, which is the record of the generation in this
+    /// folder, and why the new generation is made.
     pub fn segment(&self, before: Option<(&Record, &Path)>, cause: &Cause) -> Segment {
         let linkable = before.filter(|(_, folder)| {
             let segments = segments(&folder.join(FOLDER)).map(|segments| segments.len()).unwrap_or_default();
@@ -106,7 +111,7 @@ impl Record {
     fn lines(&self, before: &Record) -> Vec<u8> {
         let mut text = Vec::new();
         let mut add = |line: Line<'_>| {
-            // Numbers and texts are always written.
+            // Serialising numbers and texts cannot fail.
             if serde_json::to_writer(&mut text, &line).is_ok() {
                 text.push(b'\n');
             }
@@ -139,7 +144,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// When it cannot be read, or is not what was written.
+    /// When it cannot be read or is damaged.
     pub fn read(generation: &Path) -> Result<Record, ApplyError> {
         let folder = generation.join(FOLDER);
         let mut reader = RecordReader::default();
@@ -157,7 +162,7 @@ impl Record {
         Ok(reader.record())
     }
 
-    /// Why the generation in this folder was made; `None` when nobody wrote it down.
+    /// Why the generation in this folder was made; `None` when that was not recorded.
     pub fn cause(generation: &Path) -> Option<Cause> {
         Cause::read(&generation.join(FOLDER).join(CAUSE))
     }
@@ -171,7 +176,7 @@ fn segments(folder: &Path) -> io::Result<Vec<u64>> {
     Ok(segments)
 }
 
-/// A record as far as it was read.
+/// A record that is being read.
 #[derive(Default)]
 struct RecordReader {
     owners: BTreeMap<FilePath, Arc<Owners>>,
@@ -181,7 +186,7 @@ struct RecordReader {
 }
 
 impl RecordReader {
-    /// `None` for a line that nobody wrote.
+    /// Returns `None` for a line that this program cannot have written.
     fn read(&mut self, line: Line<'static>) -> Option<()> {
         match line {
             Line::Owners(file, lines) => {
@@ -214,10 +219,11 @@ impl RecordReader {
 }
 
 impl Segment {
-    /// Makes the record in the folder of a new generation; returns what has to be flushed.
+    /// Writes the record into the folder of a new generation; returns the files that have to be
+    /// flushed.
     pub fn write(&self, generation: &Path, number: u64) -> Result<Vec<File>, ApplyError> {
         let folder = generation.join(FOLDER);
-        // Names of objects of all tenants are nobody's affair but root's.
+        // Only root may read the names of objects of all tenants.
         DirBuilder::new().mode(0o700).create(&folder).map_err(ApplyError::files("create folder", &folder))?;
         let mut written = Vec::new();
         if let Some(base) = &self.base {
@@ -241,7 +247,8 @@ impl Segment {
     }
 }
 
-/// What is in `now` and not the same in `then`, and what is in `then` alone; both are sorted by object.
+/// The entries of `now` that are new or differ from `then`, and the keys of `then` that are gone;
+/// both lists are sorted by object.
 fn differences<'a, T: PartialEq>(
     now: &'a [T],
     then: &'a [T],
@@ -271,7 +278,7 @@ fn object((kind, namespace, name): &Id<'_>) -> Option<ObjectId> {
     Some(ObjectId::new(kind, namespace, name))
 }
 
-/// The place as a text that is not escaped yet: whoever shows it does that.
+/// The field as an unescaped text: whoever shows it escapes it.
 fn field(origin: &Origin) -> Cow<'_, str> {
     match &origin.field {
         Field::Object => Cow::Borrowed(""),
@@ -322,7 +329,7 @@ mod tests {
         Cause { objects: vec![(ingress(&format!("cart-{number}")), Change::Changed)], more: 3 }
     }
 
-    /// Files with lines and who caused them, as on disk, where fields are texts.
+    /// The lines of files with their owners, in the form on disk, where fields are texts.
     type Told = Vec<(String, Vec<(u32, String)>)>;
 
     fn told(record: &Record) -> (Told, Contents) {
@@ -359,7 +366,7 @@ mod tests {
             assert_eq!(Record::cause(&place(number)), Some(cause(number)), "its own, not that of the one before");
             before = Some(record);
         }
-        // The owner of the first file stays, and is written with everything alone.
+        // The owner of the first file does not change, so it is written with full segments alone.
         let tells = |number: u64| fs::read_to_string(place(number).join(FOLDER).join(number.to_string())).unwrap();
         let with_the_first: Vec<_> = (1..=latest).filter(|number| tells(*number).contains(paths[0])).collect();
         assert_eq!(with_the_first, [1, MOST_SEGMENTS as u64 + 1]);

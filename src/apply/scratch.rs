@@ -1,12 +1,11 @@
-//! Tests changed files in a configuration of their own, with the host's context, and finds the
-//! culprits.
+//! Tests changed files in a scratch configuration with the host's context, and finds the culprits.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::blame::{Failure, Places, Scope, complaint};
+use super::blame::{Failure, GenerationFolders, Scope, complaint};
 use super::error::ApplyError;
 use super::host::{Host, Tested};
 use super::outcome::Complaint;
@@ -16,26 +15,29 @@ use crate::model::catalogue::{self, InTests};
 use crate::nginx::syntax::{self, Directive};
 use crate::render::{FilePath, FileSet};
 
-/// How many changed files are tested in one configuration: nginx compares each upstream with all others that it reads.
+/// The most changed files that are tested in one configuration: nginx compares each upstream with
+/// all others that it reads.
 const MOST: usize = 1024;
 
-/// How many are worth a configuration of their own, which is tested beside others.
+/// The fewest files that are worth a configuration of their own, tested in parallel.
 const LEAST: usize = 128;
 
-/// How many after a culprit was found among them.
+/// The size of the next parts after a culprit was found.
 const CHUNK: usize = 128;
 
-/// What the host's own configuration gives to a test.
+/// The directives of the host's own configuration that a test needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
     main: String,
     http: String,
-    /// Only what keeps a test from doing harm, for hosts whose configuration cannot be taken over.
+    /// Only the directives that keep a test from doing harm, for hosts whose configuration cannot
+    /// be reused.
     bare_http: String,
 }
 
 impl Context {
-    /// Takes from the main context, with included files in place, what a test needs.
+    /// Takes the directives that a test needs from the main context, in which includes are
+    /// expanded.
     pub fn of(directives: &[Directive]) -> Context {
         let http = directives.iter().filter(|directive| directive.name == "http").flat_map(Directive::children);
         let taken = |directive: &Directive, context| {
@@ -65,33 +67,34 @@ impl Context {
     }
 }
 
-/// What the test of a generation gave.
+/// The result of testing a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judgement {
+pub enum ScratchResult {
     /// nginx accepts the files.
     Accepted,
-    /// nginx refuses some. Never empty.
+    /// nginx refuses some files. Never empty.
     Refused(Vec<Complaint>),
-    /// nginx takes each of them but not all together, or the host is short of something, as these words say.
+    /// nginx accepts each file but not all together, or the host is short of something; with
+    /// nginx's message.
     TooMuch(String),
-    /// nginx refuses even a configuration without any of our files, with these words.
+    /// nginx refuses even a configuration without any of our files; with nginx's message.
     HostRefused(String),
 }
 
 /// A generation to test.
 #[derive(Debug)]
 pub struct Scratch<'a> {
-    /// The folder to write to; it is made and removed.
+    /// The folder to write to; it is created and removed.
     pub folder: PathBuf,
     /// The folder of the staged generation.
     pub staged: PathBuf,
-    /// The link that files of ours name certificates and password files by.
+    /// The link by which our files name certificates and password files.
     pub link: PathBuf,
     /// The folder of the last confirmed generation.
     pub confirmed: Option<PathBuf>,
     /// All files of the staged generation.
     pub files: &'a FileSet,
-    /// What the host's own configuration gives.
+    /// The directives of the host's own configuration.
     pub context: &'a Context,
     /// How many culprits are looked for.
     pub limit: usize,
@@ -101,13 +104,13 @@ pub struct Scratch<'a> {
 struct Part {
     roots: Vec<FilePath>,
     known: Option<Failure>,
-    /// The namespace that all of them are of, where one of it was refused already.
+    /// The namespace that owns all of the files, when an earlier file of it was refused.
     namespace: Option<Namespace>,
 }
 
 type Namespace = Arc<str>;
 
-/// How often files of each namespace were refused.
+/// How many files of each namespace were refused.
 #[derive(Default)]
 struct Failures(BTreeMap<Namespace, usize>);
 
@@ -119,8 +122,8 @@ impl Failures {
         }
     }
 
-    /// The parts to go on with, those of one namespace together where one of it was refused: what nobody else had anything to
-    /// do with is not judged again and again.
+    /// Splits files into parts to test next. Files of a namespace of which one was refused form a
+    /// part of their own, so that files of others are not tested again and again.
     fn split(&self, roots: &[FilePath], files: &FileSet) -> Vec<Part> {
         let mut parts: BTreeMap<Option<Namespace>, Vec<FilePath>> = BTreeMap::new();
         for root in roots {
@@ -135,7 +138,8 @@ impl Failures {
             .collect()
     }
 
-    /// Takes the next part out: those of namespaces with many failures come last, so that they hide nobody else's.
+    /// Removes and returns the next part. Parts of namespaces with many failures come last, so
+    /// that they do not hide those of others.
     fn next(&self, open: &mut Vec<Part>) -> Option<Part> {
         let failures = |part: &Part| part.namespace.as_ref().and_then(|namespace| self.0.get(namespace)).copied();
         let (index, _) = open.iter().enumerate().rev().min_by_key(|(_, part)| failures(part).unwrap_or_default())?;
@@ -143,46 +147,48 @@ impl Failures {
     }
 }
 
-/// What causes a failure.
+/// The cause of a failure.
 enum Cause {
-    /// A file, with the failure that is its own.
+    /// A file, with the failure that it causes by itself.
     File(Failure, FilePath),
-    /// How much there is.
+    /// The amount of configuration, with nginx's message.
     Amount(String),
-    /// What the host itself has, without any file of ours.
+    /// The host's own configuration, without any file of ours.
     Host(String),
 }
 
-/// A test at work: what is written already.
+/// A test in progress: what is written already.
 struct Run<'a, H> {
     scratch: &'a Scratch<'a>,
     host: &'a mut H,
-    places: Places,
-    /// Where each file of ours can be included from.
+    places: GenerationFolders,
+    /// The path from which each of our files can be included.
     written: BTreeMap<FilePath, PathBuf>,
     bare: bool,
 }
 
 impl Scratch<'_> {
-    /// Tests these files and what they require.
-    pub fn test(&self, changed: Vec<FilePath>, host: &mut impl Host) -> Result<Judgement, ApplyError> {
+    /// Tests these files together with the files that they require.
+    pub fn test(&self, changed: Vec<FilePath>, host: &mut impl Host) -> Result<ScratchResult, ApplyError> {
         remove(&self.folder)?;
         for folder in [self.folder.clone(), self.folder.join("http"), self.folder.join("stream")] {
             fs::create_dir_all(&folder).map_err(ApplyError::files("create folder", &folder))?;
         }
-        let places = Places { link: self.link.clone(), copies: vec![self.folder.clone(), self.staged.clone()] };
+        let places =
+            GenerationFolders { link: self.link.clone(), copies: vec![self.folder.clone(), self.staged.clone()] };
         let mut run = Run { scratch: self, host, places, written: BTreeMap::new(), bare: false };
         let result = run.find(changed);
         remove(&self.folder)?;
         result
     }
 
-    /// The files in lists to test side by side. What another file requires is tested with that.
+    /// Splits the files into lists that are tested in parallel. A file that another one requires
+    /// is tested with that one.
     fn parts(&self, changed: Vec<FilePath>) -> Vec<Vec<FilePath>> {
         let files = changed.iter().filter_map(|path| self.files.files.get(path));
         let required: HashSet<_> = files.flat_map(|file| &*file.requires).collect();
         let roots: Vec<_> = changed.iter().filter(|path| !required.contains(path)).cloned().collect();
-        // One test without any file, too: the host's own configuration may be broken.
+        // Without any file there is still one test: the host's own configuration may be broken.
         if roots.is_empty() {
             return vec![roots];
         }
@@ -190,7 +196,8 @@ impl Scratch<'_> {
         roots.chunks(share).map(<[FilePath]>::to_vec).collect()
     }
 
-    /// The files of the http and stream contexts that these need, themselves included, in order.
+    /// The files of the http and stream contexts that these files need, including themselves, in
+    /// order.
     fn closure(&self, roots: &[FilePath]) -> BTreeSet<FilePath> {
         let mut found = BTreeSet::new();
         let mut open: Vec<FilePath> = roots.to_vec();
@@ -204,7 +211,8 @@ impl Scratch<'_> {
     }
 }
 
-/// The files to test for a change: those that differ, and for each changed certificate one file that uses it.
+/// The files to test for a change: those that differ, and for each changed certificate one file
+/// that uses it.
 pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Vec<FilePath> {
     let included = |path: &FilePath| path.starts_with("http/") || path.starts_with("stream/");
     let mut changed: BTreeSet<FilePath> = BTreeSet::new();
@@ -232,7 +240,7 @@ pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Ve
 }
 
 impl<H: Host> Run<'_, H> {
-    fn find(&mut self, changed: Vec<FilePath>) -> Result<Judgement, ApplyError> {
+    fn find(&mut self, changed: Vec<FilePath>) -> Result<ScratchResult, ApplyError> {
         let mut complaints = Vec::new();
         let mut failures = Failures::default();
         let mut open = self.refused(&self.scratch.parts(changed))?;
@@ -244,19 +252,20 @@ impl<H: Host> Run<'_, H> {
             let Some(failure) = failure else { continue };
             let (failure, culprit) = match self.culprit(&roots, failure)? {
                 Cause::File(failure, culprit) => (failure, culprit),
-                Cause::Amount(words) => return Ok(Judgement::TooMuch(words)),
-                // The host's directives may need what a test leaves out: try without them before giving up.
+                Cause::Amount(words) => return Ok(ScratchResult::TooMuch(words)),
+                // The host's directives may need something that a test leaves out: try without
+                // them before giving up.
                 Cause::Host(_) if !self.bare => {
                     self.bare = true;
                     open.push(Part { roots, known: None, namespace });
                     continue;
                 }
-                Cause::Host(words) => return Ok(Judgement::HostRefused(words)),
+                Cause::Host(words) => return Ok(ScratchResult::HostRefused(words)),
             };
             let before = roots.len();
             roots.retain(|root| !self.scratch.closure(std::slice::from_ref(root)).contains(&culprit));
             if roots.len() == before {
-                return Ok(Judgement::HostRefused(failure.words));
+                return Ok(ScratchResult::HostRefused(failure.words));
             }
             let complaint = complaint(failure, &culprit, self.scratch.files, self.scratch.confirmed.as_deref());
             failures.count(&complaint);
@@ -264,13 +273,14 @@ impl<H: Host> Run<'_, H> {
             if complaints.len() >= self.scratch.limit {
                 break;
             }
-            // In order: where the limit hides complaints, they are always the same, whatever else is mended meanwhile.
+            // Parts stay in order: where the limit hides complaints, the same ones are hidden each
+            // time, whatever else is mended meanwhile.
             open.extend(failures.split(&roots, self.scratch.files).into_iter().rev());
         }
-        Ok(if complaints.is_empty() { Judgement::Accepted } else { Judgement::Refused(complaints) })
+        Ok(if complaints.is_empty() { ScratchResult::Accepted } else { ScratchResult::Refused(complaints) })
     }
 
-    /// What causes a failure of these.
+    /// Finds the cause of a failure of these files.
     fn culprit(&mut self, roots: &[FilePath], failure: Failure) -> Result<Cause, ApplyError> {
         if failure.scope == Scope::Shortage {
             return Ok(Cause::Amount(failure.words));
@@ -281,7 +291,7 @@ impl<H: Host> Run<'_, H> {
         if let Some(failure) = self.refusal(&[])? {
             return Ok(Cause::Host(failure.words));
         }
-        // The shortest beginning of the list that is refused ends with a culprit.
+        // The shortest prefix of the list that is refused ends with a culprit.
         let (mut accepted, mut refused, mut last) = (0, roots.len(), failure);
         while refused - accepted > 1 {
             let middle = accepted.midpoint(refused);
@@ -291,7 +301,7 @@ impl<H: Host> Run<'_, H> {
             }
         }
         let culprit = &roots[refused - 1];
-        // One that is taken by itself is only the one with which it became too much.
+        // A file that is accepted by itself only made the total too much.
         let mut is_alone =
             || Ok::<_, ApplyError>(refused == 1 || self.refusal(std::slice::from_ref(culprit))?.is_some());
         Ok(if last.scope != Scope::Shortage && is_alone()? {
@@ -301,14 +311,14 @@ impl<H: Host> Run<'_, H> {
         })
     }
 
-    /// Lets nginx test these files with what they require.
+    /// Has nginx test these files together with what they require.
     fn refusal(&mut self, roots: &[FilePath]) -> Result<Option<Failure>, ApplyError> {
         let configuration = self.write(roots, 0)?;
         let tested = self.host.test(Some(&configuration))?;
         Ok((!tested.accepted).then(|| self.places.failure(&tested.words)))
     }
 
-    /// Lets nginx test each of these lists of files, and gives those that it refuses.
+    /// Has nginx test each of these lists of files, and returns those that it refuses.
     fn refused(&mut self, parts: &[Vec<FilePath>]) -> Result<Vec<Part>, ApplyError> {
         let written = parts.iter().zip(0..).map(|(roots, number)| self.write(roots, number));
         let configurations = written.collect::<Result<Vec<_>, _>>()?;
@@ -322,7 +332,8 @@ impl<H: Host> Run<'_, H> {
         Ok(refused.map(part).collect())
     }
 
-    /// Writes a configuration with these files and what they require; those with different numbers may be tested at once.
+    /// Writes a configuration with these files and what they require. Configurations with
+    /// different numbers can be tested at the same time.
     fn write(&mut self, roots: &[FilePath], number: usize) -> Result<PathBuf, ApplyError> {
         let folder = &self.scratch.folder;
         let place = |name: &str| quoted(&folder.join(format!("{name}.{number}")));
@@ -350,7 +361,8 @@ impl<H: Host> Run<'_, H> {
         Ok(path)
     }
 
-    /// A file that names certificates by the link is copied, with the staged generation in the link's place.
+    /// A file that names certificates through the link is copied, and names the staged generation
+    /// instead.
     fn place(&mut self, path: &FilePath) -> Result<PathBuf, ApplyError> {
         if let Some(place) = self.written.get(path) {
             return Ok(place.clone());
@@ -372,7 +384,8 @@ impl<H: Host> Run<'_, H> {
     }
 }
 
-/// A path as a word of nginx; those of an `include` are patterns, which our folders and names do not look like.
+/// A path as an argument of nginx. Arguments of `include` are glob patterns; our folders and names
+/// contain no wildcards.
 fn quoted(path: &Path) -> String {
     syntax::quoted(&path.display().to_string())
 }

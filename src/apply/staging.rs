@@ -1,4 +1,4 @@
-//! Writes the folder of one generation: links what stays, writes what changes.
+//! Writes the folder of one generation: hard-links files that stay, writes those that change.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -19,10 +19,11 @@ use super::steps::{Step, Steps};
 use crate::model::Instance;
 use crate::render::{Content, Digest, FilePath, FileSet, Part};
 
-/// The file with the generation's number, written here and not by `render`, because files must not depend on the number.
+/// The file with the generation's number. It is written here and not by `render`, because rendered
+/// files must not depend on the number.
 pub const NUMBER_FILE: &str = "http/generation.conf";
 
-/// The folders of a generation, and whether nginx's workers or nobody else may look into them.
+/// The folders of a generation with their modes: nginx's workers may enter some of them.
 const FOLDERS: [(&str, u32); 4] = [("http", 0o755), ("stream", 0o755), ("certs", 0o700), ("auth", 0o700)];
 
 /// From this many files on, one flush of the whole file system is cheaper than one for each file.
@@ -39,9 +40,9 @@ pub struct Staging<'a> {
     pub base: Option<(PathBuf, &'a Manifest)>,
     /// The group of nginx's workers.
     pub workers_group: Option<u32>,
-    /// Which of several this is: its variable tells the number.
+    /// Which of several instances this is: the name of its variable is in the file.
     pub instance: &'a Instance,
-    /// What is added to the record.
+    /// The segment that is added to the record.
     pub segment: Segment,
 }
 
@@ -51,7 +52,8 @@ fn number_file(generation: u64, instance: &Instance) -> Vec<u8> {
     format!("geo ${variable} {{\n    default {generation};\n}}\n").into_bytes()
 }
 
-/// Splits a path into folder and name; a generation has no deeper folders, and names cannot lead out of it.
+/// Splits a path into folder and name. A generation has no deeper folders, and a name cannot lead
+/// out of it.
 fn split(path: &str) -> Result<(usize, &str), ApplyError> {
     let (folder, name) = path.split_once('/').ok_or_else(|| ApplyError::Path(path.to_owned()))?;
     let index = FOLDERS.iter().position(|(known, _)| *known == folder);
@@ -60,7 +62,8 @@ fn split(path: &str) -> Result<(usize, &str), ApplyError> {
 }
 
 impl Staging<'_> {
-    /// Writes and flushes everything; returns the manifest and how many files were written rather than linked.
+    /// Writes and flushes everything. Returns the manifest and how many files were written rather
+    /// than linked.
     pub fn write(&self, files: &FileSet, steps: &mut Steps) -> Result<(Manifest, usize), ApplyError> {
         let targets = self.make_folders()?;
         let recorded = self.segment.write(&self.folder, self.generation)?;
@@ -77,7 +80,7 @@ impl Staging<'_> {
                 Some(entry) => entry,
                 None => {
                     let (entry, handle) = self.write_file(path, &targets[folder], name, file.digest, &file.content)?;
-                    // Handles are kept only while each file gets a flush of its own.
+                    // Handles are kept only as long as each file is flushed by itself.
                     written.push((written.len() < FLUSH_TOGETHER).then_some((Arc::clone(path), handle)));
                     steps.reached(Step::FileWritten);
                     entry
@@ -110,7 +113,7 @@ impl Staging<'_> {
         Ok((manifest, count))
     }
 
-    /// The entry of the base when it can be linked: same content, and the access that is wanted now.
+    /// The base's entry for a file that can be hard-linked: same content, mode and group.
     fn reusable(&self, path: &FilePath, digest: Digest) -> Option<Entry> {
         let entry = self.base.as_ref()?.1.entries.get(path).filter(|entry| entry.digest == digest)?;
         let group = self.workers_group.filter(|_| path.starts_with("auth/"));
@@ -122,7 +125,7 @@ impl Staging<'_> {
             DirBuilder::new().mode(mode).create(path).map_err(ApplyError::files("create folder", path))
         };
         make(&self.folder, 0o755)?;
-        // Whatever the umask is, workers have to get through to the password files.
+        // Whatever the umask is, workers must be able to reach the password files.
         fs::set_permissions(&self.folder, Permissions::from_mode(0o755))
             .map_err(ApplyError::files("change mode of", &self.folder))?;
         for (name, mode) in FOLDERS {
@@ -170,7 +173,7 @@ impl Staging<'_> {
     }
 }
 
-/// Handles of the folders of a generation, in their order.
+/// Handles of the folders of a generation, in the order of [`FOLDERS`].
 fn open_folders(generation: &Path) -> Result<Vec<OwnedFd>, ApplyError> {
     let open = |name: &str| {
         let path = generation.join(name);

@@ -1,4 +1,4 @@
-//! The steps of applying, announced one by one so that tests can stop a process between any two.
+//! The steps of an apply, announced one by one so that tests can stop a process between any two.
 
 use std::fmt;
 
@@ -21,15 +21,15 @@ pub enum Step {
     LinkMade,
     /// `current` names the new generation.
     Switched,
-    /// The master was told to read its configuration.
+    /// The master got SIGHUP.
     HungUp,
-    /// The new workers are confirmed, which the journal does not say yet.
+    /// The new workers are confirmed; the journal does not say so yet.
     Confirmed,
-    /// The journal says so.
+    /// The journal records the confirmation.
     Recorded,
     /// `current` names the last confirmed generation again.
     SwitchedBack,
-    /// It is recorded that the node stays at a kept generation, which nginx does not run yet.
+    /// The pin of a kept generation is recorded; nginx does not run that generation yet.
     Pinned,
 }
 
@@ -63,17 +63,18 @@ impl fmt::Display for Step {
     }
 }
 
-/// Who is told of each step.
+/// The observer of the steps, if there is one.
 #[derive(Default)]
 pub struct Steps(Option<Box<dyn FnMut(Step) + Send>>);
 
-/// The variable that lets a process of a debug build abort at the step of this name, as if it were killed there.
+/// The environment variable that makes a process of a debug build abort at the step of this name,
+/// as if it were killed there.
 #[cfg(debug_assertions)]
 const ABORT_AT: &str = "TEST_INGRESSD_ABORT_AT";
 
 impl Steps {
-    /// Tells nobody; in debug builds a variable of the environment can ask for an abort, so that tests can break the
-    /// real daemon between any two steps.
+    /// Without an observer. In debug builds an environment variable can ask for an abort, so that
+    /// tests can break the real daemon between any two steps.
     #[cfg(debug_assertions)]
     pub fn of_environment() -> Self {
         match std::env::var(ABORT_AT).ok().and_then(|name| Step::named(&name)) {
@@ -86,13 +87,13 @@ impl Steps {
         }
     }
 
-    /// Tells nobody.
+    /// Without an observer.
     #[cfg(not(debug_assertions))]
     pub fn of_environment() -> Self {
         Steps::default()
     }
 
-    /// Tells this function.
+    /// Announces each step to this function.
     pub fn observed_by(observer: impl FnMut(Step) + Send + 'static) -> Self {
         Steps(Some(Box::new(observer)))
     }

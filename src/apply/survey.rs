@@ -1,4 +1,4 @@
-//! Everything to know about this host's nginx before anything is applied.
+//! Gathers everything about this host's nginx that has to be known before anything is applied.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,7 +8,7 @@ use super::error::ApplyError;
 use super::host::build_information;
 use super::tree::{Tree, built_in, workers_group};
 use crate::model::Instance;
-use crate::nginx::{Capabilities, FirewallOptions, OtherSites, RuleFiles};
+use crate::nginx::{Capabilities, GateOptions, OtherSites, RuleFiles};
 use crate::render::Digest;
 
 /// What this host's nginx is, and what its own configuration says.
@@ -16,22 +16,24 @@ use crate::render::Digest;
 pub struct Survey {
     /// The main configuration file.
     pub configuration: PathBuf,
-    /// The file with the master's number.
+    /// The file with the master's PID.
     pub pid_file: PathBuf,
-    /// The group of the workers, when they run as another user than we.
+    /// The group ID of the workers, when they run as another user than we.
     pub workers_group: Option<u32>,
     /// Version and modules.
     pub capabilities: Capabilities,
-    /// What stands for the program as it is: another build of nginx, and another file of any module, has another.
+    /// A digest that identifies the program: another build of nginx, or another file of any
+    /// module, has another one.
     pub fingerprint: String,
     /// What other sites claim.
     pub other_sites: OtherSites,
-    /// Whether the configuration includes files of the current generation: otherwise nginx never runs it.
+    /// Whether the configuration includes files of the current generation: otherwise nginx never
+    /// reads them.
     pub includes_ours: bool,
 }
 
 impl Survey {
-    /// Asks the binary and reads the configuration, files below `own` left out, for this instance of several.
+    /// Asks the binary and reads the configuration, without files below `own`, for this instance.
     ///
     /// # Errors
     ///
@@ -69,18 +71,22 @@ impl Survey {
         })
     }
 
-    /// The same with those of these files that are not there. Whether nginx can read the others it says itself.
+    /// Adds which of the files that the settings name are missing. Whether nginx can read the
+    /// existing ones, its test says.
     #[must_use]
-    pub fn with_rules(mut self, firewall: &FirewallOptions) -> Survey {
+    pub fn with_files(mut self, GateOptions { firewall, geo, .. }: &GateOptions) -> Survey {
         let is_there =
             |files: &RuleFiles| glob::glob(files.as_str()).is_ok_and(|mut found| found.any(|path| path.is_ok()));
         let missing = firewall.files().filter(|files| !is_there(files)).cloned();
         self.other_sites.missing_rules = missing.collect();
+        let databases = geo.files.iter().map(|file| &file.path);
+        self.other_sites.missing_databases = databases.filter(|path| !path.is_file()).cloned().collect();
         self
     }
 }
 
-/// Stays the same over restarts, as long as the program says the same of itself and none of its files is replaced.
+/// A digest that stays the same across restarts, as long as the program reports the same and none
+/// of its files is replaced.
 fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> String {
     let mut text = build.to_owned();
     for file in files {
@@ -96,6 +102,7 @@ fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> String {
 mod tests {
     use super::*;
     use crate::model::catalogue::Version;
+    use crate::nginx::{FirewallOptions, GeoFile, GeoOptions};
 
     #[test]
     fn rules_that_are_not_there_are_missing() {
@@ -121,8 +128,13 @@ mod tests {
             other_sites: OtherSites::default(),
             includes_ours: true,
         };
-        let missing = survey.with_rules(&firewall).other_sites.missing_rules;
-        assert_eq!(Vec::from_iter(missing), files(&["other.conf", "rules/*.data"]));
+        let database = |name: &str| GeoFile::of(&folder.path().join(name)).unwrap();
+        std::fs::write(folder.path().join("GeoLite2-City.mmdb"), "").unwrap();
+        let databases = vec![database("GeoLite2-City.mmdb"), database("GeoLite2-ASN.mmdb")];
+        let geo = GeoOptions { files: databases, ..GeoOptions::default() };
+        let missing = survey.with_files(&GateOptions { firewall, geo, ..GateOptions::default() }).other_sites;
+        assert_eq!(Vec::from_iter(missing.missing_rules), files(&["other.conf", "rules/*.data"]));
+        assert_eq!(Vec::from_iter(missing.missing_databases), [folder.path().join("GeoLite2-ASN.mmdb")]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Reads the configuration that nginx would load, the host's own part of it.
+//! Reads the host's own part of the configuration that nginx would load.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::nginx::{HostConfiguration, ParsedFile, survey};
 /// How deep files may include each other.
 const DEEPEST: u8 = 16;
 
-/// The host's configuration, files of ours left out.
+/// The host's configuration without our files.
 #[derive(Debug)]
 pub struct Tree {
     main: ParsedFile,
@@ -20,7 +20,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads the main file; `own` is the root of our generations, whose files are left out.
+    /// Reads the main file. `own` is the root of our generations, whose files are left out.
     pub fn read(main: &Path, own: &Path) -> Result<Tree, ApplyError> {
         let text = fs::read(main).map_err(ApplyError::files("read", main))?;
         let damaged =
@@ -31,14 +31,15 @@ impl Tree {
         Ok(Tree { main: main_file, folder, own: own.to_owned() })
     }
 
-    /// What sites and the main file say; ours is the current generation.
+    /// What the sites and the main file say; `instance` tells which files are ours.
     pub fn survey(&self, instance: &Instance) -> HostConfiguration {
         let current = self.own.join("current");
         let is_ours = |pattern: &str| self.folder.join(pattern).starts_with(&current);
         survey(&self.main, instance, &mut |pattern| (!is_ours(pattern)).then(|| self.files(pattern)))
     }
 
-    /// The files for the argument of an `include`, in nginx's order. What cannot be read is left to nginx to complain of.
+    /// The files for the argument of an `include`, in nginx's order. Files that cannot be read are
+    /// left out: nginx's test complains about them.
     fn files(&self, pattern: &str) -> Vec<ParsedFile> {
         let pattern = self.folder.join(pattern);
         let Some(paths) = pattern.to_str().and_then(|pattern| glob::glob(pattern).ok()) else { return Vec::new() };
@@ -52,7 +53,8 @@ impl Tree {
             .collect()
     }
 
-    /// The directives of the main context, with those of included files in place of each `include`.
+    /// The directives of the main context, with the directives of included files in the place of
+    /// each `include`.
     pub fn expanded(&self) -> Vec<Directive> {
         self.expand(&self.main.directives, DEEPEST)
     }
@@ -77,14 +79,16 @@ impl Tree {
     }
 }
 
-/// A path that the binary was built with, as in `--conf-path=/etc/nginx/nginx.conf` in the words of `nginx -V`.
+/// A built-in path of the binary, such as `--conf-path=/etc/nginx/nginx.conf` in the output of
+/// `nginx -V`.
 pub fn built_in(build_information: &str, flag: &str) -> Option<PathBuf> {
     build_information.split_whitespace().find_map(|word| word.strip_prefix(flag)).map(PathBuf::from)
 }
 
-/// The number of the group that nginx's workers run as; `None` when they run as whoever started nginx.
+/// The group ID of nginx's workers; `None` when they run as whoever started nginx.
 ///
-/// `user` is what the configuration says; without it the binary's own choice counts, from the words of `nginx -V`.
+/// `user` is what the configuration says; without it the built-in user from the output of
+/// `nginx -V` counts.
 pub fn workers_group(user: Option<&(String, Option<String>)>, build_information: &str) -> Option<u32> {
     if !nix::unistd::geteuid().is_root() {
         return None;
@@ -94,12 +98,13 @@ pub fn workers_group(user: Option<&(String, Option<String>)>, build_information:
         Some((name, group)) => (name.as_str(), group.as_deref()),
         None => (flag("--user=").unwrap_or("nobody"), flag("--group=")),
     };
-    // A group is named as the user when none is given; nginx falls back on `nobody` of its own build otherwise.
+    // Without a group nginx uses the one with the name of the user; without a user it uses its
+    // built-in one.
     let known = nix::unistd::Group::from_name(group.unwrap_or(name)).ok().flatten();
     known.map(|group| group.gid.as_raw())
 }
 
-/// Writes directives as text that nginx reads back as the same words.
+/// Writes directives as text that nginx reads back as the same arguments.
 pub fn write(directives: &[Directive], text: &mut String) {
     for directive in directives {
         for word in std::iter::once(&directive.name).chain(&directive.arguments) {
@@ -159,7 +164,7 @@ mod tests {
         let text = b"map $a $b{default \"\";\"~^\\d+\\.x \\\" y\" x;}if ($x = 'a\\\\b'){return 200 \"a b\";}";
         let directives = syntax::parse(text).unwrap();
         write(&directives, &mut written);
-        // Lines are where they differ, so those of the copy are written once more.
+        // The line numbers of the copy differ, so the copy is written once more to compare texts.
         let mut again = String::new();
         write(&syntax::parse(written.as_bytes()).unwrap(), &mut again);
         assert_eq!(written, again);

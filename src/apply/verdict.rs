@@ -1,47 +1,49 @@
-//! Whether nginx runs a generation, judged from two process tables and a number; it must not know how they were read.
+//! Whether nginx runs a generation, judged from two process tables and a number; it must not know
+//! how they were read.
 
 use std::fmt;
 
 use super::process::{Process, Role, Table};
 
-/// How long the newest worker must have run, in clock ticks, before odd counts are taken as the administrator's wish.
+/// How long the newest worker must have run, in clock ticks, before an unexpected number of
+/// workers is taken as the administrator's choice.
 ///
 /// nginx tells its old workers to finish 100 ms after it started the new ones.
 const SETTLED: u64 = 100;
 
-/// What the tables prove.
+/// What the process tables prove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every worker that takes connections runs the generation.
+    /// Every worker that accepts connections runs the generation.
     Confirmed,
     /// Not yet.
     Pending(Pending),
-    /// It cannot come any more.
+    /// The generation cannot be confirmed any more.
     Impossible(Impossible),
 }
 
 /// What is still missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pending {
-    /// No worker was started since HUP.
+    /// No worker was started since SIGHUP.
     NoNewWorker,
-    /// Some workers that were there before still take connections.
+    /// This many old workers still accept connections.
     Old(usize),
-    /// Fewer or more workers than expected, and they have just been started.
+    /// There are fewer or more workers than expected, and they have just been started.
     Count {
-        /// Workers that take connections.
+        /// Workers that accept connections.
         workers: usize,
-        /// How many there should be.
+        /// The expected number.
         expected: usize,
     },
-    /// The workers are new, but the number they serve is another one, or none.
+    /// The workers are new, but they report another generation, or none.
     Serves(Option<u64>),
 }
 
-/// Why it cannot come.
+/// Why the generation cannot be confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Impossible {
-    /// Another master runs than the one that was told.
+    /// Another master runs than the one that got the signal.
     OtherMaster,
 }
 
@@ -72,7 +74,8 @@ impl fmt::Display for Impossible {
     }
 }
 
-/// Judges after a HUP: `before` was read right before it, `now` since; `served` is what the status address says.
+/// Judges after a SIGHUP: `before` was read right before it, `now` after it; `served` is the
+/// number that the status address reports.
 pub fn after_hang_up(before: &Table, now: &Table, wanted: u64, served: Option<u64>) -> Verdict {
     if now.master != before.master {
         return Verdict::Impossible(Impossible::OtherMaster);
@@ -87,18 +90,18 @@ pub fn after_hang_up(before: &Table, now: &Table, wanted: u64, served: Option<u6
     }
 }
 
-/// The workers from before a HUP that as many new ones have replaced. The master lets them go too, but sleeps for 100 ms
-/// first, and meanwhile they take most new connections.
+/// The workers from before a SIGHUP that have been replaced by as many new ones. The master tells
+/// them to finish too, but sleeps for 100 ms first, and meanwhile they take most new connections.
 pub fn replaced(before: &Table, now: &Table) -> Vec<Process> {
     let is_old = |process: &Process| before.children.iter().any(|(old, _)| old == process);
     let (old, new): (Vec<_>, Vec<_>) = now.in_role(Role::Worker).partition(is_old);
-    // Fewer may be a worker that crashed and came back while the master still reads: it runs what there was before.
-    // And right after the start of nginx some may have no title yet.
+    // Fewer new workers may be a crashed one that was restarted while the master still reads: it
+    // runs the old configuration. And right after the start of nginx some may have no title yet.
     let needed = before.in_role(Role::Worker).count().max(old.len()).max(1);
     if now.master == before.master && new.len() >= needed { old } else { Vec::new() }
 }
 
-/// Judges a master that read its configuration by itself, such as one that was just started.
+/// Judges a master that read its configuration by itself, for example one that was just started.
 pub fn at_rest(now: &Table, wanted: u64, served: Option<u64>) -> Verdict {
     match now.in_role(Role::Worker).count() {
         0 => Verdict::Pending(Pending::NoNewWorker),
@@ -106,8 +109,9 @@ pub fn at_rest(now: &Table, wanted: u64, served: Option<u64>) -> Verdict {
     }
 }
 
-/// A worker that crashed and was replaced before nginx read its configuration looks new and runs the old one: it shows
-/// as one too many until it is told to finish. So an unexpected count is believed only after it has stood for a while.
+/// A worker that crashed and was restarted before nginx read its configuration looks new and runs
+/// the old one: it shows as one too many until it is told to finish. So an unexpected number is
+/// believed only after it has stood for a while.
 fn settled(now: &Table, expected: usize, wanted: u64, served: Option<u64>) -> Verdict {
     let workers = now.in_role(Role::Worker).count();
     let newest = now.in_role(Role::Worker).map(|process| process.started).max().unwrap_or(now.at);
@@ -125,7 +129,8 @@ mod tests {
     use super::{Impossible, Pending, Verdict, after_hang_up, at_rest, replaced};
     use crate::apply::process::{Effort, Process, Role, Table};
 
-    /// Reads `at 500; master 10 100; worker 11 101; draining 12 101; other 13 101`: a role, a PID and a start time.
+    /// Parses `at 500; master 10 100; worker 11 101; draining 12 101; other 13 101`: a role, a PID
+    /// and a start time.
     fn table(text: &str) -> Table {
         let mut table =
             Table { at: 0, master: Process { pid: 0, started: 0 }, effort: Effort::default(), children: Vec::new() };

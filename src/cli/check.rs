@@ -12,8 +12,11 @@ use super::admission::Chosen;
 use super::exit::{Ended, Exit};
 use super::offline::{Manifests, Processed};
 use super::output;
+use crate::cli::explain::option;
+use crate::daemon::explain::Told;
 use crate::finding::Severity;
 use crate::model::Kind;
+pub(super) use placed::Files;
 use placed::{Placed, placed};
 
 /// Arguments of `ingressd check`.
@@ -27,7 +30,12 @@ pub struct Arguments {
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
-    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command.
+    /// Tell besides where each value was written that counts: of the settings, of the ConfigMap of an ingress-nginx and of each
+    /// Ingress.
+    #[arg(long)]
+    origins: bool,
+    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command,
+    /// of which --class counts without this one too: a class that is not among the manifests.
     #[arg(long)]
     admission: bool,
     #[command(flatten)]
@@ -50,17 +58,24 @@ enum Format {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    if arguments.chosen.is_given() && !arguments.admission {
-        complain!("ingressd: --class and --action say what is judged with --admission, which is missing");
+    if arguments.chosen.has_choices() && !arguments.admission {
+        complain!("ingressd: --action says what is done with --admission, which is missing");
         return Err(Exit::Usage);
     }
-    let mut processed = arguments.manifests.process(true)?;
+    if arguments.origins && arguments.format != Format::Text {
+        complain!(
+            "ingressd: --origins is text; `ingressd explain --format json` tells programs what counts of a request"
+        );
+        return Err(Exit::Usage);
+    }
+    let mut processed = arguments.manifests.process(true, arguments.chosen.classes())?;
     if arguments.admission {
         judge(&mut processed, &arguments.chosen);
     }
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let findings = placed(&processed);
     let written = match arguments.format {
+        Format::Text if arguments.origins => origins(&processed) + &text(&processed),
         Format::Text => text(&processed),
         Format::Json => output::json(&json(&findings)),
         Format::Sarif => {
@@ -76,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     output::show(written, if is_found { Exit::Findings } else { Exit::Success })
 }
 
-/// Adds what the policies have against the objects.
+/// Adds the findings of the policies about the objects.
 fn judge(processed: &mut Processed, chosen: &Chosen) {
     let snapshot = &processed.snapshot;
     let admission = chosen.admission(&processed.options, []);
@@ -88,11 +103,29 @@ fn judge(processed: &mut Processed, chosen: &Chosen) {
     processed.findings = all.into_iter().collect();
 }
 
+/// Who wrote what counts, object by object.
+fn origins(processed: &Processed) -> String {
+    let (in_force, files) = (processed.in_force(), Files::of(processed));
+    let mut text = String::new();
+    let mut tell = |title: &str, told: Vec<Told>| {
+        if !told.is_empty() {
+            text += &format!("{title}\n");
+            let written = told.iter().map(|told| told.json(&|origin| files.place_of(origin)));
+            written.for_each(|told| text += &option(&told));
+        }
+    };
+    tell("Settings", in_force.written_settings());
+    for stored in &processed.snapshot.ingresses {
+        tell(&stored.id.to_string(), in_force.written_for(&stored.id, &processed.findings));
+    }
+    text
+}
+
 pub(super) fn text(processed: &Processed) -> String {
     let mut text = String::new();
     for (place, finding) in placed(processed) {
         if let Some(place) = place {
-            text += &format!("{}:{}: ", place.file.escape_debug(), place.line);
+            text += &format!("{place}: ");
         }
         text += &format!("{}: {finding}\n", finding.severity.name());
     }
@@ -101,7 +134,9 @@ pub(super) fn text(processed: &Processed) -> String {
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let (ours, ingresses) = (processed.ours, processed.snapshot.ingresses.len());
     let hint = match ours {
-        0 if ingresses > 0 => "; `classes` in the settings says which are",
+        0 if ingresses > 0 => {
+            "; an IngressClass among the manifests says which are, or --class, and `classes` in the settings"
+        }
         _ => "",
     };
     text + &format!(

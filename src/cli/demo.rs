@@ -6,16 +6,18 @@ use std::path::PathBuf;
 use super::exit::Exit;
 use crate::demo::{self, DemoError};
 
-/// Where the examples are: in a clone of the repository, and where packages put them.
+/// The folders of the examples: in a clone of the repository, and in packages.
 const PLACES: [&str; 2] = ["examples/demo", "/usr/share/ingressd/demo"];
 
 /// Arguments of `ingressd demo`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Folder of manifests to serve and watch, instead of examples/demo here, or where there is none /usr/share/ingressd/demo.
+    /// Folder of manifests to serve and watch, instead of examples/demo here, or where there is
+    /// none /usr/share/ingressd/demo.
     #[arg(long, value_name = "FOLDER")]
     manifests: Option<PathBuf>,
-    /// Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened.
+    /// Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend
+    /// one, and tell what happened.
     #[arg(long)]
     check: bool,
 }
@@ -44,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Exit {
 }
 
 fn complain(error: &DemoError) -> Exit {
-    // Whoever watched has seen enough.
+    // The reader of the output has gone, which is no error.
     if matches!(error, DemoError::Output(error) if error.kind() == ErrorKind::BrokenPipe) {
         return Exit::Success;
     }

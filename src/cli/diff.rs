@@ -1,4 +1,5 @@
-//! The command `diff`: shows what differs between kept generations and who caused it.
+//! The command `diff`: shows the differences between kept generations, and the objects that caused
+//! them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -25,7 +26,8 @@ const MOST_CAUSES: usize = 4;
     which object."
 )]
 pub struct Arguments {
-    /// The earlier generation; without one, the latest before the other that nginx was seen to run.
+    /// The earlier generation; without one, the latest before the other that nginx was seen to
+    /// run.
     #[arg(value_name = "GENERATION")]
     before: Option<u64>,
     /// The later generation; without one, the current.
@@ -87,7 +89,7 @@ fn chosen(history: &History, before: Option<u64>, after: Option<u64>) -> Result<
     }
 }
 
-/// What is kept, the latest first.
+/// The kept generations, the latest first.
 fn list(history: &History) -> String {
     let rows: Vec<_> = history.kept.iter().rev().map(|kept| row(history, kept)).collect();
     let widest = rows.iter().map(|(_, state, _)| state.len()).max().unwrap_or_default().max("STATE".len());
@@ -109,7 +111,7 @@ fn row(history: &History, kept: &Kept) -> (String, String, String) {
     (format!("{:<10}  {:<20}", kept.number, written.unwrap_or_default()), state.join(", "), cause)
 }
 
-/// A line for a file: what happened to it and by which objects.
+/// A line about a file: its change and the objects that caused it.
 fn summary(difference: &Difference) -> String {
     let sign = match (&difference.before, &difference.after) {
         (None, _) => 'A',
@@ -130,7 +132,7 @@ fn summary(difference: &Difference) -> String {
     format!("{sign} {}  {}\n", difference.path, named(&causes))
 }
 
-/// The change of a file in the form that patch(1) reads.
+/// The change of a file as a unified diff, for patch(1).
 fn unified(difference: &Difference, before: u64, after: u64) -> String {
     let path = &difference.path;
     let name = |side: &Option<Side>, number: u64| match side {
@@ -162,7 +164,8 @@ fn unified(difference: &Difference, before: u64, after: u64) -> String {
     text
 }
 
-/// A line as it stands in a patch. Files hold no control characters, unless somebody wrote them there by hand.
+/// A line of a diff. Generated files contain no control characters, but somebody may have edited
+/// them.
 fn printable(line: &str, tag: ChangeTag) -> String {
     let (line, end) = match line.strip_suffix('\n') {
         Some(line) => (line, "\n"),
@@ -178,7 +181,7 @@ fn printable(line: &str, tag: ChangeTag) -> String {
     text + end
 }
 
-/// Who caused a line that was removed or added.
+/// The owner of a removed or added line.
 fn cause(
     difference: &Difference,
     tag: ChangeTag,
@@ -198,7 +201,7 @@ fn cause(
 
 const UNKNOWN: &str = "by whom is not known";
 
-/// Who caused a secret file to be as it is, or was.
+/// The owners of a secret file, before and after.
 fn secret_causes(difference: &Difference) -> Vec<String> {
     let Some(side) = difference.after.as_ref().or(difference.before.as_ref()) else { return Vec::new() };
     match &side.owners {

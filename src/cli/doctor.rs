@@ -1,4 +1,4 @@
-//! The command `doctor`: looks whether host and cluster are fit for each other.
+//! The command `doctor`: checks whether host and cluster are ready for each other.
 
 mod text;
 
@@ -12,7 +12,7 @@ use super::{output, page};
 use crate::config::Settings;
 use crate::doctor::{CHECKS, FIRST, Level, Line, Report, examine, manual};
 
-/// The name of what is told of the settings, before any check.
+/// The name of findings about the settings, which precede all checks.
 const SETTINGS: &str = "settings";
 
 /// Arguments of `ingressd doctor`.
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     }
 }
 
-/// The first look at kubeconfig, permissions and nginx, for whoever prepared them.
+/// Runs the checks of kubeconfig, permissions and nginx, for commands that prepared them.
 pub fn tell_first_checks(settings: &Settings) {
     if let Ok(report) = examine_now(settings, &FIRST.iter().copied().collect()) {
         let told = text::text(&report, true, page::width());
@@ -77,7 +77,7 @@ pub fn tell_first_checks(settings: &Settings) {
     }
 }
 
-/// Makes these checks.
+/// Runs these checks.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! The commands `drain` and `undrain`: take this node out of what is published and wait until that
-//! is true.
+//! The commands `drain` and `undrain`: withdraw this node from what is published, and wait for
+//! that.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use super::settings::SettingsArguments;
 use super::status::ask;
 use crate::config::{Settings, duration};
 
-/// How often the daemon is asked how far it is.
+/// How often the daemon is asked for progress.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Least time between two lines about how far it is.
+/// The least time between two lines about progress.
 const SPACING: Duration = Duration::from_secs(2);
 
 /// Arguments of `ingressd drain`.
@@ -99,13 +99,13 @@ fn order(settings: &Settings, request: &str) -> Result<(), Exit> {
     }
 }
 
-/// Something that is waited for, and told of meanwhile.
+/// A condition that is waited for, with its progress.
 trait Progress {
-    /// Looks; true when it is reached.
+    /// Looks at the status; true when the condition is fulfilled.
     fn look(&mut self, withdrawal: &Value) -> bool;
 }
 
-/// Asks until it is reached, at least once; `None` when the time is over.
+/// Asks the daemon until the condition is fulfilled, at least once; `None` after the time limit.
 fn wait(settings: &Settings, limit: Duration, progress: &mut impl Progress) -> Result<Option<Value>, Exit> {
     let begun = Instant::now();
     loop {
@@ -120,7 +120,7 @@ fn wait(settings: &Settings, limit: Duration, progress: &mut impl Progress) -> R
     }
 }
 
-/// Until the cluster has no address of this node.
+/// Waits until the cluster has no address of this node.
 #[derive(Default)]
 struct Withdrawing {
     teller: Teller,
@@ -148,7 +148,7 @@ impl Progress for Withdrawing {
     }
 }
 
-/// Until nobody is connected.
+/// Waits until no client is connected.
 #[derive(Default)]
 struct Emptying {
     teller: Teller,
@@ -170,7 +170,7 @@ impl Progress for Emptying {
     }
 }
 
-/// Tells what is new, at once and then now and then: connections come and go by the hundred.
+/// Prints changes, at once and then now and then: connections come and go by the hundred.
 #[derive(Default)]
 struct Teller {
     told: Option<(String, Instant)>,

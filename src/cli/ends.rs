@@ -1,4 +1,5 @@
-//! How each command may end, and what its number means: its help and its man page say it in these words, and no command ends otherwise; this must not know how a command comes to its end.
+//! The exit statuses of each command with their meaning, as in help and man page. No command has
+//! other ones. It must not know how a command comes to its end.
 
 use std::fmt::Write as _;
 
@@ -6,7 +7,7 @@ use clap::{ArgMatches, Command};
 
 use super::exit::Exit;
 
-/// A way to end, and what it means.
+/// An exit status with its meaning.
 type End = (Exit, &'static str);
 
 const BAD_SETTINGS: End = (Exit::Configuration, "the settings are of no use");
@@ -21,7 +22,7 @@ const NO_NGINX: End = (Exit::Unavailable, "nginx of this host cannot be asked, o
 /// What is true of every command that has no words of its own for it.
 const USAGE: End = (Exit::Usage, "the command line is wrong");
 
-/// Commands by their words, each with its ends.
+/// The exit statuses by command.
 const ENDS: &[(&str, &[End])] = &[
     ("admission", &[(Exit::Success, "the policies are printed"), NO_OUTPUT, NO_FILE, BAD_SETTINGS]),
     (
@@ -71,6 +72,20 @@ const ENDS: &[(&str, &[End])] = &[
             (Exit::Success, "nobody is connected any more, or with --no-wait it is noted"),
             (Exit::Findings, "the node is withdrawn, and clients are still connected"),
             (Exit::Unavailable, "no daemon answers, or the withdrawal was not seen in time"),
+            NO_SOCKET,
+            BAD_SETTINGS,
+        ],
+    ),
+    (
+        "explain",
+        &[
+            (Exit::Success, "an Ingress takes the request"),
+            (Exit::Findings, "none does"),
+            (Exit::NoInput, "a manifest cannot be read"),
+            (
+                Exit::Unavailable,
+                "no daemon answers, nginx of this host cannot be asked, or the output cannot be written",
+            ),
             NO_SOCKET,
             BAD_SETTINGS,
         ],
@@ -201,7 +216,8 @@ const ENDS: &[(&str, &[End])] = &[
     ("undrain", &[(Exit::Success, "it is noted"), NO_DAEMON, NO_SOCKET, BAD_SETTINGS]),
 ];
 
-/// The ends of a command by its words, by number; `None` for what only holds other commands.
+/// The exit statuses of a command, in numerical order; `None` for a command that only has
+/// subcommands.
 pub fn of(words: &str) -> Option<Vec<End>> {
     let (_, own) = ENDS.iter().find(|(command, _)| *command == words)?;
     let mut ends = own.to_vec();
@@ -212,7 +228,7 @@ pub fn of(words: &str) -> Option<Vec<End>> {
     Some(ends)
 }
 
-/// The words of the command that was given, such as `migrate report`.
+/// The name of the command that was given, such as `migrate report`.
 pub fn words(matches: &ArgMatches) -> String {
     let (mut words, mut within) = (Vec::new(), matches);
     while let Some((name, deeper)) = within.subcommand() {
@@ -222,7 +238,7 @@ pub fn words(matches: &ArgMatches) -> String {
     words.join(" ")
 }
 
-/// The command line with the ends of each command in its help.
+/// Adds the exit statuses of each command to its help.
 pub fn told_in_help(command: Command) -> Command {
     told(command, "")
 }
@@ -239,7 +255,7 @@ fn told(command: Command, words: &str) -> Command {
     command.after_long_help(text)
 }
 
-/// The section of a man page about the ends of a command.
+/// The section of a man page about the exit statuses.
 pub fn section(words: &str) -> String {
     let mut section = ".SH \"EXIT STATUS\"\n".to_owned();
     let Some(ends) = of(words) else { return section + "That of the command that is run; 64 when there is none.\n" };

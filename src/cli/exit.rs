@@ -1,31 +1,31 @@
-//! How a command ends, in the numbers of sysexits.h.
+//! The exit statuses of commands, with the numbers of sysexits.h.
 
 use std::process::ExitCode;
 
-/// What the shell and systemd learn.
+/// The exit status for the shell and systemd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Done.
+    /// The command succeeded.
     Success,
-    /// The command did its work and found what is wrong.
+    /// The command did its work and found something wrong.
     Findings,
-    /// The command did its work and found what does not work at all.
+    /// The command did its work and found something that does not work at all.
     Failures,
     /// The command line is wrong.
     Usage,
     /// An input file or folder cannot be read.
     NoInput,
-    /// Something that must be there is not: the daemon, nginx, a port.
+    /// A requirement is missing: the daemon, nginx, a port.
     Unavailable,
-    /// A file is there already and stays.
+    /// A file exists already and is not replaced.
     CannotCreate,
-    /// A file or socket may not be used.
+    /// Access to a file or socket is denied.
     Permission,
     /// The settings are wrong.
     Configuration,
 }
 
-/// The end of a command; what an error is, has been told already.
+/// The end of a command; an error has been printed already.
 pub type Ended = Result<Exit, Exit>;
 
 impl Exit {
@@ -43,7 +43,7 @@ impl Exit {
         }
     }
 
-    /// Fits an error of the operating system: permission or unavailable.
+    /// The exit status for an error of the operating system: permission or unavailable.
     pub fn of_error(error: &std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::PermissionDenied => Exit::Permission,

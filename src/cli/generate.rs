@@ -26,10 +26,10 @@ pub fn completions(shell: Shell) -> Vec<u8> {
     script
 }
 
-/// Every man page of section 8 with its file name: the program's and one for each command.
+/// Every man page of section 8 with its file name: one for the program and one for each command.
 pub fn man_pages() -> Vec<(String, Vec<u8>)> {
     let mut command = Cli::command().disable_help_subcommand(true);
-    // Only then have commands their full names, such as "ingressd-run".
+    // After this, commands have their full names, such as "ingressd-run".
     command.build();
     let mut commands = vec![(String::new(), command)];
     let mut number = 0;
@@ -49,7 +49,8 @@ pub fn man_pages() -> Vec<(String, Vec<u8>)> {
     pages.collect()
 }
 
-/// The page with a section about how the command ends, before what is said besides, which has the name that readers expect.
+/// Inserts a section about exit statuses into a page, under the usual heading and before the
+/// additional text.
 fn with_ends(page: &str, words: &str) -> String {
     const BESIDES: &str = ".SH EXTRA\n";
     let place = [BESIDES, ".SH VERSION\n"].iter().find_map(|heading| page.find(heading)).unwrap_or(page.len());

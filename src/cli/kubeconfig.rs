@@ -34,7 +34,8 @@ pub struct Arguments {
     /// Leave the Namespace of publish.namespace alone: it is there already, or has to stay.
     #[arg(long)]
     without_namespace: bool,
-    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config.
+    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or
+    /// ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     admin_kubeconfig: Option<PathBuf>,
     /// Context of the administrator's kubeconfig, when not its current one.
@@ -78,7 +79,7 @@ fn server(text: &str) -> Result<String, String> {
     }
 }
 
-/// The shortest life of a token that API servers give.
+/// The shortest lifetime of a token that API servers issue.
 const SHORTEST: Duration = Duration::from_secs(600);
 
 /// Runs the command.
@@ -96,7 +97,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         return output::show(documents.concat(), Exit::Success);
     }
     let path = path(arguments, &settings);
-    // Before anything is changed in the cluster.
+    // This is checked before anything changes in the cluster.
     if !arguments.force && path.symlink_metadata().is_ok() {
         return Err(there_already(&path));
     }
@@ -133,7 +134,7 @@ fn there_already(path: &Path) -> Exit {
 }
 
 fn complain(error: &AdministratorError) -> Exit {
-    // It may quote what others wrote: nothing of it may steer a terminal.
+    // The error may quote others: control characters must not reach the terminal.
     complain!("ingressd: {}", error.to_string().replace(char::is_control, " "));
     match error {
         AdministratorError::Kubeconfig(_) => Exit::Configuration,
@@ -142,7 +143,7 @@ fn complain(error: &AdministratorError) -> Exit {
     }
 }
 
-/// Applies what is to be granted, and gives the kubeconfig with the token.
+/// Applies the manifests, and returns the kubeconfig with the token.
 async fn obtain(
     arguments: &Arguments,
     grant: &Grant,
@@ -151,7 +152,8 @@ async fn obtain(
     let (admin, context) = (arguments.admin_kubeconfig.as_deref(), arguments.context.as_deref());
     let administrator = Administrator::connect(admin, context).await?;
     let server = arguments.server.as_deref();
-    // What is wrong with the administrator's own is known before anything is made in the cluster.
+    // A problem of the administrator's own kubeconfig is found before anything is created in the
+    // cluster.
     administrator.kubeconfig(&grant.account, &grant.namespace, &Token { text: String::new(), ends: None }, server)?;
     complain!("asking the API server {}", administrator.server().escape_debug());
     for document in documents {
@@ -167,7 +169,8 @@ async fn obtain(
     Ok((text, token))
 }
 
-/// The file before it has its name and content: whoever may not write it learns that before anything is changed elsewhere.
+/// A temporary file for the kubeconfig, created first: missing rights are noticed before anything
+/// changes elsewhere.
 struct Begun {
     path: PathBuf,
     folder: PathBuf,
@@ -182,12 +185,13 @@ impl Begun {
         }
         let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
         fs::DirBuilder::new().recursive(true).mode(0o755).create(&folder)?;
-        // Created with mode 0600: nobody but its owner can ever read it.
+        // The file is created with mode 0600, so that only its owner can ever read it.
         let file = tempfile::Builder::new().prefix(".kubeconfig-").tempfile_in(&folder)?;
         Ok(Begun { path, folder, file })
     }
 
-    /// Puts it in its place as a whole. One that is there stays unless it is to be replaced.
+    /// Renames the complete file to its final name. An existing file stays unless it is to be
+    /// replaced.
     fn finish(mut self, text: &str, replace: bool) -> io::Result<()> {
         self.file.write_all(text.as_bytes())?;
         self.file.as_file().sync_all()?;

@@ -1,11 +1,11 @@
-//! All nodes that share the work, for `ingressd status --cluster`.
+//! The nodes that share the work, for `ingressd status --cluster`.
 
 use serde_json::{Value, json};
 
 use super::page::{aligned, duration, header};
 use crate::finding::printable;
 
-/// What is true of a node, in one word for people and whether it should be so.
+/// The state of a node in one word for people, and whether it is good.
 fn health(member: &Value) -> (String, bool) {
     let phase = member["phase"].as_str().unwrap_or_default();
     match (member["state"].as_str(), member["drained"] == true, member["serving"] == true) {
@@ -14,7 +14,8 @@ fn health(member: &Value) -> (String, bool) {
         (_, _, true) if member["pinned"].is_u64() => ("serving (pinned)".to_owned(), false),
         (_, _, false) if phase.is_empty() || phase == "serving" => ("not serving".to_owned(), false),
         (_, _, false) => (phase.to_owned(), false),
-        // It serves what it served before, and its last change failed; or its daemon was stopped while nginx goes on.
+        // It serves the earlier generation after a failed change, or its daemon was stopped while
+        // nginx goes on.
         (_, _, true) if !matches!(phase, "" | "serving") => (format!("serving ({phase})"), phase == "stopped"),
         (Some("alive" | "presumed"), _, true) => ("serving".to_owned(), true),
         _ => ("unknown".to_owned(), false),
@@ -25,12 +26,12 @@ fn members(status: &Value) -> &[Value] {
     status["members"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Whether there is a node, and every one that is not drained lives and serves.
+/// Whether there are nodes, and every one that is not drained is alive and serves.
 pub fn are_well(status: &Value) -> bool {
     !members(status).is_empty() && members(status).iter().all(|member| health(member).1)
 }
 
-/// The answer for programs. Names of members are a contract.
+/// The output for programs. Member names are a contract.
 pub fn json(status: &Value) -> Value {
     let member = |member: &Value| {
         let mut shown = member.clone();
@@ -50,7 +51,7 @@ fn is_leader(status: &Value, member: &Value) -> bool {
     member["node"].is_string() && member["node"] == status["leader"]
 }
 
-/// The answer for people.
+/// The output for people.
 pub fn table(status: &Value) -> String {
     let text = |value: &Value| match value {
         Value::String(text) => printable(text),

@@ -1,10 +1,12 @@
-//! The command `migrate`: from an ingress-nginx to ingressd, step by step; it must not know what is judged equal.
+//! The command `migrate`: the steps of a migration from ingress-nginx. It must not know how
+//! objects are judged.
 
 mod compare;
 mod take_over;
 mod text;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Subcommand;
@@ -13,16 +15,18 @@ use super::exit::{Ended, Exit};
 use super::offline::{self, Host};
 use super::settings::{SettingsArguments, complain};
 use super::{output, page};
-use crate::config::Settings;
+use crate::config::{OfNode, Settings};
 use crate::daemon::to_look_with;
+use crate::doctor::certificate_names;
 use crate::finding::on_one_line;
 use crate::migrate::compare::{BESIDE, Ports, side_by_side, taken};
 use crate::migrate::{
-    Controller, DropIn, Judged, Report, Verdict, controllers, drop_in, judge, page as html, stand_in_for_secrets,
+    Controller, DropIn, Judged, Report, SiteCertificate, Verdict, controllers, drop_in, judge, page as html,
+    stand_in_for_secrets,
 };
 use crate::model::catalogue::Version;
 use crate::source::cluster::{Administrator, AdministratorError};
-use crate::source::{Inventory, Selector};
+use crate::source::{Inventory, Selector, Snapshot};
 use crate::translate::ANNOTATIONS;
 
 /// Arguments of `ingressd migrate`.
@@ -36,11 +40,13 @@ pub struct Arguments {
 /// One variant for each step.
 #[derive(Debug, Subcommand)]
 enum Step {
-    /// Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do.
+    /// Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what
+    /// to do.
     Report(ReportArguments),
     /// Print settings that do what the controller's flags do, and that read its ConfigMap.
     Settings(SettingsOf),
-    /// Ask the controller and ingressd the same requests, and show what differs and which annotation explains it.
+    /// Ask the controller and ingressd the same requests, and show what differs and which
+    /// annotation explains it.
     Compare(compare::Arguments),
     /// Let the addresses in statuses become those of the nodes, or what they were before.
     TakeOver(take_over::Arguments),
@@ -51,7 +57,8 @@ enum Step {
 struct SettingsOf {
     #[command(flatten)]
     origin: Origin,
-    /// For the time in which both programs serve the same objects: on other ports, and without writing statuses.
+    /// For the time in which both programs serve the same objects: on other ports, and without
+    /// writing statuses.
     #[arg(long)]
     side_by_side: bool,
     /// The ports for http and https meanwhile, none of them the controller's.
@@ -62,10 +69,12 @@ struct SettingsOf {
 /// Where the objects are.
 #[derive(Debug, clap::Args)]
 struct Origin {
-    /// Files and folders with what `kubectl get -o yaml` printed, or with manifests; without any a live cluster is read.
+    /// Files and folders with what `kubectl get -o yaml` printed, or with manifests; without any a
+    /// live cluster is read.
     #[arg(value_name = "FILE|FOLDER")]
     files: Vec<PathBuf>,
-    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config.
+    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or
+    /// ~/.kube/config.
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     admin_kubeconfig: Option<PathBuf>,
     /// Context of the administrator's kubeconfig, when not its current one.
@@ -165,7 +174,8 @@ fn report(arguments: &ReportArguments) -> Ended {
 }
 
 impl Judging {
-    /// Lets the pipeline judge what was read, as a daemon would with what the controller's flags become.
+    /// Runs the pipeline over the objects, as a daemon would with the settings that replace the
+    /// controller's flags.
     fn report(&self, inventory: &mut Inventory, controller: Option<&Controller>) -> Result<Report, Exit> {
         let drop_in = drop_in(&controller.cloned().unwrap_or_default());
         let mut sources = self.settings.sources([]);
@@ -185,10 +195,40 @@ impl Judging {
             Exit::Unavailable
         })?;
         let host = Host::of(&settings, self.nginx_version);
+        let of_node = of_node(&settings, &inventory.snapshot, &host);
+        let of_sites = certificates_of_sites(&settings, &host);
         let processed = offline::process(Arc::new(inventory.snapshot.clone()), settings, options, &host)?;
         let findings = &processed.findings;
-        Ok(judge(&Judged { inventory, findings, controller, drop_in: &drop_in, is_this_host: host.is_this }))
+        let (drop_in, is_this_host) = (&drop_in, host.is_this);
+        let (of_node, of_sites) = (&of_node, &of_sites[..]);
+        Ok(judge(&Judged { inventory, findings, controller, drop_in, is_this_host, of_node, of_sites }))
     }
+}
+
+/// What nginx.conf of this host says of keys that belong there; nothing where it is not known.
+fn of_node(settings: &Settings, snapshot: &Snapshot, host: &Host) -> BTreeMap<&'static str, OfNode> {
+    let main = settings.nginx.configuration.display().to_string();
+    let asked = settings.asked_of_nodes(snapshot).into_iter().filter(|_| host.is_this);
+    asked
+        .flat_map(|asked| {
+            let said = asked.judge(&host.other_sites, &main, None);
+            asked.keys.into_iter().map(move |key| (key, said.clone()))
+        })
+        .collect()
+}
+
+/// The certificates that other sites of this host have on our port for https.
+fn certificates_of_sites(settings: &Settings, host: &Host) -> Vec<SiteCertificate> {
+    let port = settings.translate.listeners.https_port;
+    let folder = settings.nginx.configuration.parent().unwrap_or(Path::new("/"));
+    let sites = host.other_sites.certificates.iter().filter(|site| site.ports.contains(&port));
+    sites
+        .map(|site| {
+            let path = folder.join(&site.file);
+            let (place, names) = (site.place.clone(), site.names.clone());
+            SiteCertificate { place, file: path.display().to_string(), names, within: certificate_names(&path) }
+        })
+        .collect()
 }
 
 /// Leaves out Ingresses of namespaces that are not served, as the daemon does not see them.
@@ -211,9 +251,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
     })
 }
 
-/// Tells why a cluster could not be asked.
+/// Prints why a cluster could not be asked.
 fn no_answer(error: &AdministratorError) -> Exit {
-    // It may quote what others wrote: nothing of it may steer a terminal.
+    // The error may quote others: control characters must not reach the terminal.
     complain!("ingressd: {}", error.to_string().replace(char::is_control, " "));
     if let AdministratorError::Kubeconfig(_) = error {
         complain!("ingressd: name another one with --admin-kubeconfig, or by the variable KUBECONFIG");
@@ -240,7 +280,7 @@ impl Origin {
         Ok(Inventory::of_objects(&objects.map_err(|error| no_answer(&error))?))
     }
 
-    /// The controller that is meant; `None` where there is none.
+    /// The selected controller; `None` when there is none.
     fn controller(&self, inventory: &Inventory) -> Result<Option<Controller>, Exit> {
         let mut found = controllers(&inventory.workloads);
         if let Some(name) = &self.controller {

@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod drain;
 mod ends;
 pub mod exit;
+pub mod explain;
 pub mod generate;
 pub mod kubeconfig;
 mod members;
@@ -52,6 +53,9 @@ pub enum Command {
     Admission(admission::Arguments),
     /// Show the nginx configuration that manifests give, without a daemon.
     Render(render::Arguments),
+    /// Say why a request is answered as it is: what takes it, and where each option was written
+    /// that counts there.
+    Explain(explain::Arguments),
     /// Ask the running daemon how it is.
     Status(status::Arguments),
     /// Have the running daemon read its settings again.
@@ -70,7 +74,8 @@ pub enum Command {
     Rollback(rollback::Arguments),
     /// Give a node its rights in a cluster and write its kubeconfig, as an administrator.
     Kubeconfig(kubeconfig::Arguments),
-    /// From an ingress-nginx to ingressd: a report of what will be equal, settings, a comparison of both, and the take-over of addresses.
+    /// From an ingress-nginx to ingressd: a report of what will be equal, settings, a comparison
+    /// of both, and the take-over of addresses.
     Migrate(migrate::Arguments),
     /// Serve example manifests with a private nginx until Ctrl-C.
     #[cfg(feature = "demo")]
@@ -79,14 +84,14 @@ pub enum Command {
     Completions(generate::Arguments),
 }
 
-/// Reads the command line and does what it says.
+/// Parses the command line and runs the command.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let parsed = ends::told_in_help(Cli::command()).try_get_matches_from(arguments);
     let parsed = parsed.and_then(|matches| Ok((ends::words(&matches), Cli::from_arg_matches(&matches)?)));
     let (words, cli) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
-            // Help and version come this way too; a closed standard output is no reason to complain.
+            // Help and version are printed here too; a closed standard output is no error.
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Success };
         }
@@ -96,6 +101,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Check(arguments) => check::run(&arguments),
         Command::Admission(arguments) => admission::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Reload(arguments) => reload::run(&arguments),
         Command::Drain(arguments) => drain::run(&arguments),

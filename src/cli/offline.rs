@@ -1,4 +1,4 @@
-//! The pipeline over files, without a daemon, for the commands that show what it would do.
+//! Runs the pipeline over files, without a daemon, for commands that show its results.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,6 +8,7 @@ use super::exit::Exit;
 use super::settings::SettingsArguments;
 use crate::apply::Survey;
 use crate::config::{Nginx, Settings};
+use crate::daemon::explain::InForce;
 use crate::daemon::{Dns, look_up, options_under, to_look_with};
 use crate::finding::{Finding, limit};
 use crate::model::Instance;
@@ -16,9 +17,9 @@ use crate::nginx::{Capabilities, OtherSites, Plan, gate};
 use crate::render::Templates;
 use crate::source::Snapshot;
 use crate::source::directory::{Changes, Directory};
-use crate::translate::{Names, Options, Translator, Wanted};
+use crate::translate::{ClassRule, Names, Options, Translator, Wanted};
 
-/// Stands in when this host has no nginx: what Debian 12 ships.
+/// The version that is assumed when this host has no nginx: that of Debian 12.
 const ASSUMED: Version = Version(1, 22, 1);
 
 /// Arguments of the commands that read manifests without a daemon.
@@ -34,23 +35,37 @@ pub struct Manifests {
     settings: SettingsArguments,
 }
 
-/// What the pipeline makes of the manifests.
+/// The result of the pipeline.
 #[derive(Debug)]
 pub struct Processed {
-    /// What was read.
+    /// The objects that were read.
     pub snapshot: Arc<Snapshot>,
-    /// How many Ingresses are ours.
+    /// How many Ingresses are of our classes.
     pub ours: usize,
-    /// What nginx is to do.
+    /// The plan for nginx.
     pub plan: Plan,
-    /// What is wrong, sorted.
+    /// The findings, sorted.
     pub findings: Vec<Finding>,
-    /// Whose names are used.
+    /// The instance whose names are used.
     pub instance: Instance,
-    /// What takes the place of the program's own templates.
+    /// The replacements of templates.
     pub templates: Templates,
-    /// What the settings decide about objects.
+    /// The options of the translation.
     pub options: Options,
+    /// The settings under the ConfigMap that they name.
+    pub settings: Arc<Settings>,
+}
+
+impl Processed {
+    /// What explains answers of the nginx that would have this.
+    pub fn in_force(&self) -> InForce {
+        InForce {
+            settings: Arc::clone(&self.settings),
+            options: self.options.clone(),
+            snapshot: Snapshot::clone(&self.snapshot),
+            servers: self.plan.model.servers.clone(),
+        }
+    }
 }
 
 pub(super) fn version(text: &str) -> Result<Version, String> {
@@ -61,7 +76,7 @@ pub(super) fn version(text: &str) -> Result<Version, String> {
     }
 }
 
-/// Asks DNS as the daemon would, when there is something to ask.
+/// Queries DNS as the daemon would, if necessary.
 fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         complain!("ingressd: {error}");
@@ -72,18 +87,29 @@ fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
 }
 
 impl Manifests {
+    /// These files, for a command that has arguments of its own.
+    pub fn of(files: &[PathBuf], nginx_version: Option<Version>, settings: &SettingsArguments) -> Self {
+        Manifests { files: files.to_vec(), nginx_version, settings: settings.clone() }
+    }
+
     /// Reads, translates and gates; tells on standard error what keeps it from doing so. To `judge` goes on with objects that an API server would
-    /// refuse.
-    pub fn process(&self, judge: bool) -> Result<Processed, Exit> {
+    /// refuse. These classes are ours, also when they are not among the manifests.
+    pub fn process(&self, judge: bool, classes: &[String]) -> Result<Processed, Exit> {
         let settings = self.settings.load([])?;
         let options = to_look_with(&settings).map_err(|error| {
             complain!("ingressd: {error}");
             Exit::Unavailable
         })?;
-        self.process_by(settings, options, judge)
+        self.process_by(settings, options, judge, classes)
     }
 
-    fn process_by(&self, settings: Settings, options: Options, judge: bool) -> Result<Processed, Exit> {
+    fn process_by(
+        &self,
+        settings: Settings,
+        options: Options,
+        judge: bool,
+        classes: &[String],
+    ) -> Result<Processed, Exit> {
         let mut directory = match judge {
             true => Directory::to_judge(self.files.clone()),
             false => Directory::new(self.files.clone()),
@@ -94,11 +120,19 @@ impl Manifests {
             Exit::NoInput
         })?;
         let host = Host::of(&settings, self.nginx_version);
-        process(snapshot, settings, options, &host)
+        let mut with_classes = Snapshot::clone(&snapshot);
+        for name in classes {
+            let is_of = |rule: &&ClassRule| [&rule.class_name, &rule.legacy_class].contains(&&Some(Arc::from(&**name)));
+            let rule = options.classes.iter().find(is_of).or(options.classes.first());
+            if let Some(rule) = rule {
+                with_classes.stand_in_for_class(name, &rule.controller);
+            }
+        }
+        Ok(Processed { snapshot, ..process(Arc::new(with_classes), settings, options, &host)? })
     }
 }
 
-/// Translates a snapshot and gates it for a host; tells on standard error what keeps it from doing so.
+/// Translates a snapshot and gates it for a host; errors are printed.
 pub(super) fn process(
     snapshot: Arc<Snapshot>,
     settings: Settings,
@@ -123,24 +157,26 @@ pub(super) fn process(
     let (plan, gated) = gate(translation.model, &host.capabilities, &host.other_sites, &gate_options);
     let mut findings = translation.findings;
     findings.extend(layered.findings);
-    // What keeps a part of an object from being served is said once, in the words of an API server.
+    // A fault of an object is reported once, in the words of an API server.
     let known: Vec<_> = snapshot.findings.iter().map(|known| (known.reason, known.origin.clone())).collect();
     findings.retain(|finding| {
         snapshot.findings.contains(finding) || !known.contains(&(finding.reason, finding.origin.clone()))
     });
     findings.extend(gated);
+    layered.settings.tell_places(&mut findings);
     findings.sort();
     findings.dedup();
     limit(&mut findings, most_findings);
     let Settings { instance, templates, .. } = settings;
-    Ok(Processed { snapshot, ours, plan, findings, instance, templates, options })
+    let settings = Arc::new(layered.settings);
+    Ok(Processed { snapshot, ours, plan, findings, instance, templates, options, settings })
 }
 
-/// What nginx is judged for, and what its other sites claim.
+/// The nginx that the plan is made for, and its other sites.
 #[derive(Debug)]
 pub(super) struct Host {
     capabilities: Capabilities,
-    other_sites: OtherSites,
+    pub(super) other_sites: OtherSites,
     /// Whether that is what was found on this host.
     pub(super) is_this: bool,
 }
@@ -159,7 +195,7 @@ impl Host {
         let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
         match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root, &settings.instance) {
             Ok(survey) => {
-                let Survey { capabilities, other_sites, .. } = survey.with_rules(&settings.gate.firewall);
+                let Survey { capabilities, other_sites, .. } = survey.with_files(&settings.gate);
                 Host { capabilities, other_sites, is_this: true }
             }
             Err(error) => {
@@ -175,7 +211,7 @@ mod tests {
     use super::*;
     use crate::translate::tests::dialects::tiny;
 
-    /// An Ingress with a mistake in a key of another dialect than ours.
+    /// An Ingress with a mistake in a key of a foreign dialect.
     const MISTAKE: &str = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: a\n  namespace: default\n  \
                            annotations:\n    tiny.example/patience: ages\nspec: {ingressClassName: ingressd}\n---\n\
                            apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: ingressd}\nspec: \
@@ -188,7 +224,7 @@ mod tests {
         std::fs::write(&file, MISTAKE).unwrap();
         let settings = SettingsArguments { instance: Instance::default(), config: None, set: Vec::new() };
         let manifests = Manifests { files: vec![file.clone()], nginx_version: Some(ASSUMED), settings };
-        let processed = manifests.process_by(Settings::default(), tiny(), true).unwrap();
+        let processed = manifests.process_by(Settings::default(), tiny(), true, &[]).unwrap();
         let text = crate::cli::check::text(&processed);
         let line = format!("{}:7: warning: Ingress default/a: ", file.display());
         let told = text.lines().find(|told| told.contains("tiny.example/patience")).unwrap_or_default();

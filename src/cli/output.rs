@@ -1,4 +1,4 @@
-//! What commands say, to somebody who may stop reading at any moment.
+//! Prints the output of commands to a reader who may stop at any time.
 
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -20,30 +20,31 @@ macro_rules! complain {
     ($($words:tt)*) => { $crate::cli::output::error_line(format_args!($($words)*)) };
 }
 
-/// Whoever reads what is printed.
+/// The state of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// Somebody may read more.
+    /// The reader may read more.
     There,
-    /// Nobody reads any more.
+    /// The reader is gone.
     Gone,
 }
 
-/// Prints what a command is there to print, as it is, and ends it.
+/// Prints the output of a command unchanged, and ends the command.
 ///
 /// # Errors
 ///
-/// When it cannot be written, as on a full disk. A reader that has seen enough is no error.
+/// When it cannot be written, for example because the disk is full. A reader that has gone is no
+/// error.
 pub fn show(text: impl AsRef<[u8]>, end: Exit) -> Ended {
     write(text.as_ref()).map(|_| end)
 }
 
-/// A value as JSON on lines of its own, as programs read it, which steers no terminal whatever is in it.
+/// A value as indented JSON, in which no text can control a terminal.
 pub fn json(value: &Value) -> String {
     printable_json(&format!("{value:#}\n"))
 }
 
-/// The same for text with styles.
+/// The same for text with terminal styles.
 ///
 /// # Errors
 ///
@@ -52,7 +53,8 @@ pub fn show_styled(text: &str, end: Exit) -> Ended {
     tell(text).map(|_| end)
 }
 
-/// Prints text with styles, which are left out but for a terminal that has them, and where somebody set `NO_COLOR`.
+/// Prints text with styles, which are omitted when the output is no terminal with colours, or when
+/// `NO_COLOR` is set.
 ///
 /// # Errors
 ///
@@ -65,7 +67,7 @@ pub fn tell(text: &str) -> Result<Reader, Exit> {
     }
 }
 
-/// Prints nothing but what steers the terminal.
+/// Prints a control sequence for the terminal.
 ///
 /// # Errors
 ///
@@ -86,7 +88,7 @@ fn write(bytes: &[u8]) -> Result<Reader, Exit> {
     }
 }
 
-/// What is said of work goes on with the work, whether anybody reads it or not.
+/// Prints a line about progress; whether anybody reads it does not matter.
 pub fn line(words: Arguments<'_>) {
     let _ = writeln!(io::stdout(), "{words}");
 }

@@ -1,31 +1,31 @@
-//! How what commands show is laid out: columns, lines as wide as the terminal, colours.
+//! The layout of output: columns, lines as wide as the terminal, colours.
 
 use std::io::{IsTerminal as _, stdout};
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Lines are never made shorter than this, however narrow the terminal is.
+/// The shortest line, however narrow the terminal is.
 const NARROWEST: usize = 40;
 
-/// For what does not work.
+/// The style of what does not work.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// For what does not work as it could.
+/// The style of what does not work as it could.
 pub const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
-/// For what is as it should be.
+/// The style of what is good.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// For names of columns, and what is beside the point.
+/// The style of column names and secondary text.
 pub const FAINT: Style = Style::new().dimmed();
-/// For what is looked for first.
+/// The style of what is looked for first.
 pub const STRONG: Style = Style::new().bold();
 
-/// The text in a style; [`super::output::show`] takes it out again where it is of no use.
+/// The text in a style; [`super::output::show`] removes styles where they are not supported.
 pub fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// How many characters a line may have: as many as the terminal shows, and any number elsewhere, so that `grep` finds what belongs
-/// together on one line.
+/// The greatest width of a line: that of the terminal, and unlimited elsewhere, so that `grep`
+/// finds related words on one line.
 pub fn width() -> Option<usize> {
     let terminal = stdout().is_terminal().then(|| {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
@@ -34,8 +34,8 @@ pub fn width() -> Option<usize> {
     terminal.flatten().map(|width: usize| width.max(NARROWEST))
 }
 
-/// The text on lines that are no wider than this; all but the first begin with `hang` blanks. The first has `begun` columns before it.
-/// A word that is wider than a line is broken.
+/// Wraps the text to lines of this width; all but the first are indented by `hang` blanks. The
+/// first line begins at column `begun`. A word that is wider than a line is broken.
 pub fn wrapped(text: &str, width: Option<usize>, begun: usize, hang: usize) -> String {
     let Some(width) = width else { return text.to_owned() };
     let room = width.saturating_sub(hang).max(1);
@@ -56,7 +56,7 @@ pub fn wrapped(text: &str, width: Option<usize>, begun: usize, hang: usize) -> S
     lines
 }
 
-/// Adds a word, on as many lines as it takes; gives the column behind it.
+/// Adds a word, on as many lines as necessary; returns the column behind it.
 fn push_broken(lines: &mut String, word: &str, (width, hang, room): (usize, usize, usize), mut column: usize) -> usize {
     let is_long = word.width() > room;
     for character in word.chars() {
@@ -72,7 +72,8 @@ fn push_broken(lines: &mut String, word: &str, (width, hang, room): (usize, usiz
     column
 }
 
-/// Columns as wide as their widest cell, the last one as it is. `style` says how a cell looks, by row and column.
+/// Aligns columns to their widest cells, except the last one. `style` returns the style of a cell,
+/// by row and column.
 pub fn aligned<const COLUMNS: usize>(
     rows: &[[String; COLUMNS]],
     style: impl Fn(usize, usize) -> Option<Style>,
@@ -92,19 +93,19 @@ pub fn aligned<const COLUMNS: usize>(
     rows.iter().enumerate().map(line).collect()
 }
 
-/// Names of columns are faint, everything else is as it is.
+/// Column names are faint, everything else has no style.
 pub fn header(row: usize, _: usize) -> Option<Style> {
     (row == 0).then_some(FAINT)
 }
 
-/// How long something has lasted, in its greatest unit.
+/// A duration in its greatest unit.
 pub fn duration(seconds: u64) -> String {
     let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
     let unit = units.iter().find(|(length, _)| seconds >= 2 * length);
     unit.map_or_else(|| format!("{seconds} s"), |(length, name)| format!("{} {name}", seconds / length))
 }
 
-/// So many of something.
+/// A number with the singular or plural of a word.
 pub fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

@@ -1,4 +1,4 @@
-//! The command `reload`: has the daemon read its settings again and tells what came of it.
+//! The command `reload`: has the daemon reload its settings, and reports the result.
 
 use super::exit::{Ended, Exit};
 use super::rollback::told;
@@ -20,7 +20,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    // What is wrong is told by the daemon, which has the flags and the environment of its own.
+    // The daemon reports mistakes, because its flags and environment may differ.
     let (settings, wrong) = arguments.settings.sources([]).load_what_can_be();
     match control::ask(&settings.control_socket, "reload", None) {
         Ok(answer) => Ok(told(&understood(&settings, answer)?.1, Exit::Configuration)),

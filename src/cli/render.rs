@@ -1,4 +1,4 @@
-//! The command `render`: the configuration that manifests give, without a daemon.
+//! The command `render`: shows the configuration for manifests, without a daemon.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,7 +10,7 @@ use super::offline::Manifests;
 use super::output;
 use crate::render::{FileSet, Renderer};
 
-/// Marks a folder that an earlier `render` wrote, so that it may be written again.
+/// The mark of a folder that an earlier `render` wrote, so that it may be overwritten.
 const MARK: &str = ".ingressd-render";
 
 /// Arguments of `ingressd render`.
@@ -18,14 +18,15 @@ const MARK: &str = ".ingressd-render";
 pub struct Arguments {
     #[command(flatten)]
     manifests: Manifests,
-    /// Write files to this folder, which must be empty or written by an earlier `render`, instead of standard output.
+    /// Write files to this folder, which must be empty or written by an earlier `render`, instead
+    /// of standard output.
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let processed = arguments.manifests.process(false)?;
+    let processed = arguments.manifests.process(false, &[])?;
     for finding in &processed.findings {
         complain!("{}: {finding}", finding.severity.name());
     }

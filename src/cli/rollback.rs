@@ -1,4 +1,4 @@
-//! The command `rollback`: has the daemon go back to a kept generation, or does it where none runs.
+//! The command `rollback`: rolls back to a kept generation, through the daemon or without it.
 
 use std::io;
 
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     }
 }
 
-/// Tells what became of a command; `failed` is the end where it could not be executed.
+/// Prints the result of a command; `failed` is the exit status when it could not be executed.
 pub fn told(answer: &Value, failed: Exit) -> Exit {
     match (answer["done"].as_str(), answer["error"].as_str()) {
         (Some(done), _) => {
@@ -63,7 +63,7 @@ pub fn told(answer: &Value, failed: Exit) -> Exit {
     }
 }
 
-/// No daemon runs: at night, the one that cannot start may be the reason to go back.
+/// Rolls back without a daemon: one that cannot start may be the reason for the rollback.
 fn alone(settings: &Settings, command: ControlCommand) -> Exit {
     complain!("ingressd: no daemon runs here; this is done without it");
     match without_daemon(settings, command) {

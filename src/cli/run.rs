@@ -1,4 +1,4 @@
-//! The command `run`: turns signals into requests to the daemon and its end into an exit code.
+//! The command `run`: turns signals into requests to the daemon, and its end into an exit status.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,7 +36,8 @@ pub struct Arguments {
 impl Arguments {
     fn named(&self) -> Vec<(&'static str, String)> {
         let absolute = |path: &PathBuf| {
-            // Settings take absolute paths; what is typed starts from the working folder.
+            // Settings have absolute paths; relative ones on the command line start from the
+            // working directory.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             path.to_string_lossy().into_owned()
         };
@@ -80,7 +81,7 @@ async fn serve(arguments: Arguments, settings: Settings) -> Result<(), Error> {
     ended
 }
 
-/// Passes signals on for as long as the daemon runs.
+/// Passes signals on as long as the daemon runs.
 async fn listen(requests: mpsc::Sender<Request>) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

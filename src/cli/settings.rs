@@ -10,10 +10,12 @@ use crate::model::Instance;
 /// Flags for settings, to be flattened into the arguments of a command.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct SettingsArguments {
-    /// One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end.
+    /// One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders
+    /// have the name at their end.
     #[arg(long, value_name = "NAME", env = "INGRESSD_INSTANCE", value_parser = instance, default_value = "", hide_default_value = true)]
     pub instance: Instance,
-    /// Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it.
+    /// Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml
+    /// beside it.
     #[arg(long, value_name = "FILE", env = "INGRESSD_CONFIG")]
     pub config: Option<PathBuf>,
     /// Set one key of ingressd.toml(5); may be repeated.
@@ -31,10 +33,10 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
 }
 
 impl SettingsArguments {
-    /// Where the settings come from; `named` are keys that other flags of the command set.
+    /// The sources of the settings; `named` are keys that other flags of the command set.
     pub fn sources(&self, named: impl IntoIterator<Item = (&'static str, String)>) -> Sources {
         let named = named.into_iter().map(|(key, value)| (key.to_owned(), value));
-        // Names and values that are not Unicode cannot be settings.
+        // Variables that are not Unicode cannot be settings.
         let environment =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Sources {
@@ -46,13 +48,14 @@ impl SettingsArguments {
         }
     }
 
-    /// Reads the settings for a command that writes no configuration, or tells what is wrong with them; templates are not looked at.
+    /// Reads the settings without templates, for a command that writes no configuration; mistakes
+    /// are printed.
     pub fn load_without_templates(&self) -> Result<Settings, Exit> {
         self.sources([]).load_without_templates().map_err(|error| complain(&error))
     }
 
-    /// The settings for a command that asks the daemon. Where one runs, settings that it would not take are told, and do not keep anybody
-    /// from asking it.
+    /// Reads the settings for a command that asks the daemon. While one runs, mistakes are printed
+    /// and the command goes on.
     pub fn load_to_ask(&self) -> Result<Settings, Exit> {
         let (settings, wrong) = self.sources([]).load_what_can_be();
         match wrong {
@@ -70,13 +73,13 @@ impl SettingsArguments {
         }
     }
 
-    /// Reads the settings, or tells what is wrong with them.
+    /// Reads the settings; mistakes are printed.
     pub fn load(&self, named: impl IntoIterator<Item = (&'static str, String)>) -> Result<Settings, Exit> {
         self.sources(named).load().map_err(|error| complain(&error))
     }
 }
 
-/// Tells what is wrong with the settings.
+/// Prints what is wrong with the settings.
 pub fn complain(error: &Error) -> Exit {
     complain!("ingressd: the settings cannot be used");
     complain!("{error}");

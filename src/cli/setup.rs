@@ -1,4 +1,4 @@
-//! The command `setup`: makes this host's nginx ready, or as it was.
+//! The command `setup`: prepares this host's nginx, or restores it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,8 @@ pub struct Arguments {
     /// Do it. Without this, what would be done is only shown.
     #[arg(long, conflicts_with = "undo")]
     yes: bool,
-    /// Also move the distribution's default site out of the way, where it has the requests for unknown hosts.
+    /// Also move the distribution's default site out of the way, where it has the requests for
+    /// unknown hosts.
     #[arg(long, conflicts_with = "undo")]
     disable_default_site: bool,
     /// Put back every byte as it was before.
@@ -28,7 +29,8 @@ pub struct Arguments {
     /// Put back what this step did, and nothing else.
     #[arg(long, requires = "undo", value_name = "STEP", value_parser = step)]
     step: Option<&'static Step>,
-    /// Print a script of the shell that puts nginx's files back when ingressd is no longer there. Packages keep it when they are removed.
+    /// Print a script of the shell that puts nginx's files back when ingressd is no longer there.
+    /// Packages keep it when they are removed.
     #[arg(long, conflicts_with_all = ["yes", "undo", "disable_default_site"])]
     undo_script: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The command `status`: asks the daemon and shows what it says.
+//! The command `status`: asks the daemon and shows its response.
 
 mod asking;
 mod headline;
@@ -19,7 +19,7 @@ use crate::daemon::control;
 use crate::finding::{printable, printable_json};
 use watching::Shown;
 
-/// The longest name of a host, and of an Ingress.
+/// The longest name of a host or an Ingress.
 const LONGEST_NAME: usize = 253;
 
 /// Arguments of `ingressd status`.
@@ -43,7 +43,8 @@ pub struct Arguments {
     /// Show all nodes that share the work, as their Leases tell, instead of this one.
     #[arg(long)]
     cluster: bool,
-    /// Look again every two seconds until Ctrl-C, also while no daemon answers. What is no terminal gets only what changed.
+    /// Look again every two seconds until Ctrl-C, also while no daemon answers. What is no
+    /// terminal gets only what changed.
     #[arg(long)]
     watch: bool,
     /// How the answer is shown.
@@ -62,7 +63,8 @@ enum Format {
     Json,
 }
 
-/// Whether a request can hold it: what ends or parts one is in no name.
+/// Whether a request can contain it: blanks and control characters, which end or separate words,
+/// are in no name.
 fn is_word(text: &str) -> bool {
     !text.is_empty() && !text.contains(|character: char| character.is_whitespace() || character.is_control())
 }
@@ -99,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     }
 }
 
-/// One look of many: that no daemon answers is an answer too.
+/// One of several looks: a missing daemon is a result too.
 fn look(arguments: &Arguments, settings: &Settings) -> Result<Shown, Exit> {
     match control::ask(&settings.control_socket, &request(arguments), control::PATIENCE) {
         Ok(answer) => {
@@ -127,7 +129,7 @@ fn request(arguments: &Arguments) -> String {
     }
 }
 
-/// What is shown of the answer, and how that ends.
+/// The output for the response, and the exit status.
 fn shown(arguments: &Arguments, answer: String, status: &Value) -> Result<(String, Exit), Exit> {
     let is_json = arguments.format == Format::Json;
     if let Some(error) = status["error"].as_str() {

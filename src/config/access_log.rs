@@ -1,9 +1,10 @@
-//! The keys of the section `access-log`: how requests are logged; it must not know files or layers.
+//! The keys of the section `access-log`. They must not know files or layers.
 
 use super::table::Row;
 use super::value::{Form, Setting, one_of, put, text};
 use crate::model::{ByteSize, LogLine, Unlogged};
 use crate::nginx::{Buffering, LogFormat};
+use crate::translate::Scope;
 use crate::translate::value::{byte_size, integer};
 use config::Value;
 
@@ -11,13 +12,23 @@ use config::Value;
 pub const ROWS: &[Row] = &[
     Row {
         key: "access-log.enabled",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "true",
         doc: "Whether requests for hosts of the cluster are logged. Where nginx.conf says `access_log off` for all sites, and no file or syslog server is set here, they are not.",
         set: |settings, value| put(&mut settings.gate.access_log.enabled, value),
     },
     Row {
+        key: "access-log.unknown-hosts",
+        scope: Scope::Server,
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether requests for hosts that no Ingress has are logged as well. Where an Ingress without a host, or with `spec.defaultBackend`, answers them, they are logged like others.",
+        set: |settings, value| put(&mut settings.gate.access_log.unknown_hosts, value),
+    },
+    Row {
         key: "access-log.format",
+        scope: Scope::Server,
         form: Form::Text,
         default: r#""dialect""#,
         doc: "Which hosts log in the line of `access-log.line`: `dialect` for those of the dialect ingress-nginx, `ingress-nginx` for all, `nginx.conf` for none. The others log in the format that nginx.conf names for all sites. Where nginx.conf names no log, and `listen.access-log` is empty, all of them log as nginx does by itself.",
@@ -25,6 +36,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.line",
+        scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
         doc: "What a line says: text and variables of nginx, as `log_format` takes them, and `$namespace`, `$service_name`, `$service_port`, `$proxy_upstream_name` and `$proxy_alternative_upstream_name` (of the Service that was asked; where nobody was, the names are `-`), `$ingress_name`, `$req_id` and `$the_real_ip`. A line that names `$ingress_name` costs each location a line in nginx. Empty is the line of ingress-nginx, with its fields in its order.",
@@ -32,6 +44,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.escape-json",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether what variables of the line hold is escaped for strings of JSON. Otherwise it is escaped as nginx does by itself; it is never left as clients send it, which could write lines of its own.",
@@ -39,6 +52,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.parameters",
+        scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
         doc: "How lines are gathered before they are written to a file, for example `buffer=32k flush=5s`, or `gzip=1` to compress them.",
@@ -46,6 +60,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.skip",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Requests that are not logged: a path with its query, or an expression behind `~` (`~*` for small and large letters alike) that is looked for in both, for example `~^/healthz`.",
@@ -53,6 +68,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.questions",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether the questions to services that say who may pass (`auth-url`) are logged besides the requests for which they are asked.",
@@ -60,6 +76,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.syslog",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether lines go to a syslog server, and not to a file.",
@@ -67,6 +84,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.syslog-address",
+        scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
         doc: "IP address of that server. A name is not taken: a reload would fail whenever DNS does not know it.",
@@ -74,6 +92,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access-log.syslog-port",
+        scope: Scope::Server,
         form: Form::Number,
         default: "514",
         doc: "UDP port of that server.",
@@ -83,6 +102,37 @@ pub const ROWS: &[Row] = &[
                 0 => Err("0 is no port".to_owned()),
                 _ => Ok(()),
             }
+        },
+    },
+    Row {
+        key: "access-log.streams",
+        scope: Scope::Listener,
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether connections to TCP and UDP services are logged, where `access-log.stream-path` or `listen.access-log` names a file for them. With `access-log.enabled = false` they are not.",
+        set: |settings, value| put(&mut settings.gate.access_log.streams.enabled, value),
+    },
+    Row {
+        key: "access-log.stream-path",
+        scope: Scope::Listener,
+        form: Form::Text,
+        default: r#""""#,
+        doc: "File for the log of these connections, absolute. Empty is that of `listen.access-log`, where it names one; elsewhere they are logged as the block `stream` of nginx.conf says, which is not at all by itself.",
+        set: |settings, value| put(&mut settings.gate.access_log.streams.path, value),
+    },
+    Row {
+        key: "access-log.stream-line",
+        scope: Scope::Listener,
+        form: Form::Text,
+        default: r#""""#,
+        doc: "What a line of it says: text and variables of nginx's stream module, such as `$remote_addr`, `$protocol`, `$status`, `$bytes_sent`, `$session_time` and `$upstream_addr`. Empty is the line of ingress-nginx.",
+        set: |settings, value| {
+            let line = match text(value)? {
+                "" => None,
+                line => Some(LogLine::of_streams(line).map_err(|refused| refused.to_string())?),
+            };
+            settings.gate.access_log.streams.line = line;
+            Ok(())
         },
     },
 ];
@@ -111,7 +161,7 @@ impl Setting for Unlogged {
     }
 }
 
-/// The most memory for lines.
+/// The largest buffer.
 const LARGEST_BUFFER: u64 = 16 << 20;
 
 impl Setting for Buffering {

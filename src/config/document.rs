@@ -1,11 +1,11 @@
-//! Writes the sample file, the man page and the reference from the table of keys.
+//! Generates the sample file, the man page and the reference from the table of keys.
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use super::table::{Row, SECTIONS, rows};
 use super::value::{Column, Form};
 
-/// Longest line of the sample.
+/// The longest line of the sample.
 const WIDTH: usize = 100;
 
 fn sections() -> impl Iterator<Item = (&'static str, &'static str, impl Iterator<Item = &'static Row>)> {
@@ -96,7 +96,7 @@ pub fn manual() -> String {
             page.control("TP", []);
             page.text([
                 bold(row.key),
-                roman(" ("),
+                roman(format!(" (about {}; ", row.scope.about())),
                 roman(row.form.name()),
                 roman("; default "),
                 italic(row.default),
@@ -142,8 +142,9 @@ pub fn reference() -> String {
         for row in rows {
             let (key, form, default, variable) = (row.key, row.form.name(), row.default, row.variable());
             text.push_str(&format!(
-                "\n### {key}\n\n{}\n\nForm: {form}; default `{default}`; variable `{variable}`.\n",
-                row.doc
+                "\n### {key}\n\n{}\n\nAbout {}. Form: {form}; default `{default}`; variable `{variable}`.\n",
+                row.doc,
+                row.scope.about(),
             ));
             if let Form::Tables(columns) = row.form {
                 text.push_str("\n| key | form | what |\n| --- | --- | --- |\n");
@@ -174,7 +175,7 @@ mod tests {
         std::fs::write(&file, uncommented).unwrap();
         let read = crate::config::Sources { file: Some(file), ..Default::default() }.load().unwrap();
         let mut default = crate::config::Settings::default();
-        // The sample shows these, whose default is to be absent.
+        // The sample shows these keys, which are absent by default.
         default.translate.allowed_hosts = read.translate.allowed_hosts.clone();
         assert_eq!(default.translate.allowed_hosts.len(), 1);
         default.translate.snippets = read.translate.snippets.clone();
@@ -183,7 +184,7 @@ mod tests {
         default.translate.classes[0].legacy_class = Some("nginx".into());
         default.translate.classes[0].endpoints = Some(crate::translate::EndpointMode::Pod);
         default.translate.classes[0].ownership = Some(crate::translate::HostOwnership::Namespace);
-        // Where values were written is not what they are.
+        // The places of values are not part of the comparison.
         default.written = read.written.clone();
         assert_eq!(format!("{read:?}"), format!("{default:?}"));
     }

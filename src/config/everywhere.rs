@@ -1,4 +1,5 @@
-//! The keys about what all hosts get: headers, who is turned away, sessions of TLS, connections to endpoints; it must not know files or layers.
+//! The keys about all hosts: headers, refused clients, TLS sessions, connections to endpoints.
+//! They must not know files or layers.
 
 use std::time::Duration;
 
@@ -9,12 +10,14 @@ use super::value::{Form, Setting, put, text};
 use crate::model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
 use crate::nginx::{SetHeader, Test};
 use crate::render::headers::{HEADERS, Value as Told};
+use crate::translate::Scope;
 use crate::translate::value::{byte_size, is_harmless};
 
 /// Their keys.
 pub const ROWS: &[Row] = &[
     Row {
         key: "headers.answers",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Headers of all answers, each as `Name: value`, in the place of those of backends. A value may hold variables that tell what the client sent, such as `$host`.",
@@ -25,6 +28,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.allowed",
+        scope: Scope::Route,
         form: Form::List,
         default: "[]",
         doc: "Headers of answers that objects may set by a ConfigMap (`custom-headers`), for example `X-Frame-Options`. Others close the routes that ask for them (503). Empty allows none.",
@@ -32,6 +36,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.requests",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Headers of all requests to backends, each as `Name: value`. What every backend is told anyway (docs/security.md) is not taken.",
@@ -42,6 +47,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.original-uri",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether backends are told the path and query as the client sent them, in `X-Original-Uri`.",
@@ -49,6 +55,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.request-ids",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "true",
         doc: "Whether a request that brings no `X-Request-ID` gets one, for hosts of the ingress-nginx dialect; others pass on what came.",
@@ -56,6 +63,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.hidden",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Headers of backends that do not reach clients, for example `X-Powered-By`.",
@@ -63,6 +71,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "headers.server",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether answers of hosts of the dialect ingress-nginx name nginx in the header `Server`. With false it is taken out where nginx has the module headers-more (libnginx-mod-http-headers-more-filter on Debian and Ubuntu); without the module it stays. The version of nginx is never told.",
@@ -70,6 +79,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.client-header",
+        scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
         doc: "Header by which trusted proxies (`access.trusted-proxies`) tell the address of a client, for example `CF-Connecting-IP`. Empty is `X-Forwarded-For`.",
@@ -77,6 +87,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.host-header",
+        scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
         doc: "Header by which trusted proxies tell the host that a client asked for. Empty is `X-Forwarded-Host`.",
@@ -84,6 +95,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.blocked-networks",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Clients that are answered 403 by all hosts, whatever annotations say.",
@@ -91,6 +103,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.blocked-agents",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Programs that are answered 403 by all hosts: the value of `User-Agent`, or an expression behind `~` (`~*` for small and large letters alike).",
@@ -98,6 +111,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.blocked-referers",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "The same by the value of `Referer`.",
@@ -105,6 +119,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.rate-status",
+        scope: Scope::Route,
         form: Form::Number,
         default: "503",
         doc: "Status of requests above a rate (`limit-rps`, `limit-rpm`), 400 to 599.",
@@ -115,6 +130,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "access.connections-status",
+        scope: Scope::Route,
         form: Form::Number,
         default: "503",
         doc: "Status of requests of clients with too many connections (`limit-connections`), 400 to 599.",
@@ -125,6 +141,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "tls.plain-paths",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Beginnings of paths of Ingresses that send nobody to https. `/.well-known/acme-challenge` never does.",
@@ -132,6 +149,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "tls.session-cache",
+        scope: Scope::Server,
         form: Form::Size,
         default: r#""10m""#,
         doc: "Memory for sessions of TLS that clients may take up again, for all hosts together, 0 for none.",
@@ -139,7 +157,7 @@ pub const ROWS: &[Row] = &[
             let size = byte_size(text(value)?, 0, 1 << 30).map_err(|refused| refused.to_string())?;
             settings.gate.everywhere.session_cache = size;
             match size {
-                // nginx needs several pages.
+                // nginx needs several memory pages.
                 ByteSize(1..65_536) => Err("nginx takes 64k at least".to_owned()),
                 _ => Ok(()),
             }
@@ -147,6 +165,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "tls.session-timeout",
+        scope: Scope::Server,
         form: Form::Duration,
         default: r#""10m""#,
         doc: "How long they may be taken up.",
@@ -157,6 +176,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "tls.session-tickets",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether clients keep sessions themselves, encrypted with a key that nginx makes when it starts or reloads. Who learns that key can read what was sent with it.",
@@ -164,6 +184,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "upstreams.keepalive-requests",
+        scope: Scope::Upstream,
         form: Form::Number,
         default: "10000",
         doc: "How many requests a connection to an endpoint may have.",
@@ -177,6 +198,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "upstreams.keepalive-time",
+        scope: Scope::Upstream,
         form: Form::Duration,
         default: r#""1h""#,
         doc: "How long such a connection is used at most, since nginx 1.19.10.",
@@ -187,6 +209,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "upstreams.keepalive-timeout",
+        scope: Scope::Upstream,
         form: Form::Duration,
         default: r#""60s""#,
         doc: "How long such a connection may be idle.",
@@ -204,7 +227,7 @@ fn error_status(status: u16) -> Result<(), String> {
     }
 }
 
-/// Up to a year.
+/// Checks for whole seconds, up to a year.
 fn whole_seconds(time: Duration) -> Result<(), String> {
     match time.subsec_nanos() == 0 && (1..=31_536_000).contains(&time.as_secs()) {
         true => Ok(()),
@@ -212,7 +235,7 @@ fn whole_seconds(time: Duration) -> Result<(), String> {
     }
 }
 
-/// What nginx itself makes of each answer, and what says how it is sent.
+/// Headers that nginx itself sets for each response, or that control its transfer.
 const OF_NGINX: [&str; 8] = [
     "Connection",
     "Content-Encoding",
@@ -245,7 +268,7 @@ fn refuse(header: Option<&SetHeader>, why: &str) -> Result<(), String> {
     header.map_or(Ok(()), |header| Err(format!("{} is refused: {why}", header.name)))
 }
 
-/// A name that nginx and everybody else reads alike.
+/// A header name that nginx and all others read alike.
 pub(super) fn header_name(text: &str) -> Result<HeaderName, Refused> {
     match text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
         true => HeaderName::new(text),
@@ -257,7 +280,7 @@ pub(super) fn header_name(text: &str) -> Result<HeaderName, Refused> {
 pub(super) fn header(name: &str, value: &str) -> Result<SetHeader, Refused> {
     let (name, value) = (header_name(name.trim())?, LogLine::new(value)?);
     let told = value.parts().iter().find(|part| match part {
-        LogPart::Text(_) => false,
+        LogPart::Text(_) | LogPart::Geo(_) => false,
         LogPart::Nginx(name) => !is_harmless(name),
         LogPart::Route(_) => true,
     });

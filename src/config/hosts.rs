@@ -1,5 +1,6 @@
 //! The keys of the section `hosts`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use config::Value;
@@ -8,12 +9,13 @@ use super::table::Row;
 use super::value::{Column, Form, Setting, list, put, read_table, text};
 use crate::model::is_label;
 use crate::source::Selector;
-use crate::translate::{AllowedHosts, HostPattern};
+use crate::translate::{AllowedHosts, HostPattern, Scope};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
     Row {
         key: "hosts.ownership",
+        scope: Scope::Server,
         form: Form::Text,
         default: r#""dialect""#,
         doc: "Whose a host is when several namespaces ask for it. `namespace`: that of the namespace that asked first, and what others ask for is refused; so is a host within a wildcard host of another namespace that is older. `shared`: several namespaces have paths of one host, each path is that of the namespace that asked for it first, and a younger one below it takes no requests from what is protected. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`. A host that several namespaces share already stays shared until only one of them asks for it.",
@@ -21,6 +23,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "hosts.grace",
+        scope: Scope::Server,
         form: Form::Duration,
         default: r#""5m""#,
         doc: "How long a host, or a path of a shared host, stays reserved for its namespace after the last object that asked for it is gone, so that one that is deleted and created again does not lose it to somebody who waits for that.",
@@ -32,6 +35,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "hosts.catch-all",
+        scope: Scope::Server,
         form: Form::List,
         default: "[]",
         doc: "Namespaces whose objects without a host may take all requests for hosts that nobody has although `default-backend` is set, and bring the certificate for them. Objects without a host of other namespaces have paths there, beside the `default-backend` and with the default certificate.",
@@ -39,6 +43,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "hosts.disable-catch-all",
+        scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
         doc: "Whether objects with `spec.defaultBackend` are left alone, as with the flag `--disable-catch-all` of ingress-nginx. Objects whose rules name no host are served all the same; `hosts.allowed` keeps namespaces from them.",
@@ -46,6 +51,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "hosts.allowed",
+        scope: Scope::Server,
         form: Form::Tables(ALLOWED),
         default: "[]",
         doc: "Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim what those tables list that select it, and nothing else: a table with `namespaces` selects these, one with `selector` those with such labels, one with both those that are named and have the labels. Labels count as whoever may write Namespaces sets them: as a rule only administrators may. While nothing is known of the labels of a namespace, no `selector` selects it, not even one such as `!restricted`; from a folder of manifests they are known when its Namespace is among them.",
@@ -60,7 +66,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// What tables of `[[hosts.allowed]]` hold.
+/// The columns of `[[hosts.allowed]]`.
 const ALLOWED: &[Column] = &[
     Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
     Column {
@@ -77,19 +83,25 @@ const ALLOWED: &[Column] = &[
     },
 ];
 
+/// The mistake of a table that selects namespaces neither by name nor by label.
+pub const SELECTS_NOTHING: &str = "it selects no namespace: add namespaces, or a selector of their labels";
+
+/// Parses names of namespaces, or `*` for all.
+pub fn put_namespaces(place: &mut Vec<Arc<str>>, value: &Value) -> Result<(), String> {
+    put(place, value)?;
+    let wrong = place.iter().find(|name| &***name != "*" && !is_label(name));
+    wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
+}
+
 impl Setting for AllowedHosts {
     fn read(value: &Value) -> Result<Self, String> {
         let entry = read_table(value, ALLOWED, AllowedHosts::default(), |entry, key, value| match key {
-            "namespaces" => {
-                put(&mut entry.namespaces, value)?;
-                let wrong = entry.namespaces.iter().find(|name| &***name != "*" && !is_label(name));
-                wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
-            }
+            "namespaces" => put_namespaces(&mut entry.namespaces, value),
             "selector" => put(&mut entry.selector, value),
             _ => put(&mut entry.hosts, value),
         })?;
         match (entry.namespaces.is_empty() && entry.selector.is_none(), entry.hosts.is_empty()) {
-            (true, _) => Err("it selects no namespace: add namespaces, or a selector of their labels".to_owned()),
+            (true, _) => Err(SELECTS_NOTHING.to_owned()),
             (false, true) => Err("it lists no hosts".to_owned()),
             (false, false) => Ok(entry),
         }

@@ -1,4 +1,5 @@
-//! One layer of the settings as a source of the `config` crate: the values that rows accept, and what is wrong with the others.
+//! One layer of the settings as a source of the `config` crate: the values that rows accept, and
+//! the mistakes in the others.
 
 use std::path::Path;
 
@@ -12,13 +13,13 @@ use super::value::untyped;
 use crate::finding::{hint, nearest};
 use crate::model::Instance;
 
-/// Environment variables with our prefix that are not keys: they name the file, or what a shell may set.
+/// Environment variables with our prefix that are not keys, such as the path of the file.
 const OTHER_VARIABLES: &[&str] = &["INGRESSD_CONFIG", "INGRESSD_INSTANCE"];
 
-/// What one place says, whatever others say after it: a mistake is told although a later layer sets the same key.
+/// The values of one place. Mistakes are reported even when a later layer sets the same key.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layer {
-    /// By key, each with its origin.
+    /// The values by key, each with its origin.
     values: Map<String, Value>,
     pub(super) mistakes: Vec<Mistake>,
 }
@@ -55,7 +56,7 @@ impl Layer {
             Ok(document) => (Ok(document), None),
             Err(error) => {
                 let start = error.span().map_or(0, |span| span.start);
-                // What stands before it, for those who use what can be used.
+                // The text before the mistake, for callers that use as much as possible.
                 let before = text.get(..start).and_then(|before| before.rfind('\n')).map_or("", |end| &text[..end]);
                 (Document::parse(before), Some((start, error)))
             }
@@ -110,7 +111,7 @@ impl Layer {
         }
     }
 
-    /// What stands outside of files, without quotes.
+    /// Adds a value from outside of files, which has no quotes.
     fn text(&mut self, origin: &str, key: &str, text: &str) {
         match rows().find(|row| row.key == key) {
             Some(row) => match row.form.read_text(text) {
@@ -130,16 +131,16 @@ impl Layer {
         }
     }
 
-    /// What it says of a key.
+    /// The value of a key.
     pub(super) fn value(&self, row: &Row) -> Option<&Value> {
         self.values.get(row.key)
     }
 
     fn unknown(&mut self, origin: &str, key: &str) {
-        // The right key in another section is nearer than any other in this one.
+        // The same key in another section is more similar than any other in this one.
         let name = |key: &str| key.rsplit('.').next().map(str::to_owned);
         let elsewhere = rows().map(|row| row.key).find(|known| name(known) == name(key));
-        // So is one that is like it, where a key without a section has none that is.
+        // So is a similar key, where a key without a section has none.
         let alike = || {
             let names = rows().filter_map(|row| row.key.rsplit('.').next());
             let meant = nearest(key, names).filter(|_| !key.contains('.'))?;

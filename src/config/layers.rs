@@ -1,4 +1,5 @@
-//! Collects the layers (defaults, files, drop-ins, environment, flags), which the `config` crate merges; it must not know single keys.
+//! Collects the layers (defaults, files, drop-ins, environment, flags), which the `config` crate
+//! merges. It must not know single keys.
 
 use std::fmt;
 use std::io;
@@ -12,35 +13,37 @@ use super::templates;
 use super::written::Layers;
 use crate::model::Instance;
 
-/// The file that is read when no other is named.
+/// The default path of the settings file.
 pub const DEFAULT_FILE: &str = "/etc/ingressd/ingressd.toml";
 
-/// What the text of one more drop-in is called where something is wrong with it.
+/// The name of an additional drop-in in messages.
 const FURTHER: &str = "further settings";
 
-/// Where settings come from, apart from their defaults.
+/// The sources of settings, besides the defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// Which of several instances this is: it has folders of its own, and its settings in `/etc/ingressd/NAME/`.
+    /// Which of several instances this is: it has folders of its own, and its settings in
+    /// `/etc/ingressd/NAME/`.
     pub instance: Instance,
-    /// The file, which must then exist; `None` reads [`DEFAULT_FILE`] where there is one. Drop-ins are `conf.d/*.toml` beside it.
+    /// The file, which must exist; `None` reads [`DEFAULT_FILE`] if that exists. Drop-ins are
+    /// `conf.d/*.toml` beside it.
     pub file: Option<PathBuf>,
-    /// The text of one more drop-in, which is read after those that there are.
+    /// The text of an additional drop-in, which is read after the others.
     pub further: Option<String>,
-    /// Environment variables, of which those that begin with `INGRESSD_` count.
+    /// Environment variables; those that begin with `INGRESSD_` are used.
     pub environment: Vec<(String, String)>,
-    /// Keys and values from flags, the last counts.
+    /// Keys and values of flags; the last one wins.
     pub flags: Vec<(String, String)>,
 }
 
-/// One thing that is wrong with the settings.
+/// A mistake in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// Where it was written: `FILE:LINE`, an environment variable, the command line, or nowhere (`default`).
+    /// Its place: `FILE:LINE`, an environment variable, the command line, or `default`.
     pub origin: String,
-    /// The key, empty when the text is not even TOML.
+    /// The key; empty when the text is not valid TOML.
     pub key: String,
-    /// What, one clause.
+    /// The mistake; one clause.
     pub why: String,
 }
 
@@ -61,15 +64,15 @@ pub enum Error {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Something is wrong with what is written; never empty.
+    /// There are mistakes; never empty.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Mistakes(Vec<Mistake>),
 }
 
-/// Lays each layer over those before it. Every value keeps its origin.
+/// Merges the layers, each over those before it. Every value keeps its origin.
 pub(super) fn merge(layers: Vec<Layer>) -> Config {
     let merged = Config::builder().add_source(layers).build();
     merged.unwrap_or_else(|error| unreachable!("a layer has only keys of rows, and cannot fail: {error}"))
@@ -83,7 +86,7 @@ pub(super) fn merged_value<'a>(merged: &'a Config, key: &str) -> Option<&'a Valu
     })
 }
 
-/// The settings so far, and the values that they were made of.
+/// The settings so far, and the merged values.
 struct Unchecked {
     settings: Settings,
     merged: Config,
@@ -91,7 +94,7 @@ struct Unchecked {
 }
 
 impl Sources {
-    /// Reads every layer and reports every mistake at once.
+    /// Reads every layer and reports all mistakes at once.
     pub fn load(&self) -> Result<Settings, Error> {
         let mut unchecked = self.read()?;
         if let Some(folder) = &unchecked.settings.nginx.templates {
@@ -103,13 +106,14 @@ impl Sources {
         unchecked.end()
     }
 
-    /// The same without the templates, for whoever writes no configuration: a node whose templates are wrong can still be asked,
-    /// drained and rolled back.
+    /// The same without templates, for commands that write no configuration: a node whose
+    /// templates are wrong can still be asked, drained and rolled back.
     pub fn load_without_templates(&self) -> Result<Settings, Error> {
         self.read()?.end()
     }
 
-    /// The settings as far as they can be used, and what is wrong with the rest: for whoever asks a daemon that runs, which has read others.
+    /// The usable part of the settings, and the mistakes: for commands that ask a running daemon,
+    /// which has read other settings.
     pub fn load_what_can_be(&self) -> (Settings, Option<Error>) {
         match self.read() {
             Ok(unchecked) => (unchecked.settings.clone(), unchecked.end().err()),
@@ -117,7 +121,7 @@ impl Sources {
         }
     }
 
-    /// What this text alone says over the defaults: no file is read, nor the environment.
+    /// The settings of this text over the defaults, without files and environment.
     pub fn load_text(text: &str) -> Result<Settings, Error> {
         let instance = Instance::default();
         Unchecked::of(&instance, vec![Layer::defaults(&instance), Layer::file(FURTHER.as_ref(), text)]).end()
@@ -134,7 +138,7 @@ impl Sources {
         Ok(Unchecked::of(&self.instance, layers))
     }
 
-    /// The file that is read when no other is named.
+    /// The default path of the settings file, for this instance.
     fn default_file(&self) -> PathBuf {
         match self.instance.name() {
             "" => PathBuf::from(DEFAULT_FILE),
@@ -170,7 +174,7 @@ impl Unchecked {
         Unchecked { settings, merged, mistakes }
     }
 
-    /// What is wrong with a value, found out after all were read.
+    /// Records mistakes in a value that were found after all values were read.
     fn all_wrong(&mut self, key: &str, wrong: Vec<String>) {
         let value = merged_value(&self.merged, key);
         let origin = value.and_then(Value::origin).unwrap_or_default().to_owned();
@@ -178,7 +182,7 @@ impl Unchecked {
         self.mistakes.extend(wrong.into_iter().map(mistake));
     }
 
-    /// The settings, when nothing is wrong.
+    /// The settings, if there are no mistakes.
     fn end(mut self) -> Result<Settings, Error> {
         for (key, why) in self.settings.contradictions() {
             self.all_wrong(key, vec![why]);

@@ -1,4 +1,4 @@
-//! What the administrator wrote: one row for each key feeds the reader, the man page and the
+//! The administrator's settings: one row for each key, used by the parser, the man page and the
 //! sample.
 
 mod access;
@@ -7,6 +7,7 @@ mod config_map;
 mod document;
 mod everywhere;
 mod firewall;
+mod geoip2;
 mod hosts;
 mod ingress_nginx;
 mod layer;
@@ -18,12 +19,15 @@ mod settings;
 mod snippets;
 mod table;
 mod templates;
+mod usual;
 mod value;
 mod written;
 
-pub use config_map::{KeyFacts, Layered, document as config_map_reference, facts as config_map_keys};
+pub use config_map::{
+    AskedOfNode, KeyFacts, Layered, OfNode, document as config_map_reference, facts as config_map_keys,
+};
 pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
-pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Settings};
+pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Resolver, Settings};
 pub use table::{Row, rows};
 pub use value::{Column, Form, duration};

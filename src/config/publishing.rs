@@ -8,14 +8,16 @@ use config::Value;
 use super::table::Row;
 use super::value::{Form, Setting as _, put};
 use crate::model::{is_label, is_subdomain};
+use crate::translate::Scope;
 
-/// The least duration of a Lease: renewals must have the time to fail once.
+/// The shortest duration of a Lease: a renewal must be able to fail once.
 const SHORTEST_LEASE: Duration = Duration::from_secs(3);
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
     Row {
         key: "publish.mode",
+        scope: Scope::Node,
         form: Form::Text,
         default: r#""nodes""#,
         doc: "Which addresses the status of Ingresses tells: `nodes` those of all nodes that serve the object, each as its own `publish.addresses` say; `fixed` the same ones whichever node serves it, an address that moves among the nodes (keepalived) or that all of them announce (BGP), as `publish.addresses` of all nodes say; `service` those of the Service that `publish.service` names. In each of them an object has an address only while a node serves it.",
@@ -23,6 +25,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.addresses",
+        scope: Scope::Node,
         form: Form::List,
         default: r#"["auto"]"#,
         doc: "Where clients reach this node, at most 16 of: an IP address; a host name; `auto` for the addresses from which this host reaches the rest of the world, one for each family; `interface:NAME` for all lasting addresses of an interface that is up; `node:InternalIP` or `node:ExternalIP` for addresses of this host's Node object. Those that change are followed. Addresses that other machines cannot use (loopback, link-local, unspecified, multicast, reserved) are refused. With the mode `fixed` IP addresses and host names only, the same on all nodes; with `service` none of this counts.",
@@ -30,6 +33,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.service",
+        scope: Scope::Node,
         form: Form::Text,
         default: r#""""#,
         doc: "Service, as namespace/name, whose addresses are published with the mode `service`: those in its status and its `externalIPs`. They are followed as they change. It need not be in a namespace that is served.",
@@ -44,6 +48,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.node-object",
+        scope: Scope::Node,
         form: Form::Text,
         default: r#""""#,
         doc: "Name of the Node object of this host, for `node:InternalIP` and `node:ExternalIP` among the addresses. Empty takes the name of this node (`publish.node`) in lower case.",
@@ -57,6 +62,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.node",
+        scope: Scope::Node,
         form: Form::Text,
         default: r#""""#,
         doc: "Name of this node in Leases and Events. Empty takes the host name.",
@@ -64,6 +70,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.status",
+        scope: Scope::Node,
         form: Form::Boolean,
         default: "true",
         doc: "Whether addresses are written into the status of Ingresses. Switched off, this node still tells the others of itself, and writes nothing when it leads.",
@@ -71,6 +78,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.hold",
+        scope: Scope::Node,
         form: Form::Boolean,
         default: "false",
         doc: "Whether no addresses are written into the status of Ingresses before `ingressd migrate take-over` was run, as while another controller still serves the same Ingresses. Everything else is as usual: the node serves, and tells the others of itself. What that command, or its `--undo`, said last counts for all nodes of the group, whatever stands here.",
@@ -78,6 +86,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.events",
+        scope: Scope::Node,
         form: Form::Boolean,
         default: "true",
         doc: "Whether Events are written about what is wrong with objects and about their being served.",
@@ -85,6 +94,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.namespace",
+        scope: Scope::Node,
         form: Form::Text,
         default: r#""ingressd""#,
         doc: "Namespace of the Leases. It must exist, and the credentials must allow Leases in it.",
@@ -92,6 +102,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.lease",
+        scope: Scope::Node,
         form: Form::Text,
         default: r#""ingressd""#,
         doc: "Name of the Lease that the leader holds. Nodes with the same name share their work: their addresses stand together in the status of Ingresses. Nodes that serve other classes or namespaces take another name.",
@@ -99,6 +110,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.lease-duration",
+        scope: Scope::Node,
         form: Form::Duration,
         default: r#""15s""#,
         doc: "How long a node counts as alive that does not renew its Lease, and a leader as leading; at least 3 s, in whole seconds. Leases are renewed three times as often.",
@@ -113,6 +125,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.grace-period",
+        scope: Scope::Node,
         form: Form::Duration,
         default: r#""5m""#,
         doc: "How long the addresses of this node stay published after the daemon was stopped in good order, in whole seconds: nginx goes on serving, and an upgrade must not take the node out. With `0s` they are withdrawn when it stops. To take the node out, use `ingressd drain`.",
@@ -128,6 +141,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.status-rate",
+        scope: Scope::Node,
         form: Form::Number,
         default: "20",
         doc: "Writes of status each second; addresses that must not be used any more are withdrawn, and later given back, as fast as the API server answers.",
@@ -135,6 +149,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.status-burst",
+        scope: Scope::Node,
         form: Form::Number,
         default: "50",
         doc: "Writes of status at once after a time of rest.",
@@ -142,6 +157,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.event-rate",
+        scope: Scope::Node,
         form: Form::Number,
         default: "10",
         doc: "Events each second.",
@@ -149,6 +165,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.event-burst",
+        scope: Scope::Node,
         form: Form::Number,
         default: "50",
         doc: "Events at once after a time of rest.",
@@ -156,6 +173,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "publish.documentation",
+        scope: Scope::Node,
         form: Form::Text,
         default: r#""auto""#,
         doc: "Where Events link to, for those who have no access to a node: the address below which the pages of this documentation are found, such as `https://docs.example/ingressd/`. The page and the place on it are added: `findings.md#missingservice`. `auto` is the folder of this version in the repository that ingressd was built from, or, where the build names none, the path in it, `docs/`. Empty: Events have no link.",

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use config::Config;
 
+use super::config_map;
 use super::layer::Layer;
 use super::layers::{merge, merged_value};
 use super::table::rows;
@@ -15,7 +16,7 @@ use crate::model::{HostName, Instance};
 use crate::render::Templates;
 use crate::{nginx, publish, translate};
 
-/// Everything that the administrator decides.
+/// The administrator's settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Which of several instances this is.
@@ -26,40 +27,41 @@ pub struct Settings {
     pub cluster: Cluster,
     /// The nginx of this host.
     pub nginx: Nginx,
-    /// What takes the place of the program's own templates: the contents of `nginx.templates`.
+    /// The replacements of the program's own templates: the contents of `nginx.templates`.
     pub templates: Templates,
-    /// How configuration is put in place.
+    /// How configuration is applied.
     pub apply: Apply,
-    /// When.
+    /// When changes are applied.
     pub pacing: Pacing,
-    /// What is told to the cluster and to the other nodes.
+    /// What is published to the cluster and to other nodes.
     pub publish: publish::Options,
     /// The endpoints for health checks and monitoring.
     pub http: Http,
-    /// The socket that `ingressd status` asks.
+    /// The control socket.
     pub control_socket: PathBuf,
     /// What is logged and how.
     pub log: Log,
-    /// How names behind Services are resolved.
+    /// How DNS names of Services are resolved.
     pub names: NameSettings,
-    /// Objects of an ingress-nginx whose place this takes.
+    /// Objects of an ingress-nginx that this program replaces.
     pub ingress_nginx: IngressNginx,
-    /// The meaning of objects. Read it through [`Settings::translate_options`], which adds what follows from the rest.
+    /// The semantics of objects. Read it through [`Settings::translate_options`], which adds what
+    /// follows from other settings.
     pub translate: translate::Options,
     /// Listeners and paths. Read it through [`Settings::gate_options`].
     pub gate: nginx::GateOptions,
-    /// What each layer says of each key.
+    /// The values of each layer, by key.
     pub(super) written: Layers,
 }
 
 /// The cluster to serve.
 #[derive(Debug, Clone, Default)]
 pub struct Cluster {
-    /// Its address and our credentials.
+    /// The file with its address and our credentials.
     pub kubeconfig: Option<PathBuf>,
-    /// The namespaces that are watched; empty for all.
+    /// The namespaces that are watched; empty means all.
     pub namespaces: Vec<Arc<str>>,
-    /// Labels of the namespaces that are watched, instead of their names.
+    /// A label selector for the namespaces that are watched, instead of their names.
     pub namespace_selector: Option<String>,
 }
 
@@ -70,46 +72,55 @@ pub struct Nginx {
     pub binary: PathBuf,
     /// Its main configuration file.
     pub configuration: PathBuf,
-    /// The folder that its relative paths start from (`nginx -p`); `None` for what it was built with.
+    /// The directory of its relative paths (`nginx -p`); `None` for the built-in one.
     pub prefix: Option<PathBuf>,
-    /// The file with the process id of its master.
+    /// The file with the PID of its master.
     pub pid_file: PathBuf,
     /// Its systemd unit; `None` when systemd does not run it.
     pub unit: Option<String>,
-    /// The folder of templates; they were read with the settings, see [`Settings::templates`].
+    /// The folder of templates; they are read with the settings, see [`Settings::templates`].
     pub templates: Option<PathBuf>,
 }
 
-/// How configuration is put in place.
+/// How configuration is applied.
 #[derive(Debug, Clone, Default)]
 pub struct Apply {
-    /// Folder of the generations, below nginx's own.
+    /// The folder of the generations, below nginx's own.
     pub root: PathBuf,
     /// Folder for last good versions, the quarantine and the journal.
     pub state: PathBuf,
-    /// How long new workers may take to show up before the previous generation is put back.
+    /// How long new workers may take to start before the earlier generation is put back.
     pub confirm_timeout: Duration,
     /// How many generations are kept.
     pub kept_generations: usize,
+}
+
+/// Who is asked for addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolver {
+    /// Those that programs of this host ask.
+    OfHost,
+    /// This one.
+    Server(SocketAddr),
 }
 
 /// How names behind Services are resolved.
 #[derive(Debug, Clone, Default)]
 pub struct NameSettings {
     /// DNS servers; without one no name is resolved.
-    pub resolvers: Vec<SocketAddr>,
+    pub resolvers: Vec<Resolver>,
     /// Least time between two questions for a name.
     pub interval: Duration,
 }
 
-/// Objects of an ingress-nginx whose place this takes, each with namespace and name.
+/// Objects of an ingress-nginx that this program replaces, each with namespace and name.
 #[derive(Debug, Clone, Default)]
 pub struct IngressNginx {
-    /// The ConfigMap that its flag `--configmap` names.
+    /// The ConfigMap of its flag `--configmap`.
     pub config_map: Option<(Arc<str>, Arc<str>)>,
-    /// That of `--tcp-services-configmap`.
+    /// The ConfigMap of its flag `--tcp-services-configmap`.
     pub tcp_services: Option<(Arc<str>, Arc<str>)>,
-    /// That of `--udp-services-configmap`.
+    /// The ConfigMap of its flag `--udp-services-configmap`.
     pub udp_services: Option<(Arc<str>, Arc<str>)>,
 }
 
@@ -125,20 +136,22 @@ impl IngressNginx {
     }
 }
 
-/// When changes are carried out.
+/// When changes are applied.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pacing {
-    /// How long a change at rest waits for its siblings.
+    /// How long a change waits for others that come with it.
     pub gather: Duration,
-    /// Least time from the start of one reload to the start of the next.
+    /// The least time from the start of one reload to the start of the next.
     pub spacing: Duration,
-    /// Longest time that any change waits, besides a reload that is running, and while there is room for old workers.
+    /// The longest time that a change waits, not counting a running reload, and while more old
+    /// workers are allowed.
     pub ceiling: Duration,
     /// How many generations of old workers may finish their connections at once.
     pub most_draining: usize,
-    /// Least time from the start of one reload to the start of the next when as many do.
+    /// The least time from the start of one reload to the start of the next when that many
+    /// generations drain.
     pub crowded_spacing: Duration,
-    /// How often nginx is looked at, to see it stop, start or crash.
+    /// How often nginx is checked for a stop, start or crash.
     pub recheck: Duration,
 }
 
@@ -147,22 +160,22 @@ pub struct Pacing {
 pub struct Http {
     /// Address and port.
     pub address: SocketAddr,
-    /// Whether an address that other machines reach is allowed.
+    /// Whether an address that other machines can reach is allowed.
     pub remote: bool,
-    /// Names by which they may be asked, besides addresses and `localhost`.
+    /// Accepted host names of requests, besides addresses and `localhost`.
     pub hosts: Vec<HostName>,
 }
 
 /// What is logged and how.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
-    /// Where to and in which form.
+    /// The destination and the format.
     pub format: LogFormat,
-    /// The least level, or a filter by module as `tracing` writes it.
+    /// The least level, or a filter by module in the syntax of `tracing`.
     pub level: String,
 }
 
-/// Where logs go.
+/// The destination and format of logs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// The journal when systemd connected standard error to it, text otherwise.
@@ -170,9 +183,9 @@ pub enum LogFormat {
     Automatic,
     /// The journal, with structured fields.
     Journal,
-    /// Lines for people on standard error.
+    /// Text lines on standard error.
     Text,
-    /// A JSON object a line on standard error.
+    /// JSON objects on standard error, one on each line.
     Json,
 }
 
@@ -182,7 +195,7 @@ impl Default for Settings {
     }
 }
 
-/// The defaults that one of several instances has for itself: it shares nothing with the others but nginx.
+/// The defaults that differ for one of several instances: it shares only nginx with the others.
 pub(super) fn defaults_of(instance: &Instance) -> Vec<(&'static str, String)> {
     match instance.name() {
         "" => Vec::new(),
@@ -201,7 +214,7 @@ impl Settings {
         Settings::of(instance, &merge(vec![Layer::defaults(instance)]))
     }
 
-    /// What the rows read out of the merged layers.
+    /// Makes the settings from the merged layers.
     pub(super) fn of(instance: &Instance, merged: &Config) -> Self {
         let mut settings = Settings { instance: instance.clone(), ..Settings::empty() };
         for row in rows() {
@@ -213,7 +226,7 @@ impl Settings {
         settings
     }
 
-    /// Before any row put something in.
+    /// Settings before any row has set a value.
     pub(super) fn empty() -> Self {
         Settings {
             instance: Instance::default(),
@@ -223,27 +236,28 @@ impl Settings {
             templates: Templates::default(),
             apply: Apply::default(),
             pacing: Pacing::default(),
-            publish: publish::Options::default(),
+            publish: publish::Options::empty(),
             http: Http { address: SocketAddr::from(([127, 0, 0, 1], 0)), remote: false, hosts: Vec::new() },
             control_socket: PathBuf::new(),
             log: Log::default(),
             names: NameSettings::default(),
             ingress_nginx: IngressNginx::default(),
-            translate: translate::Options::default(),
-            gate: nginx::GateOptions::default(),
+            translate: translate::Options::empty(),
+            gate: nginx::GateOptions::empty(),
             written: Layers::default(),
         }
     }
 
-    /// Whether anything is asked for that nginx does in a stream block.
+    /// Whether a stream block of nginx is needed.
     pub fn needs_streams(&self) -> bool {
         self.ingress_nginx.has_streams() || self.translate.passthrough
     }
 
-    /// The options of the translation, with our own listeners as addresses that are never an upstream.
+    /// The options of the translation, including the addresses of our own listeners, which are
+    /// never upstreams.
     pub fn translate_options(&self) -> translate::Options {
         let mut options = self.translate.clone();
-        options.places = self.written.places();
+        options.keys_of_config_map = config_map::keys_without_annotation();
         options.own_addresses.extend([self.gate.status, self.http.address]);
         options.own_ports.extend(self.translate.listeners.ports());
         let inside = self.translate.passthrough.then_some(self.gate.passthrough_port);
@@ -261,18 +275,19 @@ impl Settings {
         options
     }
 
-    /// The options of the gate, with the folder that nginx reads.
+    /// The options of the gate, including the folder that nginx reads.
     pub fn gate_options(&self) -> nginx::GateOptions {
         nginx::GateOptions { current: self.apply.root.join("current"), ..self.gate.clone() }
     }
 
-    /// Whether the rules of the firewall are read once for all sites, which is a matter of budgets too.
+    /// Sets whether the rules of the firewall are loaded once for all sites, which also affects
+    /// budgets.
     pub(super) fn share_firewall_rules(&mut self, are_shared: bool) {
         self.gate.firewall.shared = are_shared;
         self.translate.shares_firewall_rules = are_shared;
     }
 
-    /// What contradicts itself: pairs of a key and one clause.
+    /// Contradictions: pairs of a key and one clause.
     pub(super) fn contradictions(&self) -> Vec<(&'static str, String)> {
         let mut found = Vec::new();
         if !self.http.address.ip().is_loopback() && !self.http.remote {

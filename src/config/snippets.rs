@@ -2,15 +2,16 @@
 
 use config::Value;
 
+use super::hosts::{SELECTS_NOTHING, put_namespaces};
 use super::table::Row;
 use super::value::{Column, Form, Setting, list, one_of, put, read_table};
-use crate::model::is_label;
-use crate::translate::{AllowedSnippets, SnippetKind};
+use crate::translate::{AllowedSnippets, Scope, SnippetKind};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
     Row {
         key: "snippets.allowed",
+        scope: Scope::Route,
         form: Form::Tables(ALLOWED),
         default: "[]",
         doc: "Which snippets of nginx's configuration count in which namespaces; without a table none does, and an object with one is refused. It gives those namespaces power over the nginx of this host as far as the list of directives in docs/snippets.md goes: over their own routes, but for what nginx has to do for each request. A table with `namespaces` selects these, one with `selector` those with such labels, one with both those that are named and have the labels, as in `hosts.allowed`. `access.max-trust` does not concern them.",
@@ -24,6 +25,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         key: "snippets.annotations",
+        scope: Scope::Route,
         form: Form::Boolean,
         default: "true",
         doc: "Whether snippets in annotations count where `snippets.allowed` lets them. With false no namespace may write any; what the ConfigMap of an ingress-nginx has counts all the same. Its key `allow-snippet-annotations` takes the place of this.",
@@ -31,7 +33,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// What tables of `[[snippets.allowed]]` hold.
+/// The columns of `[[snippets.allowed]]`.
 const ALLOWED: &[Column] = &[
     Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
     Column {
@@ -51,16 +53,12 @@ const ALLOWED: &[Column] = &[
 impl Setting for AllowedSnippets {
     fn read(value: &Value) -> Result<Self, String> {
         let entry = read_table(value, ALLOWED, AllowedSnippets::default(), |entry, key, value| match key {
-            "namespaces" => {
-                put(&mut entry.namespaces, value)?;
-                let wrong = entry.namespaces.iter().find(|name| &***name != "*" && !is_label(name));
-                wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
-            }
+            "namespaces" => put_namespaces(&mut entry.namespaces, value),
             "selector" => put(&mut entry.selector, value),
             _ => put(&mut entry.kinds, value),
         })?;
         match (entry.namespaces.is_empty() && entry.selector.is_none(), entry.kinds.is_empty()) {
-            (true, _) => Err("it selects no namespace: add namespaces, or a selector of their labels".to_owned()),
+            (true, _) => Err(SELECTS_NOTHING.to_owned()),
             (false, true) => Err("it lists no kinds of snippets".to_owned()),
             (false, false) => Ok(entry),
         }

@@ -1,6 +1,7 @@
-//! Reads the folder of templates that take the place of the program's own.
+//! Reads the folder of templates that replace the program's own.
 //!
-//! It is read with the settings and kept with them: settings that stay in force keep the texts they were loaded with.
+//! The folder is read with the settings: settings that stay in force keep the texts that they were
+//! loaded with.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,13 +10,13 @@ use std::path::Path;
 
 use crate::render::Templates;
 
-/// Ending of their names.
+/// The ending of their names.
 const ENDING: &str = ".hbs";
 
-/// Largest text in bytes; the longest of the program's own has a twentieth of that.
+/// The largest text in bytes: twenty times the longest of the program's own.
 const LARGEST: u64 = 64 * 1024;
 
-/// Reads and proves the templates in a folder, or tells everything that is wrong, with path and remedy.
+/// Reads and checks the templates in a folder, or returns all mistakes with path and remedy.
 pub(super) fn read(folder: &Path) -> Result<Templates, Vec<String>> {
     let unreadable = |error: std::io::Error| {
         vec![format!("{} cannot be read: {error}; make it a readable folder, or leave the key empty", folder.display())]
@@ -29,7 +30,7 @@ pub(super) fn read(folder: &Path) -> Result<Templates, Vec<String>> {
     let (mut texts, mut wrong) = (BTreeMap::new(), Vec::new());
     for path in &files {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // What editors leave beside a file begins with a dot or ends otherwise.
+        // Temporary files of editors begin with a dot or have another ending.
         let Some(stem) = name.strip_suffix(ENDING).filter(|_| !name.starts_with('.')) else { continue };
         match known.iter().find(|known| **known == stem) {
             None => wrong.push(format!(
@@ -58,7 +59,7 @@ pub(super) fn read(folder: &Path) -> Result<Templates, Vec<String>> {
 }
 
 fn text(path: &Path) -> Result<String, String> {
-    // Whatever else has a name could be waited for without end.
+    // Reading a pipe or a device could block for ever.
     let is_file =
         fs::metadata(path).map_err(|error| format!("it cannot be read: {error}; make it readable or remove it"))?;
     if !is_file.is_file() {
@@ -106,7 +107,7 @@ mod tests {
             (
                 "locations.hbs",
                 b"",
-                "locations.hbs: there is no template of this name; rename or remove it. There are: access_log, ",
+                "locations.hbs: there is no template of this name; rename or remove it. There are: backend, ",
             ),
             ("backend.hbs", b"\n\xff", "backend.hbs: line 2 is not UTF-8"),
             ("backend.hbs", b"{{host}} {{upstream}};\n\"{{host}}\" a;\n", "backend.hbs:2: host stands for itself"),
@@ -122,7 +123,7 @@ mod tests {
             let wrong = wrong(&[(name, text)]);
             assert!(wrong.len() == 1 && wrong[0].starts_with(words), "{wrong:?} without {words}");
         }
-        let all = wrong(&[("backend.hbs", b"{{"), ("cors.hbs", b"\xff"), ("x.hbs", b"")]);
+        let all = wrong(&[("backend.hbs", b"{{"), ("upstream.hbs", b"\xff"), ("x.hbs", b"")]);
         assert_eq!(all.len(), 3, "{all:?}");
     }
 
@@ -131,7 +132,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing");
         assert!(read(&missing).is_err_and(|wrong| wrong[0].contains("missing cannot be read: No such file")));
-        let file = folder.path().join("cors.hbs");
+        let file = folder.path().join("upstream.hbs");
         for (make, words) in [
             ((|file| fs::create_dir(file).unwrap()) as fn(&Path), "it is no file"),
             (|file| symlink("nowhere", file).unwrap(), "it cannot be read: No such file"),
@@ -140,7 +141,7 @@ mod tests {
         ] {
             make(&file);
             let wrong = read(folder.path()).expect_err(words);
-            assert!(wrong[0].contains("cors.hbs: ") && wrong[0].contains(words), "{wrong:?}");
+            assert!(wrong[0].contains("upstream.hbs: ") && wrong[0].contains(words), "{wrong:?}");
             fs::remove_file(&file).or_else(|_| fs::remove_dir(&file)).unwrap();
         }
     }

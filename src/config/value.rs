@@ -1,4 +1,4 @@
-//! How a written value becomes a typed one, without coercion; it must not know keys.
+//! Parses values to types, without coercion. It must not know keys.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use config::{Map, Value, ValueKind};
 
-use super::settings::LogFormat;
+use super::settings::{LogFormat, Resolver};
 use crate::finding::hint;
 use crate::model::{ByteSize, Cidr, Protocols, UrlPath, is_subdomain};
 use crate::publish::{self, Announced};
@@ -15,7 +15,7 @@ use crate::translate::annotation::{Table, Trust};
 use crate::translate::value::{boolean, byte_size, network, seconds};
 use crate::translate::{ANNOTATIONS, ClassRule, Dialect, EndpointMode, HostOwnership};
 
-/// How a value is written.
+/// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// `"text"`.
@@ -30,25 +30,25 @@ pub enum Form {
     Size,
     /// `["one", "two"]`.
     List,
-    /// `[[key]]` tables of these keys.
+    /// `[[key]]` tables with these columns.
     Tables(&'static [Column]),
 }
 
-/// A key that the tables of an array take.
+/// A key in the tables of an array.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Column {
     /// Its name.
     pub key: &'static str,
-    /// How its value is written.
+    /// The form of its value.
     pub form: Form,
-    /// What it decides.
+    /// Its documentation.
     pub doc: &'static str,
-    /// A value, as TOML.
+    /// An example in TOML.
     pub example: &'static str,
 }
 
 impl Form {
-    /// The form in words, for documentation and messages.
+    /// Its description, for documentation and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Form::Text => "string",
@@ -61,7 +61,8 @@ impl Form {
         }
     }
 
-    /// Reads what a flag or an environment variable says: strings need no quotes there, lists may be split by commas.
+    /// Parses the value of a flag or an environment variable: strings need no quotes, and lists
+    /// are separated by commas.
     pub(super) fn read_text(self, text: &str) -> Result<ValueKind, String> {
         match self {
             Form::Text | Form::Duration | Form::Size => Ok(text.into()),
@@ -75,7 +76,8 @@ impl Form {
         }
     }
 
-    /// Reads what a ConfigMap of ingress-nginx says: booleans are those of Go there, and times without a unit are seconds.
+    /// Parses a value of ingress-nginx's ConfigMap: booleans are those of Go, and times without a
+    /// unit are seconds.
     pub(super) fn read_of_config_map(self, text: &str) -> Result<ValueKind, String> {
         match self {
             Form::Boolean => boolean(text).map(ValueKind::from).map_err(|refused| refused.to_string()),
@@ -88,7 +90,8 @@ impl Form {
     }
 }
 
-/// A value of TOML as the `config` crate has it; none for dates, which it would take for strings.
+/// A TOML value in the types of the `config` crate; `None` for dates, which it would turn into
+/// strings.
 pub(super) fn untyped(value: &toml_edit::Value) -> Option<ValueKind> {
     Some(match value {
         toml_edit::Value::String(text) => text.value().as_str().into(),
@@ -104,7 +107,8 @@ pub(super) fn untyped(value: &toml_edit::Value) -> Option<ValueKind> {
     })
 }
 
-/// What a value of this kind holds. The crate's own conversions would take other kinds for it, such as `"80"` for 80.
+/// The content of a value of this type. The crate's own conversions would coerce other types, such
+/// as `"80"` to 80.
 macro_rules! held {
     ($value:ident, $kind:ident, $expected:literal) => {
         match &$value.kind {
@@ -114,13 +118,13 @@ macro_rules! held {
     };
 }
 
-/// A type that a setting can have.
+/// A type of a setting.
 pub(super) trait Setting: Sized {
-    /// Proves the value, or gives one clause that says what is wrong.
+    /// Parses the value, or returns one clause about the mistake.
     fn read(value: &Value) -> Result<Self, String>;
 }
 
-/// Proves the value and puts it in its place.
+/// Parses the value and stores it.
 pub(super) fn put<T: Setting>(slot: &mut T, value: &Value) -> Result<(), String> {
     *slot = T::read(value)?;
     Ok(())
@@ -190,7 +194,7 @@ impl Setting for Trust {
     }
 }
 
-/// `on` and `off`, or `dialect` for what the dialect of a class does.
+/// Parses `on` and `off`, or `dialect` for the behaviour of the class's dialect.
 pub(super) fn on_off_or_dialect(value: &Value) -> Result<Option<bool>, String> {
     one_of(value, &[("on", Some(true)), ("off", Some(false)), ("dialect", None)])
 }
@@ -228,7 +232,8 @@ impl Setting for UrlPath {
 impl Setting for PathBuf {
     fn read(value: &Value) -> Result<Self, String> {
         let text = text(value)?;
-        // nginx reads some of these from its configuration, where such characters would mean something.
+        // nginx reads some of these paths from its configuration, where such characters have a
+        // meaning.
         match text.starts_with('/')
             && !text.chars().any(|letter| letter.is_control() || "\"'\\;{}$*?[".contains(letter))
         {
@@ -253,14 +258,14 @@ impl Setting for Duration {
     }
 }
 
-/// A duration as people write it, in settings and in flags.
+/// Parses a duration of settings and flags.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let duration = text.parse::<jiff::SignedDuration>();
     let duration = duration.map_err(|_| format!("{text:?} is not a duration such as \"20ms\", \"1s\" or \"5m\""))?;
     Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
 }
 
-/// Of a size that is a bound, 0 is none.
+/// For a size that is a limit, 0 means none.
 impl Setting for ByteSize {
     fn read(value: &Value) -> Result<Self, String> {
         let text = text(value)?;
@@ -271,6 +276,15 @@ impl Setting for ByteSize {
 impl Setting for SocketAddr {
     fn read(value: &Value) -> Result<Self, String> {
         parsed(value, "an address with a port, such as \"127.0.0.1:10254\"")
+    }
+}
+
+impl Setting for Resolver {
+    fn read(value: &Value) -> Result<Self, String> {
+        if text(value)? == "host" {
+            return Ok(Resolver::OfHost);
+        }
+        parsed(value, "host, or an address with a port, such as \"10.96.0.10:53\"").map(Resolver::Server)
     }
 }
 
@@ -361,7 +375,7 @@ impl Setting for LogFormat {
     }
 }
 
-/// Reads a table of these columns, each of which `set` puts in its place.
+/// Parses a table with these columns; `set` stores each value.
 pub(super) fn read_table<T>(
     value: &Value,
     columns: &[Column],
@@ -370,7 +384,7 @@ pub(super) fn read_table<T>(
 ) -> Result<T, String> {
     let entries = held!(value, Table, "a table")?;
     let known = || columns.iter().map(|column| column.key);
-    // The entries are in no order, and a mistake is told the same each time.
+    // The entries have no order; sorting makes the message reproducible.
     if let Some(key) = entries.keys().filter(|key| !known().any(|known| known == *key)).min() {
         return Err(format!("unknown key {key:?}{}", hint("", key, known())));
     }
@@ -380,7 +394,7 @@ pub(super) fn read_table<T>(
     Ok(table)
 }
 
-/// What tables of `[[classes]]` hold.
+/// The columns of `[[classes]]`.
 pub(super) const CLASS: &[Column] = &[
     Column {
         key: "controller",

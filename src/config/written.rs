@@ -1,22 +1,21 @@
-//! What each layer says of a setting, kept beside the settings, so that whoever tells of a value can say where it comes from.
+//! The values of each layer, kept beside the settings, so that the origin of a value can be shown.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use config::{Value, ValueKind};
 
 use super::layer::Layer;
 use super::settings::{Settings, defaults_of};
 use super::table::{Row, rows};
+use crate::finding::Finding;
 use crate::model::{Effective, Written, WrittenAt};
-use crate::translate::Places;
 
-/// What layers above the defaults say, by key; the lowest layer first.
+/// The values of the layers above the defaults, by key, the lowest layer first.
 #[derive(Debug, Clone, Default)]
 pub struct Layers(BTreeMap<&'static str, Vec<Written>>);
 
 impl Layers {
-    /// What these say, the lowest first.
+    /// The values of these layers, given from the lowest.
     pub(super) fn of(layers: &[Layer]) -> Self {
         let mut said = Layers::default();
         for layer in layers {
@@ -29,20 +28,63 @@ impl Layers {
         said
     }
 
-    /// Lays a value over those before it.
+    /// Adds a value over those before it.
     pub(super) fn add(&mut self, row: &Row, value: &Value, at: WrittenAt) {
         self.0.entry(row.key).or_default().push(Written { value: text(&value.kind).into(), at });
     }
 
-    /// Where those keys were written that findings speak of; objects are read anew when one of these places changes.
-    pub(super) fn places(&self) -> Places {
-        let is_told = |key: &str| key.starts_with("limits.") || key == "access.max-trust";
-        let told = self.0.iter().filter(|(key, _)| is_told(key));
-        Places(Arc::new(told.filter_map(|(key, said)| Some((*key, said.last()?.at.clone()))).collect()))
+    /// The same for a value that is known as text.
+    pub(super) fn say(&mut self, key: &'static str, value: &str, at: WrittenAt) {
+        self.0.entry(key).or_default().push(Written { value: value.into(), at });
+    }
+
+    /// The same for a list.
+    pub(super) fn say_list<T: std::fmt::Display>(&mut self, key: &'static str, list: &[T], at: WrittenAt) {
+        self.say(key, &list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "), at);
+    }
+
+    /// Where the value was written that counts; `None` for what is built in.
+    fn place(&self, key: &str) -> Option<&WrittenAt> {
+        Some(&self.0.get(key)?.last()?.at)
+    }
+
+    /// A note with places behind the first mention of each setting that somebody wrote; `None`
+    /// where it mentions none.
+    fn with_places(&self, note: &str) -> Option<String> {
+        let is_of_key = |character: char| character.is_ascii_alphanumeric() || ".-".contains(character);
+        let (mut told, mut rest, mut known) = (String::new(), note, Vec::new());
+        while let Some(start) = rest.find(is_of_key) {
+            let (before, word) = rest.split_at(start);
+            let end = word.find(|character| !is_of_key(character)).unwrap_or(word.len());
+            let key = word[..end].trim_end_matches(['.', '-']);
+            let (mut end, is_quoted) = (key.len().max(1), before.ends_with('`') && word[key.len()..].starts_with('`'));
+            let place = self.place(key).filter(|_| key.contains('.') || is_quoted);
+            // Where a value follows, it is what should be written.
+            let place = place.filter(|_| !word[key.len()..].trim_start_matches('`').starts_with(" ="));
+            end += usize::from(place.is_some() && is_quoted);
+            told.push_str(before);
+            told.push_str(&word[..end]);
+            rest = &word[end..];
+            if let Some(place) = place.filter(|_| !known.contains(&key)) {
+                known.push(key);
+                told.push_str(&format!(" from {place}"));
+            }
+        }
+        told.push_str(rest);
+        (!known.is_empty()).then_some(told)
     }
 }
 
 impl Settings {
+    /// Says in each finding about settings where those were written.
+    pub fn tell_places(&self, findings: &mut [Finding]) {
+        for finding in findings {
+            if let Some(note) = self.written.with_places(&finding.note) {
+                finding.note = note.into();
+            }
+        }
+    }
+
     /// What counts of a setting, and what it took the place of; nothing when there is no such key.
     pub fn effective(&self, key: &str) -> Option<Effective> {
         let row = rows().find(|row| row.key == key)?;
@@ -76,7 +118,7 @@ mod tests {
     use crate::config::Sources;
     use crate::model::Instance;
 
-    /// The value that counts with its place, and before it those that it took the place of.
+    /// The effective value with its place, after the values that it overrides.
     fn lines(sources: &Sources, key: &str) -> Vec<String> {
         let effective = sources.load().unwrap().effective(key).unwrap();
         let all = effective.overridden.iter().chain([&effective.counts]);
@@ -113,6 +155,29 @@ mod tests {
         let classes = lines(&sources, "classes");
         assert_eq!(classes, ["{ controller = ingressd/nginx, dialect = specification } built in"]);
         assert_eq!(sources.load().unwrap().effective("listen.nothing"), None);
+    }
+
+    #[test]
+    fn notes_say_where_the_settings_were_written_that_they_speak_of() {
+        let flags = [("limits.timeout", "10m"), ("cross-namespace", "true"), ("hosts.allowed", "[]")];
+        let flags = flags.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let settings = Sources { flags: flags.into(), ..Sources::default() }.load().unwrap();
+        for (note, expected) in [
+            ("limits.timeout sets it, limits.timeout", "limits.timeout from command line sets it, limits.timeout"),
+            ("more than limits.timeout.", "more than limits.timeout from command line."),
+            ("it needs `cross-namespace`: ask", "it needs `cross-namespace` from command line: ask"),
+            ("(`hosts.allowed`)", "(`hosts.allowed` from command line)"),
+            // What is built in has no place, other words are no keys, and a remedy is left as it
+            // is.
+            ("limits.body-size and cross-namespace", ""),
+            ("limits.timeouts a.limits.timeout", ""),
+            ("set limits.timeout = 5 or `limits.timeout` = 5", ""),
+            ("", ""),
+            ("Zürich: ...- `", ""),
+        ] {
+            let told = settings.written.with_places(note);
+            assert_eq!(told.as_deref().unwrap_or_default(), expected, "{note}");
+        }
     }
 
     #[test]

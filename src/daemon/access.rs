@@ -1,4 +1,4 @@
-//! What the daemon may do in a cluster, permission by permission.
+//! The rights that the daemon needs in a cluster.
 
 mod manifests;
 
@@ -15,40 +15,40 @@ pub use manifests::manifests;
 pub use crate::publish::LEASES;
 pub use crate::source::Permission;
 
-/// In all namespaces.
+/// Rights for all namespaces that are served.
 pub fn everywhere() -> Vec<Permission> {
     let read = Row::all().flat_map(|row| [(!row.is_named).then_some(row.read), row.read_anywhere]).flatten();
     let publish = Row::all().filter_map(|row| row.status);
     read.chain(publish).chain([EVENTS]).collect()
 }
 
-/// In the namespaces of objects that the settings name.
+/// Rights for the namespaces of single objects that the settings name.
 pub fn of_named() -> impl Iterator<Item = Permission> {
     Row::all().filter(|row| row.is_named).map(|row| row.read)
 }
 
-/// Whether objects of this resource are in no namespace: a Role cannot grant it.
+/// Whether objects of this resource are cluster-scoped: a Role cannot grant access to them.
 pub fn is_without_namespace(resource: &str) -> bool {
     Row::all().any(|row| !row.is_namespaced && row.read.resource == resource)
 }
 
-/// Name of the account, its roles and its namespace where nothing else is said.
+/// The default name of the account, its roles and its namespace.
 const STANDARD: &str = "ingressd";
 
-/// Who may do how much of it, and where.
+/// What is granted, to which account, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// The name of the ServiceAccount.
     pub account: String,
-    /// Its namespace, which is that of the Leases too.
+    /// The namespace of the account, and of the Leases.
     pub namespace: String,
     /// The namespaces that are served; empty for all.
     pub namespaces: Vec<Arc<str>>,
-    /// Resources that are not needed.
+    /// Resources whose rights are left out.
     pub without: Vec<&'static str>,
-    /// A Service outside of these namespaces that is watched.
+    /// A Service that is watched although its namespace is not served.
     pub service: Option<(Arc<str>, Arc<str>)>,
-    /// The namespaces of ConfigMaps that are read.
+    /// The namespaces whose ConfigMaps are read.
     pub config_maps: BTreeSet<Arc<str>>,
 }
 
@@ -66,8 +66,9 @@ impl Default for Grant {
 }
 
 impl Grant {
-    /// What these settings need for an account of this name. What is not switched off by them is granted, but where only some
-    /// namespaces are served: whoever restricts that wants nothing seen of the rest of the cluster that is not needed.
+    /// The rights that an account of this name needs under these settings. Rights for features
+    /// that the settings do not switch off are granted. Where only some namespaces are served,
+    /// cluster-wide rights that can be missed are left out.
     pub fn of(settings: &Settings, account: &str) -> Self {
         let (cluster, publish) = (&settings.cluster, &settings.publish);
         let is_restricted = !cluster.namespaces.is_empty();
@@ -128,7 +129,7 @@ mod tests {
         crate::config::Sources { file: None, environment: Vec::new(), flags, ..Default::default() }.load().unwrap()
     }
 
-    /// Kinds with their namespaces, names and resources, in the order of the documents.
+    /// The kind, namespace, name and resources of each document, in order.
     fn outline(grant: &Grant) -> Vec<String> {
         let line = |document: &String| {
             let value: serde_json::Value = serde_saphyr::from_str(document.trim_start_matches("---\n")).unwrap();

@@ -1,4 +1,4 @@
-//! The objects that a set of files is made of, written down before the files are applied.
+//! Records the objects that a set of files is made of, before the files are applied.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,16 +14,16 @@ use crate::model::ObjectId;
 use crate::render::Digest;
 use crate::source::{Snapshot, Stored};
 
-/// The word behind the last object: without it the file was cut off.
+/// The last line: without it the file is truncated.
 const END: &str = "end";
 
 fn file(state: &Path) -> PathBuf {
     state.join("candidates.json")
 }
 
-/// Writes the objects that are `worth` it and not `kept`, for files of this digest, a line each.
-/// Without `kept`, all of them. A failure is a warning: the file is needed only if the daemon is
-/// killed.
+/// Writes the objects that are `worth` keeping and not `kept` yet, for files with this digest, one
+/// on each line. Without `kept`, all of them are written. A failure is logged as a warning: the
+/// file is needed only if the daemon is killed.
 pub fn propose(
     state: &Path,
     served: &Snapshot,
@@ -45,7 +45,7 @@ fn write(
     kept: Option<&LastGood>,
 ) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("/"));
-    // Created with mode 0600, which the rename keeps.
+    // The file is created with mode 0600, which the rename keeps.
     let file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
     let mut output = BufWriter::new(file);
     writeln!(output, "{}", name(files))?;
@@ -53,8 +53,8 @@ fn write(
     objects::visit(served, &mut proposal);
     proposal.result?;
     if proposal.count == 0 {
-        // The objects of an earlier file are kept already, and it may hold Secrets that were
-        // deleted.
+        // The objects of an earlier file are kept already, and that file may contain Secrets that
+        // were deleted.
         return remove(path);
     }
     writeln!(output, "{END}")?;
@@ -84,7 +84,8 @@ impl<W: io::Write> Visitor for Proposal<'_, W> {
     }
 }
 
-/// The lines that were written for these files; none when they are of others, or cut off.
+/// The lines that were written for these files; none when they belong to other files or are
+/// truncated.
 pub fn of(state: &Path, files: Option<Digest>) -> Vec<String> {
     let (Some(files), Ok(file)) = (files, File::open(file(state))) else { return Vec::new() };
     let mut lines = BufReader::new(file).lines().map_while(Result::ok);
@@ -98,7 +99,7 @@ pub fn of(state: &Path, files: Option<Digest>) -> Vec<String> {
     }
 }
 
-/// Removes what was written; it is kept elsewhere, or of no use.
+/// Removes the file, because its objects are kept elsewhere, or are of no use.
 pub fn forget(state: &Path) {
     let path = file(state);
     if let Err(why) = remove(&path) {

@@ -1,4 +1,4 @@
-//! The certificate for hosts that have none, made once and kept.
+//! The default certificate for hosts without one, generated once and kept.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,26 +8,27 @@ use rcgen::{CertificateParams, DnType, KeyPair};
 use super::state_file;
 use crate::model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes, Validity};
 
-/// Name in the certificate: it tells whoever looks what is missing.
+/// The common name of the certificate, which tells whoever looks at it what is missing.
 const COMMON_NAME: &str = "ingressd default certificate";
 
-/// Why there is none.
+/// Why there is no default certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be kept.
+    /// It cannot be written.
     #[error("the default certificate cannot be kept in {path}: {source}; check apply.state")]
     Keep {
         /// The file.
         path: String,
-        /// Why.
+        /// The error of the file system.
         source: std::io::Error,
     },
-    /// It cannot be made.
+    /// It cannot be generated.
     #[error("the default certificate cannot be made: {0}")]
     Make(#[from] rcgen::Error),
 }
 
-/// Reads the certificate from the state folder, or makes it. One file holds key and chain, so that they always fit.
+/// Reads the certificate from the state folder, or generates it. One file contains key and chain,
+/// so that they always match.
 pub fn kept_in(state: &Path) -> Result<Certificate, Error> {
     let path = file(state);
     if let Some(certificate) = read(&path) {
@@ -39,7 +40,7 @@ pub fn kept_in(state: &Path) -> Result<Certificate, Error> {
     Ok(certificate)
 }
 
-/// The certificate that is kept in the state folder, or one like it: for those who only look and write nothing.
+/// The certificate of the state folder, or a temporary one: for commands that write nothing.
 pub fn as_in(state: &Path) -> Result<Certificate, Error> {
     match read(&file(state)) {
         Some(certificate) => Ok(certificate),
@@ -51,7 +52,7 @@ fn file(state: &Path) -> PathBuf {
     state.join("default-certificate.pem")
 }
 
-/// A new one, and the text of its file.
+/// Generates a certificate and the text of its file.
 fn make() -> Result<(Certificate, String), Error> {
     let key = KeyPair::generate()?;
     let mut parameters = CertificateParams::new(vec!["ingressd.invalid".to_owned()])?;

@@ -8,41 +8,42 @@ use crate::apply::{Change, Contents};
 use crate::model::{Kind, ObjectId};
 use crate::source::{List, Snapshot, Stored};
 
-/// Remembers what is in place, to tell what changed since.
+/// Remembers what the generation in place was made of, to find the changes since.
 #[derive(Debug)]
 pub struct Changes {
     before: Before,
-    /// What the files that come next are made of.
+    /// The snapshot that the next files are made of.
     next: Snapshot,
 }
 
-/// What is in place.
+/// What the generation in place was made of.
 #[derive(Debug)]
 enum Before {
-    /// What a run before this one left, of which no more than the versions of Ingresses is known.
+    /// A generation of an earlier run, of which only the versions of Ingresses are known.
     Earlier(Arc<Contents>),
-    /// The snapshot of this run's generation. It costs next to nothing: snapshots share their
+    /// The snapshot of this run's generation. It costs little memory: snapshots share their
     /// objects.
     Own(Box<Snapshot>),
 }
 
 impl Changes {
-    /// Begins with what an earlier run left, where it wrote that down.
+    /// Begins with the contents of the generation of an earlier run, where they were recorded.
     pub fn since(earlier: Option<Arc<Contents>>) -> Self {
         Changes { before: Before::Earlier(earlier.unwrap_or_default()), next: Snapshot::default() }
     }
 
-    /// The files that come next are made of this.
+    /// Sets the snapshot that the next files are made of.
     pub fn made(&mut self, snapshot: &Snapshot) {
         self.next = snapshot.clone();
     }
 
-    /// Those files are in place.
+    /// Records that those files are in place.
     pub fn settle(&mut self) {
         self.before = Before::Own(Box::new(self.next.clone()));
     }
 
-    /// What differs between what is in place and what comes next, each object once. A Service stands for its slices.
+    /// The objects that differ between the generation in place and the next files, each once. An
+    /// EndpointSlice counts as its Service.
     pub fn all(&self) -> Vec<(Arc<ObjectId>, Change)> {
         let now = &self.next;
         let mut found = BTreeMap::new();
@@ -59,7 +60,7 @@ impl Changes {
                     let service = service.map(|name| ObjectId::new(Kind::Service, &slice.id.namespace, name));
                     found.extend(service.map(|service| (Arc::new(service), Change::Changed)));
                 });
-                // A change of the Service itself says more than one of its slices.
+                // A change of the Service itself is more important than one of its slices.
                 let mut add = |id: &Arc<ObjectId>, change| {
                     found.insert(Arc::clone(id), change);
                 };
@@ -77,7 +78,7 @@ impl Changes {
 
 /// Reports each object that differs between two lists.
 fn compare<K>(before: &List<K>, now: &List<K>, mut tell: impl FnMut(&Stored<K>, Change)) {
-    // Lists that nobody changed are shared.
+    // A list that did not change is shared between snapshots.
     if std::ptr::eq(before.as_ptr(), now.as_ptr()) && before.len() == now.len() {
         return;
     }
@@ -93,7 +94,7 @@ fn versions<K>(list: &List<K>) -> impl Iterator<Item = (&Arc<ObjectId>, &str)> {
     list.iter().map(|stored| (&stored.id, &*stored.version.0))
 }
 
-/// Walks two lists that are sorted by object, beside each other.
+/// Walks two lists in parallel, both sorted by object.
 fn merge<'a>(
     before: impl Iterator<Item = (&'a Arc<ObjectId>, &'a str)>,
     now: impl Iterator<Item = (&'a Arc<ObjectId>, &'a str)>,

@@ -1,4 +1,4 @@
-//! The claims on hosts and paths on disk, for the next start.
+//! Keeps the claims on hosts and paths on disk, for the next start.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use crate::translate::claims::Line;
 /// The file in the state folder.
 const FILE: &str = "claims.json";
 
-/// What an earlier run left. What cannot be read is a warning: the dates of objects decide then.
+/// Reads the claims of an earlier run. A failure is logged as a warning; then the creation dates
+/// of objects decide.
 pub fn kept_in(state: &Path) -> Arc<Claims> {
     let file = state.join(FILE);
     let read = state_file::read::<Vec<Line<'_>>>(&file).map(|lines| Claims::read(lines.unwrap_or_default()));
@@ -20,8 +21,8 @@ pub fn kept_in(state: &Path) -> Arc<Claims> {
     }))
 }
 
-/// Writes the claims so that they survive a power cut: without them the creation dates of objects
-/// decide. A failure is a warning.
+/// Writes the claims so that they survive a power failure; without them the creation dates of
+/// objects decide. A failure is logged as a warning.
 pub fn keep(state: &Path, claims: &Claims) {
     let file = state.join(FILE);
     if let Err(why) = state_file::write_synced(&file, &claims.write().collect::<Vec<_>>()) {

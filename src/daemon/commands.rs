@@ -1,4 +1,4 @@
-//! The queue of commands that the administrator gives while the daemon runs, and their answers.
+//! The queue of the administrator's commands to the running daemon, and their results.
 
 use std::sync::Arc;
 
@@ -8,29 +8,30 @@ use super::pipeline::Pipeline;
 use super::reporter::describe;
 use crate::apply::Outcome;
 
-/// What the administrator may ask of a daemon that runs, over its control socket.
+/// A command of the administrator over the control socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlCommand {
-    /// Go back to this generation, or to the latest before the current that nginx was seen to run, and stay there.
+    /// Roll back to this generation, or to the latest before the current one that nginx was seen
+    /// to run, and pin it.
     RollBack(Option<u64>),
-    /// Apply again what the cluster says.
+    /// End the pinning, and apply the cluster's state again.
     Resume,
-    /// Read the settings again.
+    /// Reload the settings.
     Reload,
 }
 
-/// A command and where its answer goes.
+/// A command, with the channel for its result.
 #[derive(Debug)]
 pub struct QueuedCommand {
     command: ControlCommand,
     reply: Reply,
 }
 
-/// Where the answer goes; the sender of the command may be gone.
+/// The channel for a result; the sender of the command may be gone.
 type Reply = oneshot::Sender<Result<String, String>>;
 
-/// The longest queue of commands: they must not use up the connections of those who only ask for the
-/// status.
+/// The longest queue of commands: they must not use up the connections of clients that only ask
+/// for the status.
 const MOST_COMMANDS: usize = 8;
 
 /// The sending end of the queue of commands; clones share the queue.
@@ -41,7 +42,7 @@ pub struct CommandSender {
 }
 
 impl CommandSender {
-    /// Sends a command and waits until it is executed, or cannot be.
+    /// Sends a command and waits until it was executed or has failed.
     pub async fn send(&self, command: ControlCommand) -> Result<String, String> {
         let Ok(_place) = self.room.try_acquire() else {
             return Err(format!("{MOST_COMMANDS} commands wait already: repeat it when they are done"));
@@ -53,19 +54,19 @@ impl CommandSender {
     }
 }
 
-/// The receiving end of the queue of commands, and those that wait for an answer.
+/// The receiving end of the queue, and the senders that wait for a result.
 #[derive(Debug)]
 pub struct CommandQueue {
     sender: CommandSender,
     receiver: mpsc::Receiver<QueuedCommand>,
-    /// Who waits for the command that is being executed.
+    /// The sender of the command in execution.
     executing: Option<Reply>,
-    /// Who waits for the cycle after it.
+    /// The sender of `--resume`, which waits for the next cycle.
     resuming: Option<Reply>,
 }
 
 impl CommandQueue {
-    /// An empty one.
+    /// An empty queue.
     pub fn open() -> Self {
         let (sender, receiver) = mpsc::channel(1);
         CommandQueue {
@@ -76,7 +77,7 @@ impl CommandQueue {
         }
     }
 
-    /// Where commands come in.
+    /// The sending end.
     pub fn sender(&self) -> CommandSender {
         self.sender.clone()
     }
@@ -86,15 +87,15 @@ impl CommandQueue {
         self.receiver.recv().await
     }
 
-    /// The command to execute now; none when its sender has stopped waiting.
+    /// Returns the command to execute now; `None` when its sender has stopped waiting.
     pub fn begin(&mut self, queued: QueuedCommand) -> Option<ControlCommand> {
         let waits = !queued.reply.is_closed();
         self.executing = waits.then_some(queued.reply);
         waits.then_some(queued.command)
     }
 
-    /// The command was executed, or failed. The sender of `--resume` waits for the cycle that
-    /// applies the cluster's state, if one follows.
+    /// Records the result of a command. The sender of `--resume` waits for the cycle that applies
+    /// the cluster's state, if one follows.
     pub fn executed(&mut self, command: ControlCommand, result: Result<String, String>, follows: bool) {
         let Some(reply) = self.executing.take() else { return };
         match (command, result) {
@@ -103,7 +104,8 @@ impl CommandQueue {
                     answer(earlier, Err("another command followed before it was done".into()));
                 }
             }
-            // Nothing waits for a cluster that may be away.
+            // If no cycle follows, because the cluster may be unreachable, the sender need not
+            // wait.
             (ControlCommand::Resume, Ok(done)) => {
                 answer(reply, Ok(format!("{done}; what is wanted now is applied as soon as it has been read")));
             }
@@ -111,7 +113,7 @@ impl CommandQueue {
         }
     }
 
-    /// A cycle ended.
+    /// Records that a cycle has ended.
     pub fn concluded(&mut self, outcome: &Outcome) {
         if let Some(reply) = self.resuming.take() {
             let told = describe(outcome);
@@ -119,7 +121,7 @@ impl CommandQueue {
         }
     }
 
-    /// The settings are read again. Commands that have arrived are executed under the new ones.
+    /// Prepares for new settings. Commands that have arrived are executed under them.
     pub fn settings_change(&mut self) {
         if let Some(reply) = self.resuming.take() {
             answer(
@@ -131,12 +133,12 @@ impl CommandQueue {
     }
 }
 
-/// The sender may be gone.
+/// A missing receiver is no error: the sender of the command may be gone.
 fn answer(reply: Reply, result: Result<String, String>) {
     drop(reply.send(result));
 }
 
-/// Executes a command; the answer is for people.
+/// Executes a command. The result is a text for people.
 pub fn execute(command: ControlCommand, pipeline: &mut Pipeline) -> Result<String, String> {
     match command {
         ControlCommand::RollBack(generation) => match pipeline.roll_back_to(generation) {
@@ -162,7 +164,7 @@ pub fn execute(command: ControlCommand, pipeline: &mut Pipeline) -> Result<Strin
 mod tests {
     use super::*;
 
-    /// Sends a command, which has arrived when this returns.
+    /// Sends a command and returns when it is in the queue.
     async fn sent(
         queue: &mut CommandQueue,
         command: ControlCommand,
@@ -203,8 +205,8 @@ mod tests {
         assert!(first.await.unwrap().unwrap_err().contains("another command"));
         second.abort();
 
-        // Commands beyond the length of the queue are refused at once, and a command whose sender is
-        // gone gives up its place.
+        // Commands beyond the length of the queue are refused at once, and a command whose sender
+        // is gone leaves its place in the queue.
         let sender = queue.sender();
         let waiting: Vec<_> = (0..MOST_COMMANDS).map(|_| Box::pin(sender.send(ControlCommand::Resume))).collect();
         let mut waiting = futures_util::future::join_all(waiting);

@@ -1,5 +1,5 @@
-//! The socket that `ingressd status`, `drain` and `rollback` ask: root only, one line in, one
-//! answer out.
+//! The control socket of `ingressd status`, `explain`, `drain`, `rollback` and others: for root
+//! only, with one line as request and one response.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -17,32 +17,32 @@ use super::drain::Drain;
 use super::status::{Inquiry, Status};
 use crate::apply::folder::{self, Existing};
 
-/// Longest request in bytes: nothing longer is ever read, so that there is little to attack.
+/// The longest request in bytes. Nothing longer is read.
 const LONGEST_REQUEST: u64 = 512;
 
-/// How long reading a request and writing an answer may take each.
+/// The time limit for reading a request, and for writing a response.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How many may ask at the same time.
+/// The most concurrent connections.
 const MOST_EXCHANGES: usize = 16;
 
-/// The socket, removed when it is dropped.
+/// The control socket; its file is removed when this is dropped.
 #[derive(Debug)]
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode of the file, to recognise another one in its place.
+    /// The device and inode of the file, to recognise when another one takes its place.
     inode: u64,
     room: Arc<Semaphore>,
 }
 
 impl Control {
-    /// Makes the socket, and its folder, with what happens to the mode of one that is there. A socket that nobody answers is a leftover and is
-    /// replaced.
+    /// Creates the socket and its folder; `existing` says what happens to the mode of a folder
+    /// that exists. A socket without a listener is a leftover and is replaced.
     ///
     /// # Errors
     ///
-    /// `AddrInUse` when another daemon answers there, and what the file system says.
+    /// `AddrInUse` when another daemon listens there, and errors of the file system.
     pub fn bind(path: &Path, existing: Existing) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             folder::make(folder, 0o700, existing)?;
@@ -59,15 +59,15 @@ impl Control {
         Ok(Control { listener, path: path.to_owned(), inode, room: Arc::new(Semaphore::new(MOST_EXCHANGES)) })
     }
 
-    /// Whether a client at this path reaches this socket.
+    /// Whether a client that connects to this path reaches this socket.
     pub fn is_at(&self, path: &Path) -> bool {
         self.path == path && std::fs::symlink_metadata(path).is_ok_and(|file| file.ino() == self.inode)
     }
 
-    /// Answers until it is dropped; exchanges that have begun go on.
+    /// Serves until it is dropped; open connections are finished.
     pub async fn serve(self: Arc<Self>, status: watch::Receiver<Arc<Status>>, drain: Drain, commands: CommandSender) {
         loop {
-            // The semaphore is never closed.
+            // This cannot fail, because the semaphore is never closed.
             let Ok(place) = Arc::clone(&self.room).acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, _)) => {
@@ -91,7 +91,7 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         if self.is_at(&self.path) {
-            // It is only a leftover when it stays; the next start replaces it.
+            // A socket file that stays is a leftover, which the next start replaces.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -106,10 +106,10 @@ async fn exchange(
     let request = timeout(TIMEOUT, read(&mut stream)).await??;
     let mut words = request.split(' ');
     let content = match (words.next(), words.next(), words.next()) {
-        (Some("status" | "ingress" | "host"), ..) => match Inquiry::read(&request) {
+        (Some("status" | "ingress" | "host" | "explain"), ..) => match Inquiry::read(&request) {
             Some(inquiry) => {
                 let status = Arc::clone(&status.borrow());
-                // Of a large cluster it is a long answer, and nothing else waits for it.
+                // The response of a large cluster is long, so it is made on a blocking thread.
                 let answer = move || status.answer(&inquiry, Instant::now()).to_string();
                 tokio::task::spawn_blocking(answer).await.map_err(io::Error::other)?
             }
@@ -131,7 +131,8 @@ async fn exchange(
 }
 
 fn unknown() -> String {
-    let requests = "status, ingress NAMESPACE/NAME, host HOST, drain, undrain, rollback, resume and reload";
+    let requests =
+        "status, ingress NAMESPACE/NAME, host HOST, explain URL, drain, undrain, rollback, resume and reload";
     serde_json::json!({ "error": format!("the requests are {requests}") }).to_string()
 }
 
@@ -144,7 +145,7 @@ async fn read(stream: &mut UnixStream) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&request).into_owned())
 }
 
-/// Waits until the command is executed, as long as its sender does.
+/// Waits until the command was executed, as long as its sender waits.
 async fn execute(commands: &CommandSender, command: ControlCommand, stream: &mut UnixStream) -> io::Result<String> {
     let mut more = [0];
     let answer = tokio::select! {
@@ -166,12 +167,13 @@ fn set(drain: &Drain, drained: bool) -> String {
     }
 }
 
-/// Asks the daemon behind this socket: for its `status`, about one `ingress` or `host`, to `drain` this node or to `undrain` it, to `rollback`, to `resume` or to
-/// `reload`. The answer is JSON. The last three are answered when they are executed: their `patience` is none.
+/// Sends a request to the daemon at this socket: `status`, `ingress`, `host`, `drain`, `undrain`,
+/// `rollback`, `resume` or `reload`. The response is JSON. The last three respond when they were
+/// executed, so they have no time limit (`patience`).
 ///
 /// # Errors
 ///
-/// `NotFound` and `ConnectionRefused` when no daemon is there, and what the system says.
+/// `NotFound` or `ConnectionRefused` when no daemon runs, and other errors of the system.
 pub fn ask(path: &Path, request: &str, patience: Option<Duration>) -> io::Result<String> {
     use std::io::{Read as _, Write as _};
     let mut stream = std::os::unix::net::UnixStream::connect(path)?;
@@ -185,7 +187,7 @@ pub fn ask(path: &Path, request: &str, patience: Option<Duration>) -> io::Result
     }
 }
 
-/// How long an answer that needs no work may take.
+/// The time limit of requests that need no work.
 pub const PATIENCE: Option<Duration> = Some(Duration::from_secs(4));
 
 #[cfg(test)]
@@ -204,7 +206,7 @@ mod tests {
         let drain = Drain::open(folder.path());
         let mut queue = CommandQueue::open();
         let task = tokio::spawn(control.serve(status, drain.clone(), queue.sender()));
-        // A command is answered when it is executed, and keeps nobody else waiting.
+        // A command responds when it was executed, and does not delay other clients.
         let (first, send) = (path.clone(), |path: PathBuf, request: &'static str| {
             tokio::task::spawn_blocking(move || ask(&path, request, None).unwrap())
         });
@@ -230,7 +232,7 @@ mod tests {
         task.abort();
         let _ = task.await;
         assert!(!path.exists());
-        // A folder that is there gets its mode when it is ours alone.
+        // An existing folder gets the given mode only when it is ours alone.
         for (name, existing, was, expected) in
             [("ours", Existing::Taken, 0o777, 0o700), ("others", Existing::Shared, 0o1777, 0o1777)]
         {
@@ -240,7 +242,7 @@ mod tests {
             Control::bind(&there.join("control.sock"), existing).unwrap();
             assert_eq!(std::fs::metadata(&there).unwrap().permissions().mode() & 0o7777, expected, "{name}");
         }
-        // What a killed daemon leaves behind is replaced.
+        // The leftover of a killed daemon is replaced.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         Control::bind(&path, Existing::Taken).unwrap();
     }

@@ -1,4 +1,5 @@
-//! One cycle: make the files for a snapshot, apply them, and take out what nginx refuses; it must not know how any of it is done.
+//! One cycle: render the files for a snapshot, apply them, and take out the versions that nginx
+//! refuses. It must not know how any of it is done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use self::searches::Searches;
 use self::stragglers::Stragglers;
 use self::trial::Verdict;
 use super::candidates;
+use super::explain::InForce;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
@@ -32,62 +34,66 @@ mod tests;
 mod trial;
 mod weighing;
 
-/// How often files are made and applied in one cycle at most, while culprits are looked for.
+/// The most attempts in one cycle while culprits are looked for.
 const MOST_ATTEMPTS: usize = 100;
 
-/// After so many attempts all suspects go back to what nginx ran before, so that everybody else's
-/// changes are served.
+/// After so many attempts all suspects return to the versions that nginx ran before, so that all
+/// other changes are served.
 const PATIENT_ATTEMPTS: usize = 50;
 
 /// The stages that a cycle uses: from a snapshot to files, and from files to a running nginx.
 pub trait Stages {
-    /// What time it is.
+    /// The current time.
     fn now(&self) -> Instant {
         Instant::now()
     }
-    /// Names everything that judges objects: the version of nginx with its modules, and that of
-    /// ingressd.
+    /// Identifies everything that judges objects: the version of nginx with its modules, and that
+    /// of ingressd.
     fn judge(&self) -> Arc<str>;
-    /// Translates, gates and renders.
+    /// Translates, gates and renders a snapshot.
     fn make(&mut self, snapshot: &Snapshot) -> Product;
-    /// Applies.
+    /// Applies files.
     fn apply(&mut self, files: &FileSet) -> Outcome;
-    /// Looks whether nginx accepts what is in place, and gives each further attempt no more time than that suggests, until
-    /// [`Stages::end_weighing`]; false when it does not, or does not run.
+    /// Looks whether nginx accepts the files in place, and limits the time of each further attempt
+    /// accordingly, until [`Stages::end_weighing`]. Returns false when nginx does not accept them,
+    /// or does not run.
     fn begin_weighing(&mut self) -> bool;
-    /// Gives attempts their usual time again.
+    /// Ends these time limits.
     fn end_weighing(&mut self);
-    /// These claims on hosts and paths are those of what is served now.
+    /// Records that these claims on hosts and paths are those of what is served now.
     fn settle(&mut self, claims: &Arc<Claims>);
-    /// Makes files in which no hosts share anything, from now on, because of what nginx says of them; false when they do not.
+    /// From now on makes files in which hosts share no server, because nginx refused a shared one
+    /// with this message. Returns false when they did not share any.
     fn stop_sharing(&mut self, words: &str) -> bool;
-    /// Makes files as before that.
+    /// Lets hosts share servers again.
     fn resume_sharing(&mut self);
-    /// What nginx says about the same snapshot with the program's own templates, nothing being applied; `None` where these are
-    /// in use, or nobody can tell.
+    /// Tests the same snapshot with the program's own templates, without applying it. Returns
+    /// `None` where these are in use already, or where the test is impossible.
     fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>>;
 }
 
-/// What was made from a snapshot.
+/// The result of translating and rendering a snapshot.
 #[derive(Debug, Default)]
 pub struct Product {
     pub(crate) files: FileSet,
-    /// What is wrong with the objects, or cannot be had here.
+    /// Findings about objects and about this host.
     pub findings: Vec<Finding>,
-    /// The Ingresses that are ours.
+    /// The Ingresses of our class.
     pub accepted: Vec<Accepted>,
     /// Object versions that cannot be served as written.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
-    /// Secrets with certificates that are served, and the end of their validity in seconds since 1970.
+    /// Secrets with certificates that are served, and when they expire, in seconds since 1970.
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
-    /// What each namespace costs nginx, as estimated.
+    /// The estimated cost of each namespace for nginx.
     pub costs: Vec<(Arc<str>, Cost)>,
-    /// The claims on hosts and paths that these files are made by.
+    /// The claims on hosts and paths that these files are based on.
     pub claims: Arc<Claims>,
-    /// When time alone changes what is served, in seconds since 1970.
+    /// When the passage of time alone changes what is served, in seconds since 1970.
     pub due: Option<i64>,
-    /// The names behind Services to which what is served refers, with the namespaces that have them.
+    /// The DNS names of Services that are used, with the namespaces that use them.
     pub names: BTreeMap<HostName, Namespaces>,
+    /// What explains answers.
+    pub in_force: Option<Arc<InForce>>,
 }
 
 impl Product {
@@ -103,22 +109,22 @@ impl Product {
     }
 }
 
-/// How a cycle ended.
+/// The result of a cycle.
 #[derive(Debug)]
 pub struct Report {
-    /// How the last attempt ended.
+    /// The outcome of the last attempt.
     pub outcome: Outcome,
-    /// Everything worth telling, sorted, each once.
+    /// All findings, sorted, without duplicates.
     pub findings: Vec<Finding>,
-    /// The Ingresses that are ours, as they are served.
+    /// The Ingresses of our class, as they are served.
     pub accepted: Vec<Accepted>,
-    /// How each Ingress of ours was judged, sorted.
+    /// How each Ingress of our class was judged, sorted.
     pub judgements: Vec<Judgement>,
     /// Certificates that are served, see [`Product::certificates`].
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
-    /// What each namespace costs nginx, as estimated.
+    /// The estimated cost of each namespace for nginx.
     pub costs: Vec<(Arc<str>, Cost)>,
-    /// The Secrets that versions refer to which are served though they are not the newest.
+    /// The Secrets and ConfigMaps to which served versions refer that are not the newest.
     pub held: BTreeSet<ObjectId>,
     /// See [`Product::claims`].
     pub claims: Arc<Claims>,
@@ -126,16 +132,18 @@ pub struct Report {
     pub due: Option<i64>,
     /// See [`Product::names`].
     pub names: BTreeMap<HostName, Namespaces>,
-    /// How many attempts it took.
+    /// See [`Product::in_force`].
+    pub in_force: Option<Arc<InForce>>,
+    /// The number of attempts.
     pub attempts: usize,
-    /// How long the test of each attempt took that had one.
+    /// The duration of the test of each attempt that had one.
     pub tests: Vec<Duration>,
-    /// After how long another cycle has to come, whatever changes until then: somebody's changes wait for it.
+    /// After how long another cycle is needed at the latest, because changes wait for it.
     pub again: Option<Duration>,
 }
 
 impl Report {
-    /// Nothing but the outcome.
+    /// A report with nothing but an outcome.
     pub fn of(outcome: Outcome) -> Self {
         Report {
             outcome,
@@ -148,6 +156,7 @@ impl Report {
             claims: Arc::default(),
             due: None,
             names: BTreeMap::new(),
+            in_force: None,
             attempts: 0,
             tests: Vec::new(),
             again: None,
@@ -155,24 +164,25 @@ impl Report {
     }
 }
 
-/// What is remembered from cycle to cycle.
+/// The state that is kept from cycle to cycle.
 #[derive(Debug)]
 pub struct Cycle {
     state: PathBuf,
     quarantine: Quarantine,
     store: Arc<Mutex<LastGood>>,
     keeper: Keeper,
-    /// What nginx runs, last good versions included; empty before the first confirmation.
+    /// What nginx runs, including last good versions; empty before the first confirmation.
     confirmed: Arc<Snapshot>,
-    /// The files whose objects are written down.
+    /// The digest of the files whose objects were recorded last.
     proposed: Option<Digest>,
-    /// Whether nginx has taken anything since these settings are in force, and the administrator's templates with it.
+    /// Whether nginx has accepted anything under the present settings and the administrator's
+    /// templates.
     taken: bool,
-    /// Whose changes come after those of everybody else.
+    /// The namespaces whose changes come after those of all others.
     stragglers: Stragglers,
-    /// The time, as it was when nginx answered last.
+    /// The time when nginx last answered.
     now: Instant,
-    /// The time that attempts take from here on is not yet charged to a namespace.
+    /// Since when the time of attempts has not been charged to a namespace.
     began: Instant,
     /// How many versions of each namespace were refused since then.
     refused: BTreeMap<Arc<str>, u32>,
@@ -181,7 +191,8 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    /// Continues with what an earlier run left in the state folder; `in_place` are the files that nginx has or will read.
+    /// Continues with what an earlier run left in the state folder. `in_place` are the files that
+    /// nginx runs or will read.
     pub fn open(state: &Path, in_place: Option<Digest>) -> Self {
         let store = Arc::new(Mutex::new(LastGood::open(state, in_place)));
         let keeper = Keeper::start(Arc::clone(&store), state);
@@ -202,12 +213,12 @@ impl Cycle {
         }
     }
 
-    /// Ends it: what is served is on disk then.
+    /// Ends the cycle; what is served is on disk then.
     pub async fn close(self) {
         self.keeper.close().await;
     }
 
-    /// Brings nginx to what the snapshot says, without the versions that it refuses.
+    /// Applies the snapshot, without the versions that nginx refuses.
     pub fn turn(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> Report {
         let snapshot = &*self.complete(snapshot);
         self.quarantine.keep_in_force(snapshot, &stages.judge());
@@ -215,7 +226,7 @@ impl Cycle {
         self.now = stages.now();
         self.begin_to_count();
         let mut searches = Searches { waiting: self.waiting(snapshot), ..Searches::default() };
-        // The result for everybody else's changes, once the changes that wait for them are tried.
+        // The result for the changes of all others, once the changes that wait for them are tried.
         let mut others: Option<Report> = None;
         let mut attempts = 0;
         let mut tests = Vec::new();
@@ -237,17 +248,17 @@ impl Cycle {
             }
             match &outcome {
                 // New templates are the first suspect. Once nginx has run files that were made
-                // with them, the objects that changed since are.
+                // with them, the changed objects are.
                 Outcome::Refused { .. } if by_templates && !self.taken => {
                     if self.ends_well(&mut searches, snapshot, attempts) {
                         continue;
                     }
                 }
                 Outcome::Refused { complaints, .. } => {
-                    // What nginx refuses with either templates is caused by objects.
+                    // A complaint that both sets of templates cause comes from objects.
                     let complaints = own.as_ref().filter(|own| !own.is_empty()).unwrap_or(complaints);
-                    // With files of their own, the objects that shared one can be told apart; or
-                    // nginx accepts them, and sharing was the cause.
+                    // With a file for each host the objects that shared one can be told apart; or
+                    // nginx accepts the files, and sharing was the cause.
                     let doubt = complaints.iter().find(|complaint| is_doubtful(complaint));
                     let is_last = attempts >= MOST_ATTEMPTS;
                     if !is_last && doubt.is_some_and(|complaint| stages.stop_sharing(&complaint.words)) {
@@ -259,7 +270,7 @@ impl Cycle {
                     stages.resume_sharing();
                     let is_crowd = self.charge();
                     match others.take() {
-                        // Everybody else may have changed meanwhile, and goes first again.
+                        // Others may have changed meanwhile, and go first again.
                         Some(report) if goes_on && searches.is_idle() => {
                             stages.end_weighing();
                             return Report { attempts, tests, again: Some(Duration::ZERO), ..report };
@@ -273,12 +284,12 @@ impl Cycle {
                         continue;
                     }
                     // Objects that were too much stay in quarantine, and the next cycle goes on
-                    // from there. But where taking objects out did not help, those that were
+                    // from there. But where taking out objects did not help, the objects that were
                     // blamed in this cycle may be innocent.
                     if !is_last {
                         self.quarantine.restore(before);
                     }
-                    // What was taken out for a moment is not gone.
+                    // Objects that were taken out temporarily still exist.
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
                 Outcome::RolledBack { too_much: Some(words), .. } => {
@@ -292,8 +303,8 @@ impl Cycle {
                     self.convict_killers(why, snapshot, (&served, &product.files));
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
-                // An nginx that does not run says nothing about the objects that are left out for
-                // the moment.
+                // An nginx that does not run tells nothing about the objects that are left out
+                // temporarily.
                 Outcome::Ready { .. } if searches.weighing.is_some() => {
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
@@ -324,7 +335,7 @@ impl Cycle {
                     |namespace: &str| searches.waiting.iter().any(|waiting| *waiting.id.namespace == *namespace);
                 self.stragglers.caught_up(self.now, |namespace| !waits(namespace));
             }
-            // Report that nginx got the changes of everybody else, whatever came after.
+            // Reports that nginx got the changes of all others, whatever happened afterwards.
             if let (Some(others), Outcome::Unchanged { .. }) = (others, &report.outcome) {
                 report.outcome = others.outcome;
             }
@@ -346,13 +357,13 @@ impl Cycle {
         !searches.is_idle()
     }
 
-    /// Writes down what the files are made of before they are applied: killed right after nginx took them, the daemon knows
-    /// at its next start which versions were good.
+    /// Records what the files are made of before they are applied: if the daemon is killed right
+    /// after nginx took them, its next start knows which versions were good.
     fn propose(&mut self, served: &Snapshot, worth: &BTreeSet<Arc<ObjectId>>, files: &FileSet) {
         let digest = files.digest();
         if self.proposed != Some(digest) {
-            // While the store is being written its contents are not known: everything is written
-            // down then.
+            // While the store is being written its contents are not known: then everything is
+            // recorded.
             let kept = self.store.try_lock().ok();
             candidates::propose(&self.state, served, worth, digest, kept.as_deref());
             self.proposed = Some(digest);
@@ -372,7 +383,7 @@ impl Cycle {
             self.kills = 0;
             self.keeper.keep(Arc::clone(&self.confirmed), worth, Arc::clone(&product.claims));
         }
-        let Product { mut findings, accepted, certificates, costs, claims, due, names, .. } = product;
+        let Product { mut findings, accepted, certificates, costs, claims, due, names, in_force, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -381,16 +392,17 @@ impl Cycle {
         findings.sort();
         findings.dedup();
         let judgements = standing::judge(snapshot, &accepted, &findings);
-        Report { findings, accepted, judgements, certificates, costs, claims, due, names, ..Report::of(outcome) }
+        let known = Report { findings, accepted, judgements, certificates, costs, ..Report::of(outcome) };
+        Report { claims, due, names, in_force, ..known }
     }
 }
 
-/// Whether several objects may have caused it, and it is not known which.
+/// Whether several objects may have caused the complaint, and it is not known which.
 fn is_doubtful(complaint: &Complaint) -> bool {
     complaint.origin.is_none() && complaint.suspects.len() > 1
 }
 
-/// Says of a refusal that the administrator's templates caused it.
+/// Adds to a refusal that the administrator's templates caused it.
 fn blame_templates(outcome: &mut Outcome) {
     let Outcome::Refused { complaints, .. } = outcome else { return };
     for complaint in complaints {
@@ -401,7 +413,7 @@ fn blame_templates(outcome: &mut Outcome) {
     }
 }
 
-/// The finding about the host that follows from an outcome.
+/// The finding about this host that follows from an outcome.
 fn findings_of(outcome: &Outcome) -> Vec<Finding> {
     let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
     let tell = |reason, note: String| vec![Finding::new(reason, Origin::object(&nginx), note)];

@@ -1,6 +1,8 @@
-//! Asks DNS servers for the addresses of a name; it remembers no answers.
+//! Asks DNS servers for the addresses of a name. It caches no answers.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hickory_resolver::TokioResolver;
@@ -10,66 +12,99 @@ use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr::Name;
 
+use crate::config::Resolver;
 use crate::model::HostName;
+
+/// Where this host says which servers its own programs ask.
+const FILE: &str = "/etc/resolv.conf";
+
+/// Servers of that file that are asked, as by the C library, and their port.
+const OF_FILE: usize = 3;
+const PORT: u16 = 53;
 
 /// How long one server may take to answer, and how often it is asked.
 const TIMEOUT: Duration = Duration::from_secs(2);
 const ATTEMPTS: usize = 2;
 
-/// What became of a question.
+/// The result of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Looked {
-    /// These addresses, sorted, for as long as that; never empty.
+    /// These addresses, sorted, and how long they are valid; never empty.
     Addresses(Vec<IpAddr>, Duration),
-    /// DNS knows that there is no address; one clause says what it said.
+    /// DNS says that there is no address; one clause says how.
     Nothing(&'static str),
     /// No answer; one clause says why.
     Failed(String),
 }
 
-/// The servers.
+/// The DNS servers.
 #[derive(Debug, Clone)]
 pub struct Dns {
+    resolvers: Arc<[Resolver]>,
+    file: PathBuf,
+    built: Arc<Mutex<Option<Built>>>,
+}
+
+/// What asks these servers.
+#[derive(Debug)]
+struct Built {
+    servers: Vec<SocketAddr>,
     resolver: Result<TokioResolver, String>,
 }
 
 impl Dns {
-    /// These servers, and no file of this host: names of tenants mean nothing here.
-    pub fn of(servers: &[SocketAddr]) -> Self {
-        if servers.is_empty() {
-            let why = "no DNS server is set; name one with upstreams.resolvers";
-            return Dns { resolver: Err(why.to_owned()) };
-        }
-        let servers = servers.iter().map(|server| {
-            let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
-                connection.port = server.port();
-                connection
-            });
-            NameServerConfig::new(server.ip(), true, connections.into())
-        });
-        let config = ResolverConfig::from_name_servers(servers.collect());
-        let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
-        let options = builder.options_mut();
-        options.timeout = TIMEOUT;
-        options.attempts = ATTEMPTS;
-        options.use_hosts_file = ResolveHosts::Never;
-        // The caller keeps the answer and asks again when it is due.
-        options.cache_size = 0;
-        Dns { resolver: builder.build().map_err(|error| error.to_string()) }
+    /// These servers.
+    pub fn of(resolvers: &[Resolver]) -> Self {
+        Self::of_file(resolvers, FILE.into())
     }
 
-    /// Whether there is anybody to ask.
-    pub fn is_set(&self) -> bool {
-        self.resolver.is_ok()
+    fn of_file(resolvers: &[Resolver], file: PathBuf) -> Self {
+        Dns { resolvers: resolvers.into(), file, built: Arc::default() }
     }
 
-    /// Asks for both families.
-    pub async fn ask(&self, name: &HostName) -> Looked {
-        let resolver = match &self.resolver {
-            Ok(resolver) => resolver,
-            Err(why) => return Looked::Failed(why.clone()),
+    /// The servers as they are now: those of this host may be others after a change of its network.
+    fn servers(&self) -> Vec<SocketAddr> {
+        let of_host = || {
+            let text = std::fs::read_to_string(&self.file).unwrap_or_default();
+            of_host(&text).map(|address| SocketAddr::new(address, PORT)).collect()
         };
-        // With the dot at its end no search list applies.
+        let servers = self.resolvers.iter().flat_map(|resolver| match resolver {
+            Resolver::OfHost => of_host(),
+            Resolver::Server(address) => vec![*address],
+        });
+        servers.collect()
+    }
+
+    fn resolver(&self) -> Result<TokioResolver, String> {
+        let servers = self.servers();
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(built) = built.as_ref().filter(|built| built.servers == servers) {
+            return built.resolver.clone();
+        }
+        let resolver = match (servers.is_empty(), self.is_set()) {
+            (false, _) => asking(&servers),
+            (true, false) => Err("no DNS server is set; name one with upstreams.resolvers".to_owned()),
+            (true, true) => {
+                let file = self.file.display();
+                Err(format!("{file} of this host names no DNS server; name one with upstreams.resolvers"))
+            }
+        };
+        *built = Some(Built { servers, resolver: resolver.clone() });
+        resolver
+    }
+
+    /// Whether there may be anybody to ask.
+    pub fn is_set(&self) -> bool {
+        !self.resolvers.is_empty()
+    }
+
+    /// Asks for IPv4 and IPv6 addresses.
+    pub async fn ask(&self, name: &HostName) -> Looked {
+        let resolver = match self.resolver() {
+            Ok(resolver) => resolver,
+            Err(why) => return Looked::Failed(why),
+        };
+        // With a trailing dot no search list applies.
         let name = match Name::from_ascii(format!("{}.", name.as_str())) {
             Ok(name) => name,
             Err(_) => return Looked::Nothing("it is no name of DNS"),
@@ -77,6 +112,35 @@ impl Dns {
         let (four, six) = tokio::join!(resolver.ipv4_lookup(name.clone()), resolver.ipv6_lookup(name));
         merge([four, six], Instant::now())
     }
+}
+
+/// The servers that this text of resolv.conf names. Those of a single interface (`fe80::1%eth0`) are left out.
+fn of_host(text: &str) -> impl Iterator<Item = IpAddr> {
+    let named = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        words.next().filter(|word| *word == "nameserver").and(words.next())
+    });
+    named.filter_map(|address| address.parse().ok()).take(OF_FILE)
+}
+
+/// Asks these servers, and looks into no other file of this host: names of tenants mean nothing there.
+fn asking(servers: &[SocketAddr]) -> Result<TokioResolver, String> {
+    let servers = servers.iter().map(|server| {
+        let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
+            connection.port = server.port();
+            connection
+        });
+        NameServerConfig::new(server.ip(), true, connections.into())
+    });
+    let config = ResolverConfig::from_name_servers(servers.collect());
+    let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+    let options = builder.options_mut();
+    options.timeout = TIMEOUT;
+    options.attempts = ATTEMPTS;
+    options.use_hosts_file = ResolveHosts::Never;
+    // The caller keeps the answer and asks again when it is due.
+    options.cache_size = 0;
+    builder.build().map_err(|error| error.to_string())
 }
 
 /// One family is enough: many servers cannot answer for the other.
@@ -121,6 +185,34 @@ mod tests {
 
     fn none(code: ResponseCode) -> Result<Lookup, NetError> {
         Err(NetError::Dns(DnsError::NoRecordsFound(NoRecords::new(Query::default(), code))))
+    }
+
+    #[test]
+    fn servers_of_this_host_are_those_of_its_file_whenever_that_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("resolv.conf");
+        let listed = "192.0.2.1:5353".parse().unwrap();
+        let dns = Dns::of_file(&[Resolver::OfHost, Resolver::Server(listed)], file.clone());
+        let alone = Dns::of_file(&[Resolver::OfHost], file.clone());
+        let shown = |dns: &Dns| dns.servers().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        assert!(alone.resolver().is_err_and(|why| why.contains("resolv.conf") && why.contains("upstreams.resolvers")));
+        for (text, expected) in [
+            ("", "192.0.2.1:5353"),
+            ("# nameserver 10.0.0.1\nsearch a.example\nnameserver 127.0.0.53\n", "127.0.0.53:53 192.0.2.1:5353"),
+            (
+                "nameserver\t10.0.0.1\nnameserver fe80::1%eth0\n nameserver 2001:db8::1 # two\noptions ndots:5\nnameserver x\n",
+                "10.0.0.1:53 [2001:db8::1]:53 192.0.2.1:5353",
+            ),
+            (
+                "nameserver 10.0.0.1\nnameserver 10.0.0.2\nnameserver 10.0.0.3\nnameserver 10.0.0.4",
+                "10.0.0.1:53 10.0.0.2:53 10.0.0.3:53 192.0.2.1:5353",
+            ),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(shown(&dns), expected, "{text}");
+            assert_eq!(alone.resolver().is_ok(), !text.is_empty(), "{text}");
+        }
+        assert!(!Dns::of(&[]).is_set() && dns.is_set());
     }
 
     #[test]

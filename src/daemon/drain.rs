@@ -1,4 +1,4 @@
-//! Whether the administrator took this node out, also over restarts.
+//! Whether the administrator drained this node, across restarts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::state_file;
 
-/// The mark; clones are the same one.
+/// The mark of a drained node; clones share it.
 #[derive(Debug, Clone)]
 pub struct Drain {
     file: PathBuf,
@@ -16,18 +16,18 @@ pub struct Drain {
 }
 
 impl Drain {
-    /// As an earlier run left it in this folder.
+    /// Reads the mark that an earlier run left in this folder.
     pub fn open(state: &Path) -> Self {
         let file = state.join("drained");
         let drained = watch::Sender::new(file.exists());
         Drain { file, drained: Arc::new(drained) }
     }
 
-    /// Takes the node out, or back in.
+    /// Drains the node, or ends that.
     ///
     /// # Errors
     ///
-    /// When that could not be noted for the next start; then nothing changes.
+    /// When it could not be recorded for the next start; then nothing changes.
     pub fn set(&self, drained: bool) -> io::Result<()> {
         match drained {
             true => {
@@ -52,7 +52,7 @@ impl Drain {
         std::fs::File::open(self.file.parent().unwrap_or(Path::new("/")))?.sync_all()
     }
 
-    /// Whether it is out, as that changes.
+    /// Whether the node is drained, and changes of that.
     pub fn watch(&self) -> watch::Receiver<bool> {
         self.drained.subscribe()
     }

@@ -1,4 +1,4 @@
-//! Why the daemon cannot run, for whoever started it.
+//! Why the daemon cannot run, for the user who started it.
 
 use std::path::PathBuf;
 
@@ -20,20 +20,20 @@ pub enum Error {
     /// The credentials for the cluster cannot be used.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
-    /// An address cannot be used.
+    /// An address cannot be listened on.
     #[error("the address of http.address, {address}, cannot be used: {source}")]
     Http {
         /// As the settings have it.
         address: std::net::SocketAddr,
-        /// Why.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The control socket cannot be made.
+    /// The control socket cannot be created.
     #[error("the socket of control.socket, {}, cannot be made: {source}", path.display())]
     Control {
         /// As the settings have it.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// nginx or a folder cannot be used.
@@ -42,7 +42,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a file or folder may not be used, so that another user would have to run the daemon.
+    /// Whether access to a file or folder was denied, so that the daemon has to run as another
+    /// user.
     pub fn is_permission(&self) -> bool {
         if matches!(self, Error::Kubeconfig(KubeconfigError::Exposed { .. })) {
             return true;

@@ -1,4 +1,5 @@
-//! What namespaces cost nginx, for people and for Prometheus: the largest of them and the sum.
+//! The estimated cost of namespaces for nginx, for people and for Prometheus: the largest and the
+//! sum.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,13 +12,14 @@ use serde_json::{Value, json};
 
 use crate::model::cost::Cost;
 
-/// How many namespaces are named, those with the most memory.
+/// How many namespaces are named: those with the most memory.
 const NAMED: usize = 10;
 
-/// The name under which the rest stands; no namespace is called so.
+/// The name of the rest; no namespace can have it.
 const OTHERS: &str = "(others)";
 
-/// A number of each namespace: its name in metrics and in the status, what it is, and how many of it are one of the unit.
+/// A number for each namespace: its name in metrics and in the status, its description, and how
+/// many make one unit.
 struct Column {
     metric: &'static str,
     member: &'static str,
@@ -124,7 +126,7 @@ fn largest(costs: &[(Arc<str>, Cost)]) -> (Vec<(&str, Cost)>, Cost) {
 }
 
 fn in_units(column: &Column, cost: &Cost) -> f64 {
-    // Fractions of what is estimated do not matter.
+    // The numbers are estimates, so a loss of precision does not matter.
     (column.of)(cost) as f64 / column.unit
 }
 
@@ -139,7 +141,7 @@ fn members(cost: &Cost) -> serde_json::Map<String, Value> {
     COLUMNS.iter().map(member).collect()
 }
 
-/// What `/status.json` and `ingressd status` say. Names of members are a contract.
+/// The part of `/status.json` about costs. Member names are a contract.
 pub fn json(costs: &[(Arc<str>, Cost)]) -> Value {
     let (largest, all) = largest(costs);
     let namespaces = largest.iter().map(|(namespace, cost)| {
@@ -150,7 +152,8 @@ pub fn json(costs: &[(Arc<str>, Cost)]) -> Value {
     json!({ "total": members(&all), "namespaces": namespaces.collect::<Vec<_>>() })
 }
 
-/// Adds the numbers of the largest namespaces; the sum over `namespace` is that of all.
+/// Adds the numbers of the largest namespaces and of the rest; the sum over `namespace` is the
+/// total.
 pub fn register(registry: &mut Registry, costs: &[(Arc<str>, Cost)]) {
     let (largest, _) = largest(costs);
     for column in COLUMNS {

@@ -1,4 +1,4 @@
-//! Reads the source beside the main loop and passes on snapshots as they change.
+//! Reads the source beside the main loop and passes on changed snapshots.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,40 +17,38 @@ use crate::source::cluster::{ClusterSource, Holder, Scope, WatchHealth, WatchOpt
 use crate::source::{DirectorySource, Snapshot};
 use crate::translate::EndpointMode;
 
-/// What was observed of the source last.
+/// The last observation of the source.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
-    /// The objects; `None` until everything was read once. It stays when the source fails: stale is not gone.
+    /// The objects; `None` until everything was read once. They stay when the source fails,
+    /// because stale data is better than none.
     pub snapshot: Option<Arc<Snapshot>>,
-    /// Differs from one observation to the next when the objects do in what nginx is configured by.
+    /// Changes when the objects change in something that nginx is configured by.
     pub revision: u64,
-    /// When a change was first noticed that the snapshot holds.
+    /// When a change was first noticed that is in the snapshot.
     pub noticed: Option<Instant>,
-    /// When the source was last known to be as the snapshot says.
+    /// When the source was last known to be as in the snapshot.
     pub read: Option<Instant>,
-    /// The source is watched and would have reported any change: the snapshot is current.
+    /// Whether the source is watched and would have reported any change: then the snapshot is
+    /// current.
     pub current: bool,
     /// Why the source cannot be read now.
     pub failure: Option<Arc<str>>,
-    /// How the watches of a cluster are.
+    /// The health of the watches of a cluster.
     pub watches: Arc<[WatchHealth]>,
 }
 
-/// The reader; dropped, it stops.
+/// The task that reads the source; it stops when this is dropped.
 #[derive(Debug)]
 pub struct Feed {
     observed: watch::Receiver<Observed>,
     task: JoinHandle<()>,
-    /// `None` for a folder, of which everything is read.
+    /// `None` for a folder, of which everything is read anyway.
     holder: Option<Holder>,
 }
 
 impl Feed {
-    /// Begins to read and watch the cluster behind the link, or the folder that the settings name.
-    ///
-    /// # Errors
-    ///
-    /// When they name neither, or a folder that cannot be watched.
+    /// Begins to read and watch the cluster of the link, or the folder that the settings name.
     pub fn start(settings: &Settings, link: Option<&Link>) -> Result<Self, Error> {
         match (link, &settings.manifests) {
             (Some(link), _) => Ok(Feed::cluster(link, settings)),
@@ -112,7 +110,8 @@ impl Feed {
                         read: told.confirmed(),
                         current: false,
                         failure: told.failure(),
-                        // It counts what is in the snapshot: an earlier one with a later number would pass for what it is not.
+                        // The revision belongs to the snapshot: an earlier snapshot must not get a
+                        // later number.
                         revision: if told.snapshot.is_some() { told.revision } else { observed.revision },
                         // A change that was not taken yet was noticed earlier than this one.
                         noticed: told.noticed.or(observed.noticed),
@@ -138,7 +137,7 @@ impl Feed {
         if self.observed.changed().await.is_err() {
             match (&mut self.task).await {
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                // The reader ended with the process; there will be no other one.
+                // The reader has ended with the process; no other one will start.
                 _ => std::future::pending::<()>().await,
             }
         }
@@ -146,7 +145,7 @@ impl Feed {
     }
 }
 
-/// Where the objects come from, for whoever asks.
+/// Where the objects come from, for the status.
 pub fn read_from(settings: &Settings, link: Option<&Link>) -> ReadFrom {
     match (link, &settings.manifests) {
         (Some(link), _) => ReadFrom::Cluster(link.clone(), scope(settings)),
@@ -165,7 +164,7 @@ fn scope(settings: &Settings) -> Scope {
     }
 }
 
-/// What the settings say about the cluster.
+/// The settings for watching the cluster.
 fn watch_options(settings: &Settings) -> WatchOptions {
     let scope = scope(settings);
     let translate = &settings.translate;

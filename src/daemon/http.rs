@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz`, `/metrics` and `/status.json`.
+//! The HTTP endpoints `/healthz`, `/readyz`, `/metrics` and `/status.json`.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -21,35 +21,35 @@ use super::room::{Attention, Room};
 use super::status::Status;
 use crate::model::HostName;
 
-/// How many connections are served at once; for more the slowest are ended.
+/// The most concurrent connections; beyond that the slowest are closed.
 const MOST_CONNECTIONS: usize = 64;
 
-/// How long a client may take to send a request, and to read the answer.
+/// The time limit for sending a request, and for reading the response.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Largest head of a request in bytes.
+/// The largest head of a request in bytes.
 const LARGEST_HEAD: usize = 16 << 10;
 
-/// How long ago the main loop may have turned last for the daemon to count as alive.
+/// The longest time since the last turn of the main loop for the daemon to count as alive.
 const OLDEST_TURN: Duration = Duration::from_secs(30);
 
-/// What answers are drawn from.
+/// The state from which responses are made.
 #[derive(Debug, Clone)]
 pub struct Facts {
-    /// What is true now.
+    /// The current status.
     pub status: watch::Receiver<Arc<Status>>,
-    /// What happened.
+    /// The counters since the start.
     pub metrics: Arc<Metrics>,
-    /// When the loop last turned.
+    /// When the main loop last turned.
     pub heartbeat: Arc<Heartbeat>,
-    /// Where nginx tells its counters.
+    /// The address of nginx's counters.
     pub nginx: watch::Receiver<SocketAddr>,
-    /// Names by which we may be asked, besides addresses and those of loopback.
+    /// Accepted host names in requests, besides addresses and the names of loopback.
     pub hosts: watch::Receiver<Vec<HostName>>,
 }
 
-/// Serves until it is dropped; connections that have begun go on.
+/// Serves until it is dropped; open connections are finished.
 pub async fn serve(listener: TcpListener, facts: Facts) {
     let room = Room::new(MOST_CONNECTIONS);
     loop {
@@ -63,7 +63,8 @@ pub async fn serve(listener: TcpListener, facts: Facts) {
                 });
             }
             Err(error) => {
-                // Out of file descriptors, most likely: others have to end first.
+                // The most likely cause is a lack of file descriptors: other connections have to
+                // end first.
                 tracing::warn!("a connection to the http endpoints was lost: {error}");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
@@ -89,7 +90,7 @@ async fn connection(stream: TcpStream, facts: Facts, attention: Attention) {
 
 async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Bytes>> {
     // A page in a browser on this host could resolve a name of its own to this address, and could
-    // then read the answer (DNS rebinding).
+    // then read the response (DNS rebinding).
     if !names(request).all(|name| is_known(name, &facts.hosts.borrow())) {
         let words = "ask by an IP address, by localhost, or by a name in http.hosts\n";
         return text(StatusCode::MISDIRECTED_REQUEST, words.to_owned());
@@ -106,8 +107,7 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
             age if age < OLDEST_TURN => text(StatusCode::OK, "ok\n".to_owned()),
             age => text(StatusCode::SERVICE_UNAVAILABLE, format!("the loop last turned {} s ago\n", age.as_secs())),
         },
-        // Load balancers that ask this must send requests elsewhere, although those that still
-        // come are served.
+        // Load balancers must send requests elsewhere, although those that still come are served.
         "/readyz" if status.told.drained => text(StatusCode::SERVICE_UNAVAILABLE, "drained\n".to_owned()),
         "/readyz" => match status.ready() {
             Ok(()) => text(StatusCode::OK, readiness(&status)),
@@ -124,7 +124,7 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
     }
 }
 
-/// The host of a request; programs older than HTTP/1.1 send none. A value that is not text counts
+/// The hosts of a request; clients older than HTTP/1.1 send none. A value that is not text counts
 /// as an unknown name.
 fn names(request: &Request<Incoming>) -> impl Iterator<Item = &str> {
     let of_headers = request.headers().get_all(HOST).iter().map(|value| value.to_str().unwrap_or_default());
@@ -187,7 +187,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let (sender, status) = watch::channel(Arc::new(Status::default()));
         let heartbeat = Arc::new(Heartbeat::new(Instant::now()));
-        // Nobody listens on port 1: nginx does not answer.
+        // Port 1 has no listener, so nginx does not answer.
         let (_nginx, nginx) = watch::channel(SocketAddr::from(([127, 0, 0, 1], 1)));
         let (_hosts, hosts) = watch::channel(vec![HostName::new("edge1.example").unwrap()]);
         tokio::spawn(serve(listener, Facts { status, metrics: Arc::default(), heartbeat, nginx, hosts }));
@@ -257,7 +257,8 @@ mod tests {
         let (_nginx, nginx) = watch::channel(SocketAddr::from(([127, 0, 0, 1], 1)));
         let (_hosts, hosts) = watch::channel(Vec::new());
         tokio::spawn(serve(listener, Facts { status, metrics: Arc::default(), heartbeat, nginx, hosts }));
-        // Some never say what they want, some begin to, some keep a connection on which they had an answer.
+        // Some clients send nothing, some begin a request, some keep a connection open after a
+        // response.
         let mut slow = Vec::new();
         for number in 0..2 * MOST_CONNECTIONS {
             let mut stream = TcpStream::connect(address).await.unwrap();
@@ -265,7 +266,7 @@ mod tests {
             stream.write_all(words.as_bytes()).await.unwrap();
             slow.push(stream);
         }
-        // Less than what a slow one may take.
+        // This is less than the time limit of a slow client.
         let asked = tokio::time::timeout(REQUEST_TIMEOUT / 2, get(address, "GET /healthz HTTP/1.0\r\n\r\n"));
         assert_eq!(asked.await.expect("an answer at once"), (200, "ok\n".into()));
         let mut end = [0; 1];

@@ -1,4 +1,4 @@
-//! The last good version of each object, on disk for the next start.
+//! Keeps the last good version of each object on disk, for the next start.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -17,22 +17,22 @@ use crate::render::Digest;
 use crate::source::{List, Snapshot, SourceLocation, Stored, Version};
 use crate::translate::Claims;
 
-/// One file for each object, named by digests of the object's name and of its version: the names
-/// in the folder say which versions are kept, and the objects need not be in memory a second time.
+/// One file for each object, named by digests of the object's name and of its version: the file
+/// names say which versions are kept, so that the objects need not be in memory a second time.
 #[derive(Debug)]
 pub struct LastGood {
     folder: PathBuf,
-    /// Digest of the name to digest of the version.
+    /// The digest of the version, by the digest of the name.
     kept: HashMap<Mark, Mark>,
 }
 
-/// The first half of a digest: enough to tell names and versions apart.
+/// The first half of a digest, which is enough to tell names and versions apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Mark(u128);
 
 /// The form on disk; field names are a contract with earlier versions of the daemon.
 #[derive(Debug, Serialize)]
-struct Written<'a, K> {
+struct WrittenObject<'a, K> {
     kind: &'static str,
     namespace: &'a str,
     name: &'a str,
@@ -60,7 +60,8 @@ struct Job {
     claims: Arc<Claims>,
 }
 
-/// The thread that writes, so that no cycle waits for the disk. Dropped, it ends with the last job.
+/// The thread that writes, so that no cycle waits for the disk. When it is dropped, it ends after
+/// the last job.
 #[derive(Debug)]
 pub struct Keeper {
     jobs: Option<Sender<Job>>,
@@ -87,8 +88,8 @@ impl Mark {
 }
 
 impl LastGood {
-    /// Looks at what an earlier run left in this folder; what it had written down about the files `in_place` is good too. What
-    /// cannot be read is a warning.
+    /// Reads which versions an earlier run kept in this folder; the objects that were recorded for
+    /// the files `in_place` are good too. A failure is logged as a warning.
     pub fn open(state: &Path, in_place: Option<Digest>) -> Self {
         let folder = state.join("objects");
         let entries = state_file::make_folder(&folder).and_then(|()| std::fs::read_dir(&folder));
@@ -112,7 +113,7 @@ impl LastGood {
         self.kept.get(&Mark::of_name(id)) == Some(&Mark::of(&version.0))
     }
 
-    /// Keeps an object as [`written`] put it.
+    /// Keeps an object in the form of [`written`].
     fn adopt(&mut self, line: &str) {
         let Ok(read) = serde_json::from_str::<Read<serde::de::IgnoredAny>>(line) else { return };
         let (name, version) = (Mark::of_parts(&read.kind, &read.namespace, &read.name), Mark::of(&read.version));
@@ -128,14 +129,16 @@ impl LastGood {
         }
     }
 
-    /// Keeps exactly the objects of `served` that are `worth` it; writes only those whose version is not there yet.
+    /// Keeps exactly the objects of `served` that are `worth` it; writes only versions that are
+    /// not on disk yet.
     pub fn keep(&mut self, served: &Snapshot, worth: &BTreeSet<Arc<ObjectId>>) {
         let mut keeping = Keeping { store: self, worth, now: HashMap::new(), failure: None };
         objects::visit(served, &mut keeping);
         let Keeping { now, failure, .. } = keeping;
         for (name, version) in &self.kept {
             if !now.contains_key(name) {
-                // It is only a leftover when it cannot be removed: nobody asks for a name that is not in the snapshot.
+                // A file that cannot be removed is a harmless leftover: no object in the snapshot
+                // has its name.
                 let _ = std::fs::remove_file(self.path(*name, *version));
             }
         }
@@ -160,7 +163,8 @@ impl LastGood {
             }
         };
         let same = read.kind == id.kind.name() && *read.namespace == *id.namespace && *read.name == *id.name;
-        let place = read.file.zip(read.line).map(|(file, line)| SourceLocation { file: file.into(), line });
+        let place =
+            read.file.zip(read.line).map(|(file, line)| SourceLocation { file: file.into(), line, written: None });
         same.then(|| Stored {
             id: Arc::new(id.clone()),
             version: Version(read.version.into()),
@@ -171,7 +175,7 @@ impl LastGood {
     }
 }
 
-/// Name and version of a file of the store; other files are none of ours.
+/// The name and version of a file of the store; `None` for other files.
 fn marks(path: &Path) -> Option<(Mark, Mark)> {
     let (name, version) = path.file_name()?.to_str()?.strip_suffix(".json")?.split_once('-')?;
     Some((Mark::read(name)?, Mark::read(version)?))
@@ -186,7 +190,7 @@ impl Earlier for LastGood {
 
 /// The form of an object on disk.
 pub fn written<K: Serialize>(stored: &Stored<K>) -> impl Serialize {
-    Written {
+    WrittenObject {
         kind: stored.id.kind.name(),
         namespace: &stored.id.namespace,
         name: &stored.id.name,
@@ -238,7 +242,7 @@ impl Keeper {
         let (state, mut written) = (state.to_owned(), None);
         let work = move || {
             while let Ok(first) = receiver.recv() {
-                // Only the latest counts: what lies between was served, but is not any more.
+                // Only the latest job counts: what was served in between is not served any more.
                 let Job { served, worth, claims } = receiver.try_iter().last().unwrap_or(first);
                 if written.as_ref().is_none_or(|written| !Arc::ptr_eq(written, &claims)) {
                     claims::keep(&state, &claims);
@@ -250,17 +254,17 @@ impl Keeper {
         Keeper { jobs: Some(jobs), thread: Some(std::thread::spawn(work)) }
     }
 
-    /// Has what is served kept, soon.
+    /// Keeps what is served, in the background.
     pub fn keep(&self, served: Arc<Snapshot>, worth: Arc<BTreeSet<Arc<ObjectId>>>, claims: Arc<Claims>) {
         if let Some(jobs) = &self.jobs {
-            // The thread ends only with us.
+            // The thread lives as long as this value.
             let _ = jobs.send(Job { served, worth, claims });
         }
     }
 
-    /// Ends it. A thread of its own waits for the disk, so that the main loop goes on.
+    /// Ends the thread. A blocking thread waits for the disk, so that the main loop goes on.
     pub async fn close(self) {
-        // It fails only when the process ends, and then nobody asks.
+        // This fails only when the process ends, and then it does not matter.
         let _ = tokio::task::spawn_blocking(move || drop(self)).await;
     }
 }
@@ -290,7 +294,7 @@ mod tests {
                 ..ConfigMap::default()
             }),
             published: None,
-            place: Some(SourceLocation { file: "shop.yaml".into(), line: 3 }),
+            place: Some(SourceLocation { file: "shop.yaml".into(), line: 3, written: None }),
         });
         Snapshot { config_maps: config_maps.collect(), ..Snapshot::default() }
     }
@@ -371,7 +375,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let store = Arc::new(Mutex::new(LastGood::open(state.path(), None)));
         let keeper = Keeper::start(Arc::clone(&store), state.path());
-        // A disk that takes nothing until it is told, or until it is clear that nobody ever will.
+        // A disk that blocks until it is released, or until it is clear that it never will be.
         let ((held, is_held), (release, released)) = (channel(), channel::<()>());
         let disk = std::thread::spawn(move || {
             let _store = store.lock().unwrap();
@@ -381,7 +385,7 @@ mod tests {
         is_held.recv().unwrap();
         let first = Arc::new(snapshot(&[("a", "1")]));
         keeper.keep(Arc::clone(&first), Arc::new(all(&first)), Arc::default());
-        // The runtime of a test has one thread: it comes back only if nothing blocks it.
+        // The runtime of a test has one thread: this comes back only if nothing blocks it.
         let closing = tokio::spawn(keeper.close());
         tokio::task::yield_now().await;
         assert!(!closing.is_finished(), "it ended before the disk took anything");

@@ -1,4 +1,4 @@
-//! The connection to the cluster, which outlives settings that name the same one.
+//! The connection to the cluster, which is kept across settings that name the same cluster.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use super::error::Error;
 use crate::config::Settings;
 use crate::source::cluster::{self, Clients, Connected, DEFAULT_KUBECONFIG};
 
-/// The connection to the cluster that a kubeconfig names. Clones are the same one; it ends with the last.
+/// The connection to the cluster that a kubeconfig names. Clones share it; it is closed with the
+/// last.
 #[derive(Debug, Clone)]
 pub struct Link {
     kubeconfig: PathBuf,
@@ -15,12 +16,12 @@ pub struct Link {
 }
 
 impl Link {
-    /// The connection that the settings ask for, which is the earlier one if it leads there; `None` when the source is a
-    /// folder.
+    /// The connection that the settings ask for: the earlier one if it is the same; `None` when
+    /// the source is a folder.
     ///
     /// # Errors
     ///
-    /// When they name no source, or a kubeconfig that cannot be used. A cluster that is away is no
+    /// When they name no source, or a kubeconfig that cannot be used. An unreachable cluster is no
     /// error.
     pub async fn of(settings: &Settings, earlier: Option<&Link>) -> Result<Option<Self>, Error> {
         let standard = Path::new(DEFAULT_KUBECONFIG);
@@ -30,7 +31,7 @@ impl Link {
             (None, None) if standard.exists() => standard,
             (None, None) => return Err(Error::NoSource),
         };
-        // What the files say is followed while it lives.
+        // The connection follows changes of its files by itself.
         if let Some(earlier) = earlier.filter(|earlier| earlier.kubeconfig == *kubeconfig) {
             return Ok(Some(earlier.clone()));
         }
@@ -42,7 +43,7 @@ impl Link {
         self.connected.clients()
     }
 
-    /// Whether both are the same one.
+    /// Whether both are the same connection.
     pub fn is_same(&self, other: &Link) -> bool {
         Arc::ptr_eq(&self.connected, &other.connected)
     }

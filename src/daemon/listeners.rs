@@ -1,5 +1,5 @@
-//! The listeners of the daemon, http endpoints and control socket, which outlive settings that do
-//! not move them.
+//! The listeners of the daemon (HTTP endpoints and control socket), which are kept across settings
+//! that do not move them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,10 +22,10 @@ use crate::apply::folder::Existing;
 use crate::config::Settings;
 use crate::model::HostName;
 
-/// The http endpoints and the socket of commands.
+/// The HTTP endpoints and the control socket.
 #[derive(Debug)]
 pub struct Listeners {
-    /// `None` when it was closed for another address, which could not be opened beside it.
+    /// `None` when it was closed for another address that could not be opened beside it.
     http: Option<Arc<Http>>,
     commands: Arc<Commands>,
     heartbeat: Arc<Heartbeat>,
@@ -34,11 +34,11 @@ pub struct Listeners {
 #[derive(Debug)]
 struct Http {
     address: SocketAddr,
-    /// Where nginx tells its counters.
+    /// The address of nginx's counters.
     nginx: watch::Sender<SocketAddr>,
-    /// By which names it may be asked.
+    /// The accepted host names of requests.
     hosts: watch::Sender<Vec<HostName>>,
-    /// Ends with this value.
+    /// The task of the endpoints; it ends when this is dropped.
     task: JoinSet<()>,
 }
 
@@ -47,12 +47,12 @@ struct Commands {
     socket: Arc<Control>,
     state: PathBuf,
     drain: Drain,
-    /// Ends with this value.
+    /// The task of the socket; it ends when this is dropped.
     task: JoinSet<()>,
 }
 
 impl Listeners {
-    /// Opens what these settings name, and keeps open what the settings before named in the same
+    /// Opens what these settings name, and keeps open what the earlier settings named in the same
     /// way.
     pub async fn open(
         settings: &Settings,
@@ -88,8 +88,8 @@ impl Listeners {
         Ok(Listeners { http: Some(http), commands, heartbeat })
     }
 
-    /// The endpoints at this address, if they are there. Endpoints at the same port are let go when the system would not open
-    /// others beside them.
+    /// The endpoints at this address, if they are open. Endpoints at the same port are closed when
+    /// the system would not open others beside them.
     async fn make_room(&mut self, address: SocketAddr) -> Option<Arc<Http>> {
         let theirs = self.http.as_ref()?.address;
         if theirs == address {
@@ -101,7 +101,7 @@ impl Listeners {
         None
     }
 
-    /// Closes what the next settings do not keep open; returns when it is free.
+    /// Closes what the next settings do not keep; returns when addresses and paths are free.
     pub async fn close(self) {
         close(self.http).await;
         if let Some(mut commands) = Arc::into_inner(self.commands) {
@@ -109,12 +109,12 @@ impl Listeners {
         }
     }
 
-    /// Whether this node is drained, as that changes.
+    /// Whether this node is drained, and changes of that.
     pub fn drained(&self) -> watch::Receiver<bool> {
         self.commands.drain.watch()
     }
 
-    /// Where the loop says that it lives.
+    /// Where the main loop reports that it is alive.
     pub fn heartbeat(&self) -> Arc<Heartbeat> {
         Arc::clone(&self.heartbeat)
     }
@@ -155,7 +155,7 @@ fn control_socket(
     let socket = match earlier {
         Some(earlier) => Arc::clone(&earlier.socket),
         None => {
-            // Another one than ours, such as /run, has other things in it.
+            // A folder that is not ours alone, such as /run, contains files of others.
             let is_ours = *path == Settings::of_instance(&settings.instance).control_socket;
             let existing = if is_ours { Existing::Taken } else { Existing::Shared };
             Arc::new(Control::bind(path, existing).map_err(|source| Error::Control { path: path.clone(), source })?)
@@ -182,7 +182,7 @@ mod tests {
     }
 
     impl World {
-        /// The port is one that was free.
+        /// The port is a free one.
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
             let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -216,13 +216,13 @@ mod tests {
         assert_eq!(asked.await.unwrap(), r#"{"drained":true}"#);
         assert!(*same.drained().borrow());
 
-        // Another state folder has a mark of its own for a drained node, and requests reach that
-        // one.
+        // Another state folder has its own mark of a drained node, and requests now change that
+        // mark.
         world.settings.apply.state.set_file_name("elsewhere");
         let mut moved = world.open(Some(&mut same)).await;
         assert!(!*moved.drained().borrow() && *same.drained().borrow());
 
-        // The settings before may have to go on: theirs are open until then.
+        // The earlier settings may have to go on: their sockets stay open until then.
         let old = world.settings.control_socket.clone();
         world.settings.control_socket.set_file_name("other.sock");
         let other = world.open(Some(&mut moved)).await;
@@ -232,7 +232,7 @@ mod tests {
         moved.close().await;
         assert!(!old.exists());
 
-        // A socket that was removed is created again, and stays when the one before is closed.
+        // A socket that was removed is created again, and stays when the previous one is closed.
         std::fs::remove_file(&world.settings.control_socket).unwrap();
         let mut other = other;
         let again = world.open(Some(&mut other)).await;

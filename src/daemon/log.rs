@@ -1,4 +1,4 @@
-//! Where log lines go and which findings are worth one.
+//! Where log lines go, and which findings are logged.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::IsTerminal as _;
@@ -20,18 +20,18 @@ pub enum Error {
     /// The level or filter cannot be read.
     #[error("log.level: {0:?} is no level and no filter of tracing; use error, warn, info, debug or trace")]
     Level(String),
-    /// There is no journal.
+    /// The journal cannot be reached.
     #[error("log.format: the journal cannot be reached: {0}; use \"text\"")]
     Journal(std::io::Error),
 }
 
-/// What is logged, below where it is logged to.
+/// The filter, below the output.
 type Filtered = Layered<reload::Layer<EnvFilter, Registry>, Registry>;
 
-/// Where it is logged to.
+/// The output of log lines.
 type Output = Box<dyn Layer<Filtered> + Send + Sync>;
 
-/// What of logging can be exchanged while the process runs.
+/// Handles to change the logging while the process runs.
 struct Handles {
     filter: reload::Handle<EnvFilter, Registry>,
     output: reload::Handle<Output, Filtered>,
@@ -39,22 +39,22 @@ struct Handles {
 
 static HANDLES: OnceLock<Handles> = OnceLock::new();
 
-/// Begins logging for the whole process. A second call has no effect.
+/// Starts logging for the whole process. A second call has no effect.
 pub fn start(settings: &Log) -> Result<(), Error> {
     let (filter, filter_handle) = reload::Layer::new(filter(settings)?);
     let (output, output_handle) = reload::Layer::new(output(settings)?);
-    // Another caller in this process, such as the demo, may have begun already.
+    // Another caller in this process, such as the demo, may have started it already.
     if Registry::default().with(filter).with(output).try_init().is_ok() {
         let _ = HANDLES.set(Handles { filter: filter_handle, output: output_handle });
     }
     Ok(())
 }
 
-/// Goes on logging by other settings; without [`start`] nothing happens.
+/// Changes logging to other settings; without [`start`] nothing happens.
 pub fn set(settings: &Log) -> Result<(), Error> {
     let (filter, output) = (filter(settings)?, output(settings)?);
     if let Some(handles) = HANDLES.get() {
-        // Both fail only when the process logs no more.
+        // Both fail only when the process does not log any more.
         let _ = handles.filter.reload(filter);
         let _ = handles.output.reload(output);
     }
@@ -62,8 +62,8 @@ pub fn set(settings: &Log) -> Result<(), Error> {
 }
 
 fn filter(settings: &Log) -> Result<EnvFilter, Error> {
-    // kube reports failures that the watches log themselves, once, and it would log the contents
-    // of Secrets. The resolver reports each query to DNS, which helps no administrator.
+    // kube reports failures that the watches log themselves once, and would log the contents of
+    // Secrets. The resolver reports each DNS query, which does not help administrators.
     let directives =
         format!("kube_client=off,hickory_net=warn,hickory_resolver=warn,hickory_proto=warn,{}", settings.level);
     EnvFilter::try_new(directives).map_err(|_| Error::Level(settings.level.clone()))
@@ -93,8 +93,8 @@ where
     fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(std::io::stderr().is_terminal())
 }
 
-/// `JOURNAL_STREAM` has device and inode of the stream that systemd connected; it may have been
-/// redirected since.
+/// `JOURNAL_STREAM` has the device and inode of the stream that systemd connected; stderr may have
+/// been redirected since.
 fn stderr_is_the_journal() -> bool {
     let Some(told) = std::env::var("JOURNAL_STREAM").ok() else { return false };
     let Some((device, inode)) = told.split_once(':') else { return false };
@@ -103,29 +103,29 @@ fn stderr_is_the_journal() -> bool {
     device.parse() == Ok(metadata.st_dev()) && inode.parse() == Ok(metadata.st_ino())
 }
 
-/// For how long the lines about one namespace are counted.
+/// The period in which log lines about one namespace are counted.
 const PERIOD: Duration = Duration::from_secs(60);
 
 /// The findings that were logged last: only differences are logged.
 #[derive(Debug, Default)]
 pub struct FindingLog {
     known: BTreeSet<Finding>,
-    /// When the period began in which lines about each namespace are counted, and how many there were.
+    /// When the period of each namespace began, and the number of lines since.
     lines: HashMap<Arc<str>, (Instant, usize)>,
 }
 
-/// What becomes of a line.
+/// Whether a line is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Written,
-    /// It is the first one about its namespace that is left out.
+    /// It is the first line about its namespace that is suppressed.
     FirstLeftOut,
     LeftOut,
 }
 
 impl FindingLog {
-    /// Logs findings that are new and findings that are gone, of each namespace at most `most`
-    /// lines within a minute.
+    /// Logs new findings and findings that are gone: for each namespace at most `most` lines per
+    /// minute.
     pub fn update(&mut self, findings: &[Finding], generation: Option<u64>, most: usize, now: Instant) {
         let (new, mended) = self.difference(findings);
         self.lines.retain(|_, (began, _)| now.saturating_duration_since(*began) < PERIOD);
@@ -154,7 +154,8 @@ impl FindingLog {
         }
     }
 
-    /// What is new and what is gone, in order; the given findings are known from now on.
+    /// The findings that are new and those that are gone, in order; the given findings are known
+    /// from now on.
     fn difference(&mut self, findings: &[Finding]) -> (Vec<Finding>, Vec<Finding>) {
         let now: BTreeSet<_> = findings.iter().cloned().collect();
         let new = now.difference(&self.known).cloned().collect();
@@ -168,7 +169,7 @@ fn tell(finding: &Finding, generation: Option<u64>, prefix: &str) {
     let (object, field) = (finding.origin.object.to_string(), finding.origin.field.to_string());
     let (reason, page) = (finding.reason.row().name, finding.reason.page());
     let severity = if prefix.is_empty() { finding.severity } else { Severity::Info };
-    // Upper case names reach the journal as they are.
+    // Field names in upper case reach the journal unchanged.
     macro_rules! write {
         ($level:ident) => {
             tracing::$level!(

@@ -1,5 +1,4 @@
-//! Numbers for Prometheus: what happened is counted here, what is true now is drawn from the
-//! status.
+//! Metrics for Prometheus: events are counted here, the present state is read from the status.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
@@ -20,10 +19,10 @@ use crate::apply::Outcome;
 use crate::finding::Reason;
 use crate::publish::{Counts, Life, Outlook, Peer, View};
 
-/// Where nginx tells its connection counters, on the status address.
+/// The path of nginx's connection counters, on the status address.
 const STUB_STATUS_PATH: &str = "/stub_status";
 
-/// How long nginx may take to answer.
+/// The time limit for nginx's response.
 const STUB_STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Why a cycle ran.
@@ -98,7 +97,7 @@ struct NameLabels {
     name: String,
 }
 
-/// What happened since the start.
+/// The counters since the start.
 #[derive(Debug)]
 pub struct Metrics {
     reloads: Family<ReloadLabels, Counter>,
@@ -123,15 +122,15 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts how long tests took, whatever came of them.
+    /// Records the duration of tests, whatever their result was.
     pub fn tested(&self, tests: &[Duration]) {
         tests.iter().for_each(|test| self.test_duration.observe(test.as_secs_f64()));
     }
 
-    /// Counts how an attempt ended; `waited` is the time since its oldest change.
+    /// Counts the outcome of an attempt; `waited` is the time since its oldest change.
     pub fn count(&self, cause: Cause, outcome: &Outcome, waited: Option<Duration>) {
         let result = match outcome.of_nginx() {
-            // What nginx is kept at is in itself.
+            // The outcome inside is not about a new configuration.
             Outcome::Pinned { .. } => return,
             Outcome::Unchanged { .. } => return,
             Outcome::Confirmed { reload, .. } => {
@@ -147,12 +146,12 @@ impl Metrics {
         self.reloads.get_or_create(&ReloadLabels { reason: cause.name(), result }).inc();
     }
 
-    /// What was told to the cluster.
+    /// The counters of publishing.
     pub fn published(&self) -> &Counts {
         &self.published
     }
 
-    /// Everything in the text form of OpenMetrics.
+    /// All metrics in the text format of OpenMetrics.
     pub fn encode(&self, status: &Status, stub_status: Option<StubStatus>, now: Instant) -> String {
         let mut all = Registry::default();
         register_process(&mut all);
@@ -185,7 +184,7 @@ impl Metrics {
             stub_status.register(registry);
         }
         let mut text = String::new();
-        // Writing to a string fails only when a metric cannot be encoded, which the tests would show.
+        // This fails only when a metric cannot be encoded, which the tests would show.
         match prometheus_client::encoding::text::encode(&mut text, &all) {
             Ok(()) => text,
             Err(_) => String::from("# EOF\n"),
@@ -324,7 +323,7 @@ fn whole(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// What the daemon itself uses, under the names that every Prometheus client has for it.
+/// The metrics of the daemon's own process, under the usual names of Prometheus clients.
 fn register_process(registry: &mut Registry) {
     let memory = procfs::process::Process::myself().and_then(|process| process.statm());
     if let Some(resident) = memory.ok().and_then(|memory| i64::try_from(memory.resident * procfs::page_size()).ok()) {
@@ -342,7 +341,7 @@ fn register_process(registry: &mut Registry) {
     }
 }
 
-/// What nginx counts by itself.
+/// The counters of nginx's `stub_status`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StubStatus {
     active: i64,
@@ -355,7 +354,7 @@ pub struct StubStatus {
 }
 
 impl StubStatus {
-    /// Asks nginx; `None` when it does not answer.
+    /// Asks nginx for its counters; `None` when it does not answer.
     pub async fn ask(address: SocketAddr) -> Option<StubStatus> {
         let exchange = async {
             let mut stream = tokio::net::TcpStream::connect(address).await.ok()?;
@@ -403,22 +402,22 @@ impl StubStatus {
     }
 }
 
-/// The moment at which the loop last turned, for health checks.
+/// The time at which the main loop last turned, for health checks.
 #[derive(Debug)]
 pub struct Heartbeat(Mutex<Instant>);
 
 impl Heartbeat {
-    /// It turns now.
+    /// A heartbeat with this time.
     pub fn new(now: Instant) -> Self {
         Heartbeat(Mutex::new(now))
     }
 
-    /// It turned.
+    /// Records a turn of the loop.
     pub fn beat(&self, now: Instant) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
 
-    /// How long ago it turned.
+    /// The time since the last turn.
     pub fn age(&self, now: Instant) -> Duration {
         now - *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

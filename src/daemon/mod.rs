@@ -1,4 +1,4 @@
-//! Composition: everything that can wake the daemon is an event of one loop.
+//! The composition of the daemon: everything that can wake it is an event of one loop.
 
 pub mod access;
 mod candidates;
@@ -12,6 +12,7 @@ mod dns;
 mod drain;
 mod error;
 mod estimate;
+pub mod explain;
 mod feed;
 mod http;
 mod last_good;

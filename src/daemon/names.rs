@@ -1,4 +1,4 @@
-//! Keeps the answers of DNS about names of Services current, beside the main loop.
+//! Keeps the DNS answers for names of Services up to date, beside the main loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -15,16 +15,16 @@ use self::wanted::WantedNames;
 use super::dns::{Dns, Looked};
 use super::state_file;
 use crate::model::HostName;
-use crate::translate::{Answer, Chosen, Limits, Names, Namespaces, Wanted};
+use crate::translate::{ChosenNames, Limits, NameAnswer, Names, Namespaces, Wanted};
 
 mod agenda;
 mod bulletin;
 mod wanted;
 
-/// Least time between two writes of what is known, which may be much.
+/// The least time between two writes of the known answers, which may be large.
 const SAVING: Duration = Duration::from_secs(1);
 
-/// The names and the task that asks for them; dropped, it stops.
+/// The names and the task that queries them; it stops when this is dropped.
 #[derive(Debug)]
 pub struct NameWatch {
     state: WantedNames,
@@ -33,31 +33,33 @@ pub struct NameWatch {
     task: JoinHandle<()>,
 }
 
-/// What is kept for the next start: addresses by name.
+/// The answers that are kept for the next start: addresses by name.
 type Kept = BTreeMap<String, Vec<IpAddr>>;
 
-/// What the task knows.
+/// The state of the task.
 struct Keeper {
     dns: Dns,
     limits: Limits,
     file: PathBuf,
-    known: BTreeMap<HostName, Answer>,
-    /// Names that are not requested, because there are too many.
+    known: BTreeMap<HostName, NameAnswer>,
+    /// Names that are not queried, because there are too many.
     refused: BTreeSet<HostName>,
     agenda: Agenda,
     bulletin: Bulletin,
     questions: JoinSet<(HostName, Looked)>,
-    /// What was told last.
+    /// The answers that were reported last.
     told: Arc<Names>,
     kept: Kept,
-    /// When what was told is kept, unless it is already; and when that was the last time.
+    /// When to write the reported answers, unless they are written already; and when they were
+    /// last written.
     keeping: Option<Instant>,
     kept_at: Option<Instant>,
 }
 
 impl NameWatch {
-    /// Begins with the answers that an earlier run left in the state folder: what nginx serves must not depend on whether
-    /// DNS answers while the daemon starts. `least` is the least time between two questions for a name.
+    /// Begins with the answers that an earlier run left in the state folder: what nginx serves
+    /// must not depend on whether DNS answers while the daemon starts. `least` is the least time
+    /// between two queries for a name.
     pub fn start(dns: Dns, least: Duration, limits: &Limits, state: &Path) -> Self {
         let keeper = Keeper::new(dns, least, limits.clone(), state);
         let (publish, answers) = watch::channel(Arc::clone(&keeper.told));
@@ -66,7 +68,7 @@ impl NameWatch {
         NameWatch { state: WantedNames::default(), wanted, answers, task }
     }
 
-    /// A newer snapshot may ask for these names.
+    /// Sets the names that a newer snapshot contains.
     pub fn read(&mut self, candidates: Wanted) {
         let wanted = self.state.read(candidates);
         self.want(wanted);
@@ -78,12 +80,12 @@ impl NameWatch {
         self.state.has_unjudged(&self.answers.borrow())
     }
 
-    /// What the newest snapshot names is being judged.
+    /// Records that the newest snapshot is being translated.
     pub fn judge(&mut self) {
         self.state.begin();
     }
 
-    /// The names to which something that is served refers, after that translation.
+    /// Sets the names to which served objects refer, after that translation.
     pub fn judged(&mut self, served: BTreeMap<HostName, Namespaces>) {
         let wanted = self.state.judged(served);
         self.want(wanted);
@@ -102,18 +104,18 @@ impl NameWatch {
         Arc::clone(&self.answers.borrow())
     }
 
-    /// Whether there is a name about which nothing is known yet, not even that nobody answers.
+    /// Whether there is a name without any result, not even a failure.
     pub fn is_waiting(&self) -> bool {
         let answers = self.answers.borrow();
         self.wanted.borrow().referred.keys().any(|name| !answers.0.contains_key(name))
     }
 
-    /// Waits until answers differ.
+    /// Waits until answers change.
     pub async fn changed(&mut self) {
         if self.answers.changed().await.is_err() {
             match (&mut self.task).await {
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                // The task ended with the process.
+                // The task has ended with the process.
                 _ => std::future::pending::<()>().await,
             }
         }
@@ -179,7 +181,7 @@ impl Keeper {
         }
     }
 
-    /// Begins questions that are due.
+    /// Begins the queries that are due.
     fn ask(&mut self, now: Instant) {
         while let Some((name, patience)) = self.agenda.take(now) {
             let dns = self.dns.clone();
@@ -190,10 +192,10 @@ impl Keeper {
         }
     }
 
-    /// Tells whether other names than before are refused.
+    /// Sets the names that are wanted. Returns whether the refused names have changed.
     fn want(&mut self, wanted: &Wanted, now: Instant) -> bool {
         let is_known = |name: &HostName| self.known.get(name).is_some_and(|answer| !answer.addresses.is_empty());
-        let Chosen { names, refused } = wanted.choose(self.limits.names_of_namespace, is_known);
+        let ChosenNames { names, refused } = wanted.choose(self.limits.names_of_namespace, is_known);
         self.known.retain(|name, _| {
             let stays = names.contains_key(name);
             if !stays {
@@ -224,7 +226,7 @@ impl Keeper {
         self.known.insert(name, answer);
     }
 
-    /// Everything that is known, which is kept as soon as it is time.
+    /// All known answers; they are written as soon as the time for it has come.
     fn tell(&mut self, now: Instant) -> Arc<Names> {
         self.bulletin.told(now);
         let refused = refused_answers(&self.refused, &self.limits);
@@ -234,7 +236,7 @@ impl Keeper {
         Arc::clone(&self.told)
     }
 
-    /// Writes down what was told, unless that is what is written.
+    /// Writes the reported answers, unless they are written already.
     async fn keep(&mut self, now: Instant) {
         self.keeping = None;
         let addresses = kept(&self.told);
@@ -249,18 +251,18 @@ impl Keeper {
                 tracing::warn!(path = %file.display(), "answers of DNS cannot be kept for the next start: {why}");
             }
         });
-        // It ends by itself, with the process at the latest.
+        // The write ends by itself, with the process at the latest.
         let _ = saving.await;
     }
 }
 
-/// What is known of names that are not asked for.
-fn refused_answers(names: &BTreeSet<HostName>, limits: &Limits) -> impl Iterator<Item = (HostName, Answer)> {
+/// The answers for names that are not queried.
+fn refused_answers(names: &BTreeSet<HostName>, limits: &Limits) -> impl Iterator<Item = (HostName, NameAnswer)> {
     let most = limits.names_of_namespace;
     let why = format!(
         "it is not asked for, because the namespace refers to more than {most} names (limits.names-of-namespace)"
     );
-    let answer = Answer { failure: Some(why.into()), ..Answer::default() };
+    let answer = NameAnswer { failure: Some(why.into()), ..NameAnswer::default() };
     names.iter().map(move |name| (name.clone(), answer.clone()))
 }
 
@@ -274,9 +276,9 @@ async fn ask(dns: &Dns, name: &HostName, patience: Duration) -> Looked {
     asked.unwrap_or_else(|_| Looked::Failed(format!("DNS gave no answer within {} s", patience.as_secs())))
 }
 
-/// Merges an answer with the one before. Addresses stay while DNS fails; where there are too many,
-/// those that are in use stay.
-fn judged(before: Option<&Answer>, looked: Looked, most: usize) -> Answer {
+/// Merges an answer with the previous one. Addresses stay while DNS fails; where there are too
+/// many, those in use stay.
+fn judged(before: Option<&NameAnswer>, looked: Looked, most: usize) -> NameAnswer {
     let known = before.map(|answer| answer.addresses.as_slice()).unwrap_or_default();
     match looked {
         Looked::Addresses(mut addresses, _) => {
@@ -286,17 +288,17 @@ fn judged(before: Option<&Answer>, looked: Looked, most: usize) -> Answer {
                 addresses.truncate(most);
                 addresses.sort_unstable();
             }
-            Answer { addresses, is_cut, failure: None }
+            NameAnswer { addresses, is_cut, failure: None }
         }
-        Looked::Nothing(why) => Answer { failure: Some(why.into()), ..Answer::default() },
+        Looked::Nothing(why) => NameAnswer { failure: Some(why.into()), ..NameAnswer::default() },
         Looked::Failed(why) => {
             let is_cut = before.is_some_and(|answer| answer.is_cut);
-            Answer { addresses: known.to_vec(), is_cut, failure: Some(why.into()) }
+            NameAnswer { addresses: known.to_vec(), is_cut, failure: Some(why.into()) }
         }
     }
 }
 
-fn read(file: &Path) -> BTreeMap<HostName, Answer> {
+fn read(file: &Path) -> BTreeMap<HostName, NameAnswer> {
     let read: Kept = match state_file::read(file) {
         Ok(read) => read.unwrap_or_default(),
         Err(why) => {
@@ -304,14 +306,14 @@ fn read(file: &Path) -> BTreeMap<HostName, Answer> {
             BTreeMap::new()
         }
     };
-    let answer = |addresses| Answer { addresses, ..Answer::default() };
+    let answer = |addresses| NameAnswer { addresses, ..NameAnswer::default() };
     let known = read.into_iter().filter_map(|(name, addresses)| Some((HostName::new(&name).ok()?, answer(addresses))));
     known.collect()
 }
 
-/// Asks for these names once.
+/// Queries these names once.
 pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
-    let Chosen { names, refused } = wanted.choose(limits.names_of_namespace, |_| false);
+    let ChosenNames { names, refused } = wanted.choose(limits.names_of_namespace, |_| false);
     let mut answers: BTreeMap<_, _> = refused_answers(&refused, limits).collect();
     let (mut names, mut questions) = (names.into_keys(), JoinSet::new());
     loop {
@@ -335,13 +337,14 @@ pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Resolver;
     use crate::translate::Namespaces;
 
     const LEAST: Duration = Duration::from_secs(5);
 
-    fn answer(addresses: &[&str], failure: Option<&str>) -> Answer {
+    fn answer(addresses: &[&str], failure: Option<&str>) -> NameAnswer {
         let addresses = addresses.iter().map(|address| address.parse().unwrap()).collect();
-        Answer { addresses, is_cut: false, failure: failure.map(Into::into) }
+        NameAnswer { addresses, is_cut: false, failure: failure.map(Into::into) }
     }
 
     fn name(text: &str) -> HostName {
@@ -380,12 +383,12 @@ mod tests {
         ];
         for (before, looked, expected, is_cut) in rows {
             let judged = judged(Some(&answer(before, None)), found(looked), 2);
-            assert_eq!(judged, Answer { is_cut, ..answer(expected, None) }, "{before:?} {looked:?}");
+            assert_eq!(judged, NameAnswer { is_cut, ..answer(expected, None) }, "{before:?} {looked:?}");
         }
     }
 
     fn keeper(state: &Path) -> Keeper {
-        let servers = Dns::of(&["192.0.2.53:53".parse().unwrap()]);
+        let servers = Dns::of(&[Resolver::Server("192.0.2.53:53".parse().unwrap())]);
         Keeper::new(servers, LEAST, Limits { names_of_namespace: 3, ..Limits::default() }, state)
     }
 
@@ -416,7 +419,7 @@ mod tests {
         assert_eq!(keeper(state.path()).known, [(a.clone(), answer(&["192.0.2.2"], None))].into());
         first.learn(a.clone(), found(&["192.0.2.2"]), now);
         assert!(!is_told(&mut first, now + LEAST), "the same answer is no change");
-        // What changes is written once a second at most, and what is as it was is not written.
+        // Changes are written once a second at most, and an unchanged answer is not written.
         first.learn(a.clone(), found(&["192.0.2.3"]), now);
         assert!(is_told(&mut first, now));
         assert_eq!(first.keeping, Some(now + SAVING));
@@ -442,7 +445,8 @@ mod tests {
         assert_eq!(told.0.keys().map(HostName::as_str).collect::<Vec<_>>(), ["a.x", "d.x"]);
         let failure = told.0[&name("d.x")].failure.clone().unwrap();
         assert!(failure.contains("limits.names-of-namespace"), "{failure}");
-        // A Service that nothing refers to any more keeps its answer: an earlier version may.
+        // A Service that nothing refers to any more keeps its answer: an earlier version of an
+        // Ingress may use it.
         let others = wanted(&["a.x", "b.x"]).referred;
         assert!(keeper.want(&Wanted { others, ..Wanted::default() }, now));
         assert_eq!(keeper.known.len(), 1);

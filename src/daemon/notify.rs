@@ -12,27 +12,28 @@ use sd_notify::NotifyState;
 
 use super::status::Status;
 
-/// How much longer systemd is asked to wait each time that the start takes longer.
+/// By how much the start timeout of systemd is extended each time.
 const EXTENSION: Duration = Duration::from_secs(30);
 
-/// The socket of systemd; without systemd nothing happens.
+/// The notification socket of systemd; without systemd nothing is sent.
 #[derive(Debug, Default)]
 pub struct Notifier {
     ready: bool,
     line: String,
-    /// Messages that were not sent yet, in order, because the socket was full.
+    /// Messages that could not be sent yet because the socket was full, in order.
     unsent: VecDeque<String>,
 }
 
 impl Notifier {
-    /// nginx serves a confirmed generation. Only the first call says so.
+    /// Reports that nginx serves a confirmed generation. Only the first call sends it.
     pub fn ready(&mut self) {
         if !std::mem::replace(&mut self.ready, true) {
             self.tell(&[NotifyState::Ready]);
         }
     }
 
-    /// The loop turned: the watchdog is fed, and before readiness the start is still under way.
+    /// Reports a turn of the loop: it resets the watchdog, and before readiness extends the start
+    /// timeout.
     pub fn turned(&mut self, status: &Status, now: std::time::Instant) {
         self.flush();
         let line = status.line(now);
@@ -43,13 +44,13 @@ impl Notifier {
         if self.line != line {
             states.push(NotifyState::Status(&line));
         }
-        // Both are said again at the next turn.
+        // Both are sent again at the next turn.
         if send(&text(&states)) {
             self.line = line;
         }
     }
 
-    /// The settings are being read again.
+    /// Reports that the settings are being reloaded.
     pub fn reloading(&mut self) {
         match NotifyState::monotonic_usec_now() {
             Ok(now) => self.tell(&[NotifyState::Reloading, now]),
@@ -57,14 +58,14 @@ impl Notifier {
         }
     }
 
-    /// The settings were read again, or kept.
+    /// Reports that the reload has ended, with new settings or the earlier ones.
     pub fn reloaded(&mut self) {
         if self.ready {
             self.tell(&[NotifyState::Ready]);
         }
     }
 
-    /// The daemon ends; nginx goes on.
+    /// Reports that the daemon ends, while nginx goes on.
     pub fn stopping(&mut self) {
         self.tell(&[NotifyState::Stopping]);
     }
@@ -81,7 +82,8 @@ impl Notifier {
     }
 }
 
-/// How often the loop has to turn for the watchdog, if there is one: three times as often as systemd asks.
+/// How often the loop has to turn for the watchdog, if there is one: three times as often as
+/// systemd asks.
 pub fn watchdog_interval() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|limit| limit / 3)
 }
@@ -90,8 +92,8 @@ fn text(states: &[NotifyState<'_>]) -> String {
     states.iter().map(|state| format!("{state}\n")).collect()
 }
 
-/// Whether the message was sent, or never can be. A full socket is no reason to stop serving, nor
-/// to wait.
+/// Returns whether the message was sent or can never be sent. A full socket must neither stop nor
+/// delay the service.
 fn send(text: &str) -> bool {
     let Some(address) = std::env::var_os("NOTIFY_SOCKET") else { return true };
     match send_to(&address, text) {
@@ -103,7 +105,7 @@ fn send(text: &str) -> bool {
     }
 }
 
-/// The library blocks while the socket is full, which would block the main loop.
+/// Sends without blocking; the library would block the main loop while the socket is full.
 fn send_to(address: &OsStr, text: &str) -> io::Result<()> {
     let address = match address.as_bytes().strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name)?,
@@ -123,7 +125,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
-        // Nobody reads: whoever waited for room would wait for ever.
+        // The socket has no reader: a sender that waited for room would wait for ever.
         let (sender, receiver) = std::sync::mpsc::channel();
         let sent = path.clone();
         std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Objects of any kind that can be put back to an earlier version, by name.
+//! Replaces objects of any kind by earlier versions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,13 +10,14 @@ use crate::model::{Kind, ObjectId};
 use crate::source::cluster;
 use crate::source::{List, Snapshot, Stored, Version};
 
-/// Where an earlier version of one object is found.
+/// A store of earlier versions.
 pub trait Earlier {
-    /// The earlier version of this object: the one in `confirmed`, or one that was kept elsewhere; never the version `not`.
+    /// The earlier version of this object: the one in `confirmed`, or one that was kept elsewhere;
+    /// never the version `not`.
     fn earlier<K: DeserializeOwned>(&self, id: &ObjectId, confirmed: &List<K>, not: &Version) -> Option<Stored<K>>;
 }
 
-/// The version of this object, when it is there and of a kind that can be put back.
+/// The version of this object, when the snapshot has it and its kind can be replaced.
 pub fn version<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<&'a Version> {
     match id.kind {
         Kind::Ingress => find(&snapshot.ingresses, id).map(|stored| &stored.version),
@@ -28,8 +29,8 @@ pub fn version<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<&'a Version>
     }
 }
 
-/// Puts an earlier version of the object, any but `not`, in the place of the one in `snapshot`; takes the object out when
-/// there is none, or when `not` is not given. Gives the version that is there now.
+/// Replaces the object in `snapshot` by an earlier version other than `not`. Takes the object out
+/// when there is none, or when `not` is not given. Returns the version that is there now.
 pub fn put_back(
     snapshot: &mut Snapshot,
     id: &ObjectId,
@@ -42,7 +43,7 @@ pub fn put_back(
         Kind::Service => put_back_in(&mut snapshot.services, id, &confirmed.services, not, store),
         Kind::Secret => put_back_in(&mut snapshot.secrets, id, &confirmed.secrets, not, store),
         Kind::ConfigMap => put_back_in(&mut snapshot.config_maps, id, &confirmed.config_maps, not, store),
-        // Addresses of an earlier run are of no use: these are not kept on the disk.
+        // Endpoint addresses of an earlier run are of no use, so slices are not kept on disk.
         Kind::EndpointSlice => {
             let earlier = not
                 .and_then(|not| find(&confirmed.endpoint_slices, id).filter(|stored| stored.version != *not).cloned());
@@ -52,7 +53,7 @@ pub fn put_back(
     }
 }
 
-/// Takes an object out.
+/// Removes an object.
 pub fn take_out(snapshot: &mut Snapshot, id: &ObjectId) {
     match id.kind {
         Kind::Ingress => remove(&mut snapshot.ingresses, id),
@@ -69,7 +70,7 @@ fn remove<K>(list: &mut List<K>, id: &ObjectId) {
     }
 }
 
-/// Notes that an Ingress of `newest` was taken out altogether.
+/// Records that an Ingress of `newest` was removed altogether.
 pub fn withhold(snapshot: &mut Snapshot, id: &ObjectId, newest: &Snapshot) {
     let taken = (id.kind == Kind::Ingress).then(|| find(&newest.ingresses, id)).flatten();
     if let (Some(taken), Err(index)) = (taken, snapshot.withheld.position(&id.namespace, &id.name)) {
@@ -77,8 +78,8 @@ pub fn withhold(snapshot: &mut Snapshot, id: &ObjectId, newest: &Snapshot) {
     }
 }
 
-/// Puts the Secrets and ConfigMaps that an Ingress refers to in their places, where there are none now and nobody `refuses` them: an earlier
-/// version is of no use without what it was served with.
+/// Restores the Secrets and ConfigMaps that an Ingress refers to, where they are missing and
+/// nobody `refuses` them: an earlier version of an Ingress needs what it was served with.
 pub fn put_back_references(
     snapshot: &mut Snapshot,
     id: &ObjectId,
@@ -86,7 +87,7 @@ pub fn put_back_references(
     refuses: impl Fn(&ObjectId) -> bool,
     store: &impl Earlier,
 ) {
-    // There is no version that an earlier one would have to differ from.
+    // There is no version from which an earlier one would have to differ.
     let not = Version("".into());
     for object in references_of(snapshot, id) {
         let (namespace, name) = (&*object.namespace, &*object.name);
@@ -105,19 +106,20 @@ pub fn put_back_references(
     }
 }
 
-/// The names of the Secrets and ConfigMaps that an Ingress refers to, as it is in the snapshot; none for other kinds.
+/// The identities of the Secrets and ConfigMaps that an Ingress in the snapshot refers to; empty
+/// for other kinds.
 pub fn references_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
     let ingress = (id.kind == Kind::Ingress).then(|| find(&snapshot.ingresses, id)).flatten();
     ingress.map(|stored| cluster::references_of(&stored.object)).unwrap_or_default()
 }
 
-/// What is done with each object that can be put back.
+/// Handles each object of a kind that can be replaced.
 pub trait Visitor {
-    /// One object.
+    /// Handles one object.
     fn visit<K: Serialize>(&mut self, stored: &Stored<K>);
 }
 
-/// Visits each object that can be put back, by kind, namespace and name.
+/// Visits each object of a kind that can be replaced, by kind, namespace and name.
 pub fn visit(snapshot: &Snapshot, visitor: &mut impl Visitor) {
     snapshot.ingresses.iter().for_each(|stored| visitor.visit(stored));
     snapshot.services.iter().for_each(|stored| visitor.visit(stored));
@@ -125,7 +127,7 @@ pub fn visit(snapshot: &Snapshot, visitor: &mut impl Visitor) {
     snapshot.config_maps.iter().for_each(|stored| visitor.visit(stored));
 }
 
-/// The names of all objects that can be taken out, for which this holds of name and version.
+/// The identities of all such objects for which the condition holds.
 pub fn filter(snapshot: &Snapshot, wanted: impl Fn(&ObjectId, &Version) -> bool) -> Vec<Arc<ObjectId>> {
     fn add<K>(list: &List<K>, wanted: impl Fn(&ObjectId, &Version) -> bool, found: &mut Vec<Arc<ObjectId>>) {
         let those = list.iter().filter(|stored| wanted(&stored.id, &stored.version));
@@ -140,7 +142,7 @@ pub fn filter(snapshot: &Snapshot, wanted: impl Fn(&ObjectId, &Version) -> bool)
     found
 }
 
-/// The object of this name.
+/// The object with this identity.
 pub fn find<'a, K>(list: &'a List<K>, id: &ObjectId) -> Option<&'a Stored<K>> {
     list.find(&id.namespace, &id.name)
 }
@@ -156,7 +158,7 @@ fn put_back_in<K: DeserializeOwned>(
     put(list, id, earlier)
 }
 
-/// Puts this in the place of the object, or takes it out.
+/// Replaces the object by this one, or removes it.
 fn put<K>(list: &mut List<K>, id: &ObjectId, earlier: Option<Stored<K>>) -> Option<Version> {
     let version = earlier.as_ref().map(|stored| stored.version.clone());
     match (list.position(&id.namespace, &id.name), earlier) {

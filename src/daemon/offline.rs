@@ -7,15 +7,15 @@ use super::pipeline::Pipeline;
 use crate::apply::folder::Existing;
 use crate::config::Settings;
 
-/// How it ended.
+/// The result of a command.
 pub type Offline = Result<Result<String, String>, Error>;
 
-/// Executes a command in the place of the daemon, which cannot start meanwhile. The answer is
-/// for people.
+/// Executes a command in the place of the daemon, which cannot start meanwhile. The result is a
+/// text for people.
 ///
 /// # Errors
 ///
-/// When a daemon runs after all, or nginx or a folder cannot be used.
+/// When a daemon is running, or when nginx or a folder cannot be used.
 pub fn without_daemon(settings: &Settings, command: ControlCommand) -> Offline {
     let path = &settings.control_socket;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -1,5 +1,5 @@
-//! The options of a translation that come from this host, beside the settings: its addresses, its
-//! clock, its memory and its certificate.
+//! The options of a translation that come from this host in addition to the settings: its
+//! addresses, clock, memory and certificate.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -14,7 +14,7 @@ use crate::model::Certificate;
 use crate::publish::{Address, Announced};
 use crate::translate;
 
-/// The options of a translation on this host, now; the certificate is for hosts that have none.
+/// The options of a translation on this host now, with this default certificate.
 pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Options {
     let mut options = settings.translate_options();
     options.self_signed = Some(Arc::new(certificate));
@@ -25,16 +25,15 @@ pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Opti
     options
 }
 
-/// The options of other settings, with what this host adds to them.
+/// The options of other settings, with the same additions of this host.
 pub fn under(host: &translate::Options, settings: &Settings) -> translate::Options {
     let translate::Options { own_addresses, claim_orders, self_signed, limits, now, .. } = host.clone();
     translate::Options { own_addresses, claim_orders, self_signed, limits, now, ..settings.translate_options() }
 }
 
-/// The addresses of this host and of the other nodes, each with a port of our own listeners,
-/// sorted. The ports of our listeners count on each of these addresses, because a request sent to
-/// one would come back for ever. Other programs that listen there would take nginx for the node
-/// itself.
+/// The addresses of this host and of the other nodes, sorted, each with the ports of our own
+/// listeners. Requests to any of these would come back to a node for ever. Ports of other programs
+/// on this host are not among them.
 pub fn own_addresses(settings: &Settings, peers: &BTreeSet<IpAddr>) -> Vec<SocketAddr> {
     let published = settings.publish.addresses.iter().filter_map(|announced| match announced {
         Announced::Fixed(Address::Ip(address)) => Some(*address),
@@ -46,22 +45,22 @@ pub fn own_addresses(settings: &Settings, peers: &BTreeSet<IpAddr>) -> Vec<Socke
     own.into_iter().collect()
 }
 
-/// The same for those who only look, and write nothing.
+/// The same for commands that write nothing.
 ///
 /// # Errors
 ///
-/// When there is no certificate, and none can be made.
+/// When there is no certificate, and none can be generated.
 pub fn to_look_with(settings: &Settings) -> Result<translate::Options, certificate::Error> {
     Ok(of_host(settings, certificate::as_in(&settings.apply.state)?))
 }
 
-/// Seconds since 1970.
+/// The time in seconds since 1970.
 pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// The addresses of this host's interfaces; none when the system does not tell.
+/// The addresses of this host's interfaces; empty when the system does not report them.
 fn addresses() -> impl Iterator<Item = IpAddr> {
     let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
     interfaces.filter_map(|interface| {

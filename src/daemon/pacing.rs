@@ -1,31 +1,31 @@
-//! When the next cycle begins, on a clock that the caller reads.
+//! Decides when the next cycle begins, on a clock that the caller reads.
 
 use std::time::Duration;
 
 use crate::apply::Crowd;
 use crate::config::Pacing;
 
-/// Reloads take one part in this many of the time: while nginx reads a configuration, it shares
-/// the processors with requests.
+/// Reloads may take one part in this many of the time: while nginx reads a configuration, it
+/// competes with requests for the processors.
 const SHARE: u32 = 5;
 
-/// How often old workers are looked at while a change waits for them.
+/// How often old workers are counted while a change waits for them.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Decides when changes are carried out. Every moment is a duration since some fixed start.
+/// Decides when changes are applied. Every time is a duration since some fixed start.
 #[derive(Debug)]
 pub struct Pacer {
     rules: Pacing,
-    /// When the oldest change came that no cycle has picked up.
+    /// When the oldest change came that no cycle includes yet.
     waiting_since: Option<Duration>,
-    /// The reload that began last.
+    /// The last reload.
     last: Option<Reload>,
     /// The running cycle.
     running: Option<Running>,
-    /// The end of the pause after a cycle without a reload: objects that change all the time and
-    /// mean nothing to nginx take no more than half of a processor.
+    /// The end of the pause after a cycle without a reload: objects that change all the time
+    /// without effect on nginx take no more than half of a processor.
     rests: Duration,
-    /// Old workers that still serve, and when they were looked at.
+    /// The old workers that still serve, and when they were counted.
     crowd: Crowd,
     looked: Duration,
 }
@@ -33,7 +33,7 @@ pub struct Pacer {
 #[derive(Debug, Clone, Copy)]
 struct Running {
     began: Duration,
-    /// How many old workers there were then.
+    /// How many old workers there were when it began.
     draining: usize,
 }
 
@@ -48,13 +48,13 @@ struct Reload {
 /// What comes next, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// A look at the old workers, because the next cycle depends on them.
+    /// Count the old workers, because the next cycle depends on them.
     Look(Duration),
     Cycle(Duration),
 }
 
 impl Next {
-    /// When. A moment that has passed means now.
+    /// The time. One in the past means now.
     pub fn at(self) -> Duration {
         match self {
             Next::Look(at) | Next::Cycle(at) => at,
@@ -69,18 +69,19 @@ impl Pacer {
         Pacer { rules, waiting_since: None, last: None, running: None, rests: zero, crowd, looked: zero }
     }
 
-    /// Something changed.
+    /// Records a change.
     pub fn changed(&mut self, now: Duration) {
         self.waiting_since.get_or_insert(now);
     }
 
-    /// A cycle begins and includes every change so far. Returns the moment of the oldest.
+    /// Records that a cycle begins, which includes every change so far. Returns the time of the
+    /// oldest change.
     pub fn began(&mut self, now: Duration) -> Option<Duration> {
         self.running = Some(Running { began: now, draining: self.crowd.draining });
         self.waiting_since.take()
     }
 
-    /// The cycle ended. `reload` is what its reload cost nginx, when there was one.
+    /// Records that the cycle ended. `reload` is the duration of its reload, when there was one.
     pub fn ended(&mut self, now: Duration, reload: Option<Duration>) {
         let running = self.running.take();
         let idle = running.filter(|_| reload.is_none());
@@ -90,7 +91,7 @@ impl Pacer {
         }
     }
 
-    /// Old workers that still serve, as seen now.
+    /// Records the number of old workers.
     pub fn looked(&mut self, now: Duration, crowd: Crowd) {
         (self.looked, self.crowd) = (now, crowd);
     }
@@ -106,7 +107,8 @@ impl Pacer {
         if self.crowd.draining == 0 {
             return Some(Next::Cycle(due));
         }
-        // Most old workers end while a reload is confirmed or soon after: those seen before say little.
+        // Most old workers end while a reload is confirmed or soon after, so earlier numbers are
+        // not reliable.
         let look = if self.looked < calm { calm } else { self.looked + LOOK };
         Some(if self.looked < calm || look < due { Next::Look(look) } else { Next::Cycle(due) })
     }
@@ -116,16 +118,17 @@ impl Pacer {
         self.last.map_or(Duration::ZERO, |last| last.cost.saturating_mul(SHARE)).max(self.rules.spacing)
     }
 
-    /// Each old worker costs memory until its last connection ends. After a reload that added some a change waits for as long as
-    /// any may: reloads that come closer than that must not bring old workers to their ceiling any sooner.
+    /// The least time between reloads that add old workers. Each costs memory until its last
+    /// connection ends, so a change after such a reload waits for as long as any change may: more
+    /// frequent reloads must not bring old workers to their limit any sooner.
     fn growing_spacing(&self) -> Duration {
         let has_grown = self.last.is_some_and(|last| self.crowd.draining > last.draining);
         self.spacing().max(if has_grown { self.rules.ceiling } else { Duration::ZERO })
     }
 
-    /// The time between reloads that every change waits for: the closer old workers come to their
-    /// ceiling, the more time they get to end by themselves. At the ceiling the oldest are ended,
-    /// so that nobody's connections keep everybody's changes waiting for longer than this.
+    /// The least time between reloads for every change: the closer the old workers come to their
+    /// limit, the more time they get to end by themselves. At the limit the oldest are ended, so
+    /// that long connections do not delay changes for longer than this.
     fn crowded_spacing(&self) -> Duration {
         let (part, whole) = self.crowd.pressure();
         let of = |number| u32::try_from(number).unwrap_or(u32::MAX);
@@ -139,14 +142,15 @@ mod tests {
 
     enum Step {
         Change(u64),
-        /// A cycle of 10 ms that begins here, with what a reload cost and how many workers drain then, of 100 that may.
+        /// A cycle of 10 ms that begins at this time, with the duration of its reload and how many
+        /// workers drain then, of 100 that may.
         Cycle(u64, Option<u64>, usize),
-        /// So many workers are seen to drain then.
+        /// So many workers drain at this time.
         Drain(u64, usize),
-        /// The next cycle begins then, and there is none.
+        /// The next cycle begins at this time, or nothing waits.
         Due(u64),
         Never,
-        /// Old workers are looked at first.
+        /// Old workers are counted first, at this time.
         Look(u64),
     }
     use Step::{Change, Cycle, Drain, Due, Look, Never};
@@ -159,7 +163,7 @@ mod tests {
         Crowd { draining, most: 100 }
     }
 
-    /// The least time between reloads counts up to a second, but for old workers.
+    /// The least time between reloads applies up to a second, except for old workers.
     fn rules(spacing: u64) -> Pacing {
         Pacing {
             gather: milliseconds(20),
@@ -269,20 +273,20 @@ mod tests {
         assert_eq!(pacer.next(), passed, "it has passed: the next cycle begins at once");
     }
 
-    /// An nginx of two workers that is changed all the time, for five minutes.
+    /// A simulation of an nginx with two workers that is changed all the time, for five minutes.
     struct Churn {
         rules: Pacing,
-        /// What a reload costs.
+        /// The duration of a reload.
         cost: u64,
         /// How long old workers serve, by the number of their reload.
         serves: fn(usize) -> u64,
     }
 
-    /// What came of it.
+    /// The result of the simulation.
     struct Outcome {
         /// When each reload began.
         reloads: Vec<u64>,
-        /// How long the old workers of each served that were ended for others.
+        /// How long old workers had served when they were ended for others.
         cut: Vec<u64>,
         most: usize,
     }
@@ -292,7 +296,7 @@ mod tests {
 
         fn run(&self) -> Outcome {
             let mut pacer = Pacer::new(self.rules);
-            // Since when two old workers serve, and until when.
+            // When two old workers began to drain, and when they end.
             let mut old: Vec<(u64, u64)> = Vec::new();
             let mut outcome = Outcome { reloads: Vec::new(), cut: Vec::new(), most: 0 };
             for now in (0..300_000).step_by(10) {
@@ -332,7 +336,7 @@ mod tests {
             let off = gaps(&outcome.reloads).find(|found| !(gap..=gap + 30).contains(found));
             assert_eq!(off, None, "{cost}");
         }
-        // Who asks for a second gets it.
+        // A setting of one second is respected.
         let outcome = Churn { rules: rules(1000), cost: 40, serves: within_moments }.run();
         assert_eq!(gaps(&outcome.reloads).find(|gap| *gap != 1000), None);
     }
@@ -348,7 +352,8 @@ mod tests {
     fn connections_that_never_end_last_as_long_as_with_a_second_between_reloads() {
         let outcome = Churn { rules: rules(150), cost: 40, serves: |_| u64::MAX / 2 }.run();
         assert_eq!((gaps(&outcome.reloads).max(), outcome.most), (Some(5000), Churn::GENERATIONS));
-        // A generation drains from the reload that replaces it until the eighth one after that makes room.
+        // A generation drains from the reload that replaces it until the eighth one after that
+        // makes room.
         assert!(outcome.cut.iter().all(|lasted| *lasted >= 16_000), "{:?}", outcome.cut);
         assert!(outcome.cut.iter().rev().take(10).all(|lasted| *lasted == 40_000), "{:?}", outcome.cut);
     }

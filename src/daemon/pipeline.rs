@@ -1,4 +1,4 @@
-//! The rooms in a row for one host's nginx, from a snapshot to a running configuration.
+//! The pipeline for one host's nginx, from a snapshot to a running configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -10,6 +10,7 @@ use super::certificate;
 use super::changes::Changes;
 use super::claims;
 use super::cycle::{Product, Stages};
+use super::explain::InForce;
 use super::publication::{Peers, newest};
 use super::{options, state_file};
 use crate::apply::{
@@ -26,7 +27,7 @@ use crate::render::{Digest, FileSet, Renderer, Templates};
 use crate::source::{Snapshot, Version};
 use crate::translate::{self, Accepted, Claims, Names, Namespaces, Translation, Translator};
 
-/// How often nginx's version and the other sites of the host are looked at.
+/// How often nginx's version and the host's other sites are surveyed.
 const SURVEY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Why the pipeline cannot be set up.
@@ -37,13 +38,13 @@ pub enum Error {
     State {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         source: std::io::Error,
     },
     /// The default certificate is missing.
     #[error(transparent)]
     Certificate(#[from] certificate::Error),
-    /// nginx or its folders.
+    /// nginx or its folders cannot be used.
     #[error(transparent)]
     Apply(#[from] ApplyError),
 }
@@ -54,35 +55,37 @@ pub struct Pipeline {
     options: translate::Options,
     translator: Translator,
     gate_options: GateOptions,
-    /// Why hosts do not share servers although the settings allow it: the complaint of nginx about
-    /// shared ones.
+    /// Why hosts do not share servers although the settings allow it: nginx's complaint about a
+    /// shared one.
     sharing_refused: Option<String>,
     names: Arc<Names>,
-    /// Those of what nginx serves.
+    /// The claims of what nginx serves.
     claims: Arc<Claims>,
     renderer: Renderer,
     applier: Applier<System>,
     changes: Changes,
     survey: Survey,
     surveyed: Instant,
-    /// The ports that TCP and UDP services ask for.
+    /// The ports of TCP and UDP services.
     ports: BTreeSet<Port>,
     settings: Settings,
-    /// What a version of the ConfigMap says over the settings; `None` before one was looked for.
+    /// The layer of settings from a version of the ConfigMap; `None` before one was looked for.
     layer: Option<(Option<Version>, Layered)>,
+    /// The settings under it.
+    settings_in_force: Arc<Settings>,
 }
 
-/// What one pipeline knows of its last cycle, for the next one under other settings.
+/// What one pipeline remembers of its last cycle, for the next one under other settings.
 #[derive(Debug)]
 pub struct Memory {
     translator: Translator,
     renderer: Renderer,
-    /// Which templates the renderer has, of which instance.
+    /// The instance and the digest of the templates that the renderer has.
     templates: (Instance, Option<Digest>),
 }
 
 impl Memory {
-    /// As much of the memory as these settings leave true.
+    /// The part of the memory that is still valid under these settings.
     fn under(settings: &Settings, options: &translate::Options, earlier: Option<Memory>) -> Self {
         let templates = (settings.instance.clone(), settings.templates.digest());
         let renderer = || Renderer::of(&settings.instance, &settings.templates);
@@ -97,13 +100,13 @@ impl Memory {
 }
 
 impl Pipeline {
-    /// What the next pipeline can remember.
+    /// Ends the pipeline and returns what the next one can remember.
     pub fn into_memory(self) -> Memory {
         let templates = (self.settings.instance.clone(), self.settings.templates.digest());
         Memory { translator: self.translator, renderer: self.renderer, templates }
     }
 
-    /// Looks at the host's nginx and takes the folders into use; nginx itself is not touched.
+    /// Surveys the host's nginx and opens the folders; nginx itself is not touched.
     pub fn open(settings: &Settings, memory: Option<Memory>) -> Result<Self, Error> {
         let state = &settings.apply.state;
         state_file::make_folder(state).map_err(|source| Error::State { path: state.clone(), source })?;
@@ -149,12 +152,14 @@ impl Pipeline {
             survey,
             surveyed: Instant::now(),
             ports: BTreeSet::new(),
+            settings_in_force: Arc::new(settings.clone()),
             settings: settings.clone(),
             layer: None,
         })
     }
 
-    /// What the generation that nginx was seen to run last serves; `None` when nobody wrote it down.
+    /// What the generation serves that nginx was last seen to run; `None` when it was not
+    /// recorded.
     pub fn contents(&self) -> Option<Arc<Contents>> {
         self.applier.contents()
     }
@@ -169,17 +174,17 @@ impl Pipeline {
         self.options.limits.findings_of_object
     }
 
-    /// Gives the translation what DNS says.
+    /// Sets the DNS answers for the translation.
     pub fn set_names(&mut self, names: Arc<Names>) {
         self.names = names;
     }
 
-    /// The names behind Services to which something refers that would be served.
+    /// The names of Services to which served objects would refer.
     pub fn names_of(&mut self, snapshot: &Snapshot) -> BTreeMap<HostName, Namespaces> {
         self.translate(snapshot).names
     }
 
-    /// Translates under the ConfigMap that the settings name, as it is in the snapshot.
+    /// Translates with the ConfigMap of the settings, as it is in the snapshot.
     fn translate(&mut self, snapshot: &Snapshot) -> Translation {
         let version = self.settings.layer_version(snapshot);
         if self.settings.ingress_nginx.config_map.is_some()
@@ -190,13 +195,14 @@ impl Pipeline {
             self.translator.set_options(self.options.clone());
             self.gate_options =
                 GateOptions { shared_servers: self.gate_options.shared_servers, ..layered.settings.gate_options() };
+            self.settings_in_force = Arc::new(layered.settings.clone());
             self.layer = Some((version, layered));
         }
         self.translator.translate(snapshot, &self.names, &self.claims)
     }
 
-    /// Gives the translation the current addresses of this host, as an address that moves between nodes comes while the
-    /// daemon runs, and what other nodes say.
+    /// Sets the current addresses of this host for the translation (an address that moves between
+    /// nodes may arrive while the daemon runs), and the records of other nodes.
     pub fn set_peers(&mut self, peers: &Peers) {
         let own = options::own_addresses(&self.settings, &peers.addresses);
         if own != self.options.own_addresses || peers.claim_orders != self.options.claim_orders {
@@ -206,13 +212,15 @@ impl Pipeline {
         }
     }
 
-    /// Gives the translation the time of day: certificates expire meanwhile, and hosts stop being reserved.
+    /// Sets the current time for the translation: certificates expire, and reservations of hosts
+    /// end.
     pub fn set_clock(&mut self) {
         self.options.now = options::now();
         self.translator.set_now(self.options.now);
     }
 
-    /// Whether the package was upgraded or another site changed since the last look, so that files may have to differ.
+    /// Surveys nginx again. Returns whether its package was upgraded or another site changed, so
+    /// that files may have to differ.
     pub fn survey_changed(&mut self) -> bool {
         if self.surveyed.elapsed() < SURVEY_INTERVAL {
             return false;
@@ -242,7 +250,7 @@ impl Pipeline {
         model.streams.iter().map(|stream| stream.listener.port).chain(inside).collect()
     }
 
-    /// Which of these ports other programs have. nginx that could not have one would take nothing that changes.
+    /// Which of these ports other programs use. With such a port nginx would refuse every change.
     fn occupied(&mut self) -> BTreeSet<(Transport, SocketAddr)> {
         if self.ports.is_empty() {
             return BTreeSet::new();
@@ -251,7 +259,7 @@ impl Pipeline {
         ports::occupied(&self.ports.difference(&own).copied().collect())
     }
 
-    /// The files that nginx has read or will read.
+    /// The digest of the files that nginx has read or will read.
     pub fn in_place(&self) -> Option<Digest> {
         self.applier.in_place()
     }
@@ -260,12 +268,12 @@ impl Pipeline {
         self.survey.capabilities.version.to_string()
     }
 
-    /// Whether nginx came up, went down or was restarted since the last look.
+    /// Whether nginx was started, stopped or restarted since the last look.
     pub fn recheck(&mut self) -> Option<Outcome> {
         self.applier.recheck()
     }
 
-    /// What is true of nginx now.
+    /// The state of nginx now.
     pub fn status(&mut self) -> NginxState {
         self.applier.status()
     }
@@ -273,7 +281,7 @@ impl Pipeline {
     /// How many clients are connected to the ports of Ingresses and TCP services.
     pub fn connections(&mut self) -> Option<usize> {
         let streams = self.applier.stream_ports().into_iter();
-        // By that one nginx connects to itself, for clients that are counted already.
+        // On this port nginx connects to itself, for clients that are counted already.
         let inside = self.gate_options.passthrough_port;
         let streams = streams.filter(|port| port.transport == Transport::Tcp && port.number != inside);
         let streams = streams.map(|port| port.number);
@@ -281,21 +289,21 @@ impl Pipeline {
         connections::established(&ports)
     }
 
-    /// The generation that the administrator wants to stay at.
+    /// The generation that the administrator pinned.
     pub fn pinned(&self) -> Option<&Pinned> {
         self.applier.pinned()
     }
 
-    /// Goes back to a kept generation and stays there.
+    /// Rolls back to a kept generation and pins it.
     pub fn roll_back_to(&mut self, generation: Option<u64>) -> Outcome {
         self.applier.roll_back_to(generation, options::now())
     }
 
-    /// Applies what comes next again. Gives the generation that was pinned.
+    /// Ends the pinning. Returns the generation that was pinned.
     ///
     /// # Errors
     ///
-    /// When that cannot be noted.
+    /// When that cannot be recorded.
     pub fn resume(&mut self) -> Result<Option<u64>, ApplyError> {
         self.applier.resume()
     }
@@ -310,7 +318,7 @@ impl Pipeline {
 
 impl Stages for Pipeline {
     fn judge(&self) -> Arc<str> {
-        // nginx may refuse by modules that nothing else here knows.
+        // nginx may refuse directives of modules that are not known here.
         let Survey { capabilities, fingerprint, .. } = &self.survey;
         let timeout = self.settings.apply.confirm_timeout;
         let judge = format!(
@@ -359,7 +367,14 @@ impl Stages for Pipeline {
         }
         findings.extend(self.sharing_refused.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
-        Product { files, findings, accepted, refused, certificates, costs, claims, due, names }
+        self.settings_in_force.tell_places(&mut findings);
+        let in_force = Some(Arc::new(InForce {
+            settings: Arc::clone(&self.settings_in_force),
+            options: self.options.clone(),
+            snapshot: snapshot.clone(),
+            servers: plan.model.servers,
+        }));
+        Product { files, findings, accepted, refused, certificates, costs, claims, due, names, in_force }
     }
 
     fn settle(&mut self, claims: &Arc<Claims>) {
@@ -421,10 +436,10 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
         &settings.apply.root,
         &settings.instance,
     )
-    .map(|survey| survey.with_rules(&settings.gate.firewall))
+    .map(|survey| survey.with_files(&settings.gate))
 }
 
-/// nginx has no include of our files.
+/// The finding that nginx's configuration does not include our files.
 fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
     let configuration = survey.configuration.display();
     let current = options.current.display();
@@ -436,7 +451,7 @@ fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
     Finding { severity: Severity::Error, ..Finding::new(Reason::HostConflict, origin, note) }
 }
 
-/// What alike hosts share was refused.
+/// The finding that nginx refused a shared server.
 fn not_shared(words: &str) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
     let note = format!(
@@ -454,7 +469,8 @@ fn served_object(accepted: &Accepted) -> ServedObject {
     }
 }
 
-/// What this nginx cannot do, or has for another site, leaves some routes out, and with the last of them an object.
+/// Adjusts the number of served routes: routes that the gate left out are not served, and an
+/// object without any route is not served either.
 fn count_served(accepted: &mut [Accepted], model: &Model) {
     let served = Server::routes_by_object(model.servers.iter().map(Arc::as_ref));
     for accepted in accepted {

@@ -1,4 +1,4 @@
-//! Makes `Served`, the state of this host that is published, from the events of the main loop.
+//! Makes `Served`, the published state of this host, from the events of the main loop.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -19,62 +19,64 @@ use crate::source::cluster::{Need, WatchHealth};
 use crate::source::{Snapshot, Version};
 use crate::translate::{Accepted, Claims};
 
-/// The name of the host and the mark of the machine, which together tell nodes apart.
+/// The files with the host name and the machine ID, which together identify a node.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 const MACHINE_ID: &str = "/etc/machine-id";
 
-/// How long an nginx that runs may fail to answer, as on an overloaded host, before this node is
-/// withdrawn: it may well serve, and its requests would go to other nodes, which may be as busy.
-/// That it does not run, or serves another generation, is no silence.
+/// How long a running nginx may fail to answer, for example on an overloaded host, before this
+/// node is withdrawn. It may well serve, and its requests would go to other nodes, which may be as
+/// busy. An nginx that does not run, or serves another generation, is not counted as silent.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// What the records of nodes say that a cycle depends on.
+/// What a cycle depends on in the records of other nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Peers {
-    /// The addresses of all other nodes that may live.
+    /// The addresses of all other nodes that may be alive.
     pub addresses: BTreeSet<IpAddr>,
-    /// In which order they, and this one before, saw namespaces ask for what several of them ask for.
+    /// The orders in which other nodes, and an earlier run of this one, saw namespaces claim what
+    /// several of them claim.
     pub claim_orders: Arc<[Arc<ClaimOrder>]>,
 }
 
-/// What is published, and who does it.
+/// The published state, and the publisher.
 #[derive(Debug)]
 pub struct Publication {
-    /// The publisher; `None` when the source is a folder, because there is no cluster to publish
-    /// to.
+    /// The connection to the cluster; `None` when the source is a folder, because there is no
+    /// cluster to publish to.
     link: Option<Link>,
     options: Options,
     counts: Counts,
-    /// The server that is published to.
+    /// The API server that is published to.
     server: Option<String>,
     publisher: Option<Publisher>,
     told: watch::Sender<Option<Served>>,
     served: Served,
-    /// What a run before this one served, until it is known what this one serves.
+    /// What an earlier run served, until it is known what this one serves.
     earlier: Option<Arc<[Carried]>>,
-    /// The objects that the running cycle works on, and those that the confirmed generation was made from.
+    /// The objects that the running cycle works on, and those that the confirmed generation was
+    /// made from.
     cycled: Option<(u64, Arc<Snapshot>)>,
     confirmed: Option<u64>,
     read: Option<u64>,
-    /// The claims whose order is told.
+    /// The claims whose order is published.
     claims: Option<Arc<Claims>>,
-    /// Since when nginx runs and says nothing.
+    /// Since when nginx runs and does not answer.
     silent: Option<Instant>,
     /// Since when the source reads another API server, of which it has not read everything yet.
     asked_anew: Option<Instant>,
 }
 
 impl Publication {
-    /// Begins, or goes on as under the settings before: a leader keeps its Lease. Nothing is
-    /// published before the first cycle ended.
+    /// Starts, or continues as under the earlier settings: a leader keeps its Lease. Nothing is
+    /// published before the first cycle has ended.
     pub async fn start(settings: &Settings, link: Option<Link>, counts: &Counts, earlier: Option<Self>) -> Self {
         let options = &settings.publish;
         match earlier {
             Some(earlier) if earlier.is_as(options, link.as_ref()) => {
-                // Revisions are counted anew.
+                // Revisions of the feed begin anew.
                 return Publication { cycled: None, confirmed: None, read: None, ..earlier };
             }
-            // Where the settings do not publish any more, this node is withdrawn.
+            // Where the settings switch publishing off, this node is withdrawn.
             Some(earlier) if !earlier.is_at(link.as_ref()) => earlier.leave().await,
             Some(earlier) => earlier.stop().await,
             None => {}
@@ -106,8 +108,9 @@ impl Publication {
         });
     }
 
-    /// Begins anew when the kubeconfig names another server, which may belong to another cluster:
-    /// its leader and members have nothing to do with those known so far. Returns whether it did.
+    /// Starts anew when the kubeconfig names another API server, which may belong to another
+    /// cluster: its leader and members have nothing to do with those known so far. Returns whether
+    /// it did.
     pub fn follow_server(&mut self) -> bool {
         let server = self.link.as_ref().and_then(|link| link.clients().server());
         if server.is_none() || server == self.server {
@@ -115,8 +118,8 @@ impl Publication {
         }
         let is_other = std::mem::replace(&mut self.server, server).is_some();
         if is_other {
-            // Nothing can be written to the server before: the record there expires by itself. And
-            // nothing is published to the new one of what was read here.
+            // Nothing can be written to the previous server any more; the record there expires by
+            // itself. And nothing that was read from it is published to the new one.
             self.publisher = None;
             self.forget();
             self.publish();
@@ -128,12 +131,13 @@ impl Publication {
     ///
     /// # Panics
     ///
-    /// When some of it ended by itself.
+    /// When one of them has ended unexpectedly.
     pub fn expect_alive(&self) {
         self.publisher.iter().for_each(Publisher::expect_alive);
     }
 
-    /// The objects read so far may be those of another cluster. nginx serves the same as before.
+    /// Forgets the objects, which may be those of another cluster. nginx serves the same as
+    /// before.
     fn forget(&mut self) {
         self.served = Served { serving: self.served.serving, ..Served::default() };
         (self.cycled, self.confirmed, self.read, self.earlier, self.claims) = (None, None, None, None, None);
@@ -150,17 +154,17 @@ impl Publication {
         self.is_at(link) && self.options == *options
     }
 
-    /// Whether that is the cluster that is published to, with the same credentials.
+    /// Whether this is the cluster that is published to, with the same credentials.
     fn is_at(&self, link: Option<&Link>) -> bool {
         self.link.as_ref().zip(link).is_some_and(|(ours, link)| link.is_same(ours))
     }
 
-    /// What can be asked of it.
+    /// A view of the publisher.
     pub fn outlook(&self) -> Option<&Outlook> {
         self.publisher.as_ref().map(Publisher::outlook)
     }
 
-    /// What the records of nodes say that a cycle depends on.
+    /// What a cycle depends on in the records of other nodes.
     pub fn peers(&self) -> Peers {
         let Some(outlook) = self.outlook() else { return Peers::default() };
         let view = outlook.view();
@@ -174,12 +178,12 @@ impl Publication {
         Peers { addresses: addresses.collect(), claim_orders: outlook.claim_orders() }
     }
 
-    /// Whether it is still to be read what other nodes say.
+    /// Whether the records of other nodes are still to be read.
     pub fn awaits_peers(&self) -> bool {
         self.outlook().is_some_and(|outlook| !outlook.knows_members())
     }
 
-    /// Waits until it is read.
+    /// Waits until they were read.
     pub async fn peers_known(&self) {
         match self.outlook() {
             Some(outlook) => outlook.members_known().await,
@@ -187,7 +191,7 @@ impl Publication {
         }
     }
 
-    /// This is what a run before this one served.
+    /// Sets what an earlier run served.
     pub fn found(&mut self, contents: &Contents, now: Instant) {
         let objects = contents.objects.iter().filter(|object| object.routes > 0);
         let objects: Vec<_> = objects.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
@@ -199,8 +203,8 @@ impl Publication {
         self.served.carried.take().or(earlier)
     }
 
-    /// The source was read. Returns whether a cycle is needed to know what of that is served, even
-    /// if nothing changed.
+    /// Records that the source was read. Returns whether a cycle is needed to know what is served,
+    /// even if nothing changed.
     pub fn read(&mut self, observed: &Observed) -> bool {
         let Some(snapshot) = &observed.snapshot else { return false };
         if let Some(since) = self.asked_anew {
@@ -218,16 +222,17 @@ impl Publication {
         self.asked_anew.take().is_some()
     }
 
-    /// A cycle begins with what was read last.
+    /// Records that a cycle begins with what was read last.
     pub fn began(&mut self) {
         self.cycled = self.read.map(|revision| (revision, Arc::clone(&self.served.snapshot)));
     }
 
-    /// A cycle ended; `pinned` is the generation that the administrator wants to stay at.
+    /// Records that a cycle ended; `pinned` is the generation that the administrator pinned.
     pub fn concluded(&mut self, report: &Report, pinned: Option<&Pinned>, now: Instant) {
         let Some((revision, snapshot)) = self.cycled.take() else { return };
         let is_first = !std::mem::replace(&mut self.served.informed, true);
-        // An object without a route is not served, as when all its paths belong to another object.
+        // An object without a route is not served, for example when all its paths belong to
+        // another object.
         let is_ours = |accepted: &&Accepted| accepted.routes > 0 || accepted.is_closed();
         let accepted: Vec<_> = report.accepted.iter().filter(is_ours).collect();
         // After a failure nginx goes on with the earlier generation, of which nothing is
@@ -255,7 +260,7 @@ impl Publication {
             let (objects, lacking): (Vec<&Accepted>, Vec<_>) = report.accepted.iter().partition(is_served);
             let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version, accepted.closed));
             self.served.carried = Some(carried(objects, before, now));
-            // What is closed is closed everywhere.
+            // An object that closes its own routes is closed on every node.
             let lacking = lacking.iter().filter(|accepted| !accepted.is_closed());
             self.served.unserved = lacking.map(|accepted| Arc::clone(&accepted.id)).collect();
             if self.claims.as_ref().is_none_or(|claims| !Arc::ptr_eq(claims, &report.claims)) {
@@ -265,8 +270,8 @@ impl Publication {
         }
     }
 
-    /// The node is pinned or not any more: a pinned generation serves what it did when it was
-    /// made, and nothing that is newer.
+    /// Records that the node is pinned, or not any more: a pinned generation serves what it did
+    /// when it was made, and nothing that is newer.
     pub fn pin(&mut self, pinned: Option<&Pinned>, now: Instant) {
         let was = std::mem::replace(&mut self.served.pinned, pinned.map(|pinned| pinned.pin.generation));
         let Some(pinned) = pinned else {
@@ -278,7 +283,7 @@ impl Publication {
         self.served.unserved = Arc::default();
         self.confirmed = None;
         let Some(contents) = &pinned.contents else {
-            // What is served is not known: published addresses stay, and none are added.
+            // It is not known what is served: published addresses stay, and none are added.
             (self.served.carried, self.served.observed) = (None, Some(Revision(0)));
             return;
         };
@@ -303,12 +308,12 @@ impl Publication {
         if *self.served.phase != *status.phase.name() {
             self.served.phase = status.phase.name().into();
         }
-        // nginx serves what an earlier run left whether or not the objects can be read: that is no
-        // reason to withdraw the node.
+        // nginx serves the generation of an earlier run whether or not the objects can be read, so
+        // that is no reason to withdraw the node.
         let is_known = self.served.informed || (serving && !self.awaits_peers());
         let Some(outlook) = self.outlook().filter(|_| is_known) else { return };
         if self.claims.is_none() {
-            // Until this run knows better, its record goes on saying what that of the run before said.
+            // Until this run knows better, its record repeats the order of the previous run.
             let order = outlook.own_claim_order();
             self.served.claim_order = order;
         }
@@ -336,7 +341,7 @@ impl Publication {
         &self.served
     }
 
-    /// Ends in good order because the host goes down, and nginx with it: this node is withdrawn at
+    /// Stops cleanly because the host shuts down, and nginx with it: this node is withdrawn at
     /// once.
     pub async fn leave(mut self) {
         self.served.serving = false;
@@ -346,8 +351,8 @@ impl Publication {
         self.stop().await;
     }
 
-    /// Ends in good order while nginx goes on: the addresses of this node stay published for the
-    /// grace period.
+    /// Stops cleanly while nginx goes on: the addresses of this node stay published for the grace
+    /// period.
     pub async fn stop(self) {
         if let Some(publisher) = self.publisher {
             publisher.stop().await;
@@ -355,7 +360,8 @@ impl Publication {
     }
 }
 
-/// What is served now, and of what was served before since when. When nothing is known of before, all of it may have been.
+/// What is served now, with the time since when. When it is not known what was served before, all
+/// of it may have been.
 fn carried<'a>(
     objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version, u32)>,
     before: Option<Arc<[Carried]>>,
@@ -378,7 +384,8 @@ pub fn newest(snapshot: &Snapshot) -> Option<Revision> {
     versions.filter_map(Revision::of).chain(snapshot.position.map(Revision)).max()
 }
 
-/// Tells this node from all others: machines may have the same host name, and copies the same machine id.
+/// The identity of this node. Host names of machines may be equal, and so may the machine IDs of
+/// copies.
 fn identity(node: Option<&str>) -> Arc<str> {
     let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
     let node = node.map_or_else(|| read(HOST_NAME), str::to_owned);
@@ -500,7 +507,7 @@ mod tests {
             Report { outcome: Outcome::Failed { why: "the disk is full".to_owned() }, ..report(accepted) }
         };
         let both = || vec![accepted("a", "1", 1), accepted("b", "1", 1)];
-        // After a start nobody knows better than what was read.
+        // After a start only the source tells what is served.
         for (report, expected) in
             [(failed(&["a"]), 1), (report(both()), 2), (failed(&["a", "c"]), 3), (report(Vec::new()), 0)]
         {
@@ -545,13 +552,14 @@ mod tests {
         assert!(!publication.read(&heard(&watch)));
         publication.began();
         publication.forget();
-        // The cycle that was under way, and earlier snapshots, belong to the other cluster.
+        // The running cycle and earlier snapshots belong to the other cluster.
         publication.concluded(&report(vec![accepted("a", "1", 1)]), None, Instant::now());
         assert!(!publication.read(&heard(&watch)), "nothing came from the new one yet");
         publication.began();
         publication.concluded(&report(vec![accepted("a", "1", 1)]), None, Instant::now());
         assert!(!publication.served().informed && publication.served().accepted.is_empty());
-        // Now it did, and may hold the same: that takes a cycle all the same.
+        // Now it has read everything, and the objects may be the same: that needs a cycle all the
+        // same.
         watch.heard = Some(Instant::now() + Duration::from_secs(1));
         assert!(publication.read(&heard(&watch)) && !publication.read(&heard(&watch)));
         publication.began();

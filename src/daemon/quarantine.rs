@@ -1,4 +1,4 @@
-//! The object versions that nginx refused, kept over restarts.
+//! The object versions that nginx refused, kept across restarts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,18 +16,18 @@ use crate::source::{Snapshot, Version};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub version: Version,
-    /// nginx's own words.
+    /// nginx's message.
     pub words: String,
     /// The field, when it is known.
     pub field: Field,
-    /// Its last good version was refused too: the object is left out.
+    /// Whether its last good version was refused too, so that the object is left out.
     pub left_out: bool,
-    /// Who refused it, see [`Quarantine::keep_in_force`].
+    /// What refused it, see [`Quarantine::keep_in_force`].
     pub judge: Arc<str>,
 }
 
-/// Object versions that are not to be served. A new version of an object is tried again, and all
-/// are when nginx or ingressd is another version.
+/// Object versions that must not be served. A new version of an object is tried again, and all are
+/// tried again with another version of nginx or ingressd.
 #[derive(Debug, Default)]
 pub struct Quarantine {
     entries: BTreeMap<Arc<ObjectId>, Entry>,
@@ -50,7 +50,8 @@ struct Line {
 }
 
 impl Quarantine {
-    /// Reads what an earlier run left in this folder. What cannot be read is a warning: the versions are then tried again.
+    /// Reads what an earlier run left in this folder. A failure is logged as a warning: the
+    /// versions are then tried again.
     pub fn open(state: &Path) -> Self {
         let file = state.join("quarantine.json");
         let lines: Vec<Line> = match state_file::read(&file) {
@@ -64,8 +65,9 @@ impl Quarantine {
         Quarantine { entries, judge: Arc::default(), file: Some(file) }
     }
 
-    /// Ends the quarantine of objects that are gone or have another version, and of all that somebody else refused: `judge`
-    /// stands for everything that may judge otherwise than before, as another nginx does, or another version of ours.
+    /// Ends the quarantine of objects that are gone or have another version, and of all versions
+    /// that another `judge` refused. The judge identifies everything that may decide otherwise
+    /// than before, such as another version of nginx or of ingressd.
     pub fn keep_in_force(&mut self, snapshot: &Snapshot, judge: &Arc<str>) {
         let before = self.entries.len();
         self.judge = Arc::clone(judge);
@@ -78,19 +80,20 @@ impl Quarantine {
         }
     }
 
-    /// Puts a version into the quarantine; `left_out` when what took its place was refused, too.
+    /// Puts a version into quarantine. `left_out` says that the version that took its place was
+    /// refused too.
     pub fn put(&mut self, id: Arc<ObjectId>, version: Version, words: String, field: Field, left_out: bool) {
         let judge = Arc::clone(&self.judge);
         self.entries.insert(id, Entry { version, words, field, left_out, judge });
         self.save();
     }
 
-    /// The entries, to return to them with [`Quarantine::restore`].
+    /// Copies the entries, for [`Quarantine::restore`].
     pub fn clone_entries(&self) -> BTreeMap<Arc<ObjectId>, Entry> {
         self.entries.clone()
     }
 
-    /// Returns to earlier entries.
+    /// Restores earlier entries.
     pub fn restore(&mut self, entries: BTreeMap<Arc<ObjectId>, Entry>) {
         if self.entries != entries {
             self.entries = entries;
@@ -108,7 +111,7 @@ impl Quarantine {
         self.entries.iter()
     }
 
-    /// The finding for an entry; `served` is the version that takes its place.
+    /// The finding about an entry; `served` is the version that takes its place.
     pub fn finding(id: &Arc<ObjectId>, entry: &Entry, served: Option<&Version>) -> Finding {
         let instead = match served {
             Some(_) => "its last good version goes on being served until the object is corrected",

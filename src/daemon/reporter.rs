@@ -1,5 +1,4 @@
-//! Reports what happened to status, metrics, log and systemd; it must not decide what happens
-//! next.
+//! Reports events to status, metrics, log and systemd. It must not decide what happens next.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,19 +19,19 @@ use crate::publish::Outlook;
 use crate::source::{Row, Snapshot, Version};
 use crate::translate::{Accepted, Limits};
 
-/// The places that reports go to, which outlive each version of the settings.
+/// The outputs of reports, which are kept across settings.
 #[derive(Debug)]
 pub struct Reporter {
     status: watch::Sender<Arc<Status>>,
     metrics: Arc<Metrics>,
     findings: FindingLog,
     notifier: Notifier,
-    /// The last look at nginx's status port got no answer.
+    /// Whether the last look at nginx's status port got no answer.
     unanswered: bool,
 }
 
 impl Reporter {
-    /// Begins with what `status` holds.
+    /// A reporter that begins with the value of `status`.
     pub fn new(status: watch::Sender<Arc<Status>>) -> Self {
         Reporter {
             status,
@@ -43,27 +42,27 @@ impl Reporter {
         }
     }
 
-    /// What is true, as it changes.
+    /// The status, and changes of it.
     pub fn status(&self) -> watch::Receiver<Arc<Status>> {
         self.status.subscribe()
     }
 
-    /// What happened since the start.
+    /// The metrics since the start.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 
-    /// The binary of nginx was found.
+    /// Reports the version of nginx's binary.
     pub fn found(&self, nginx_version: &str) {
         self.change(|status| status.nginx_version = nginx_version.into());
     }
 
-    /// The limits on reports from now on.
+    /// Sets the limits on reports.
     pub fn limited(&self, limits: &Limits) {
         self.change(|status| status.limits = limits.clone());
     }
 
-    /// The source is a cluster, or a folder.
+    /// Reports which source is read, a cluster or a folder.
     pub fn connected(&self, read_from: ReadFrom, link: Option<&Link>, outlook: Option<&Outlook>) {
         self.change(|status| {
             status.read_from = read_from;
@@ -73,12 +72,12 @@ impl Reporter {
         });
     }
 
-    /// Another server is published to.
+    /// Reports that another API server is published to.
     pub fn publishes_anew(&self, outlook: Option<&Outlook>) {
         self.change(|status| status.outlook = outlook.cloned());
     }
 
-    /// The source was read, or could not be.
+    /// Reports that the source was read, or could not be.
     pub fn read(&self, observed: &Observed) {
         self.change(|status| {
             status.data_read = observed.read.or(status.data_read);
@@ -95,7 +94,7 @@ impl Reporter {
         }
     }
 
-    /// nginx was looked at.
+    /// Reports the state of nginx.
     pub fn looked(&mut self, nginx: &Nginx) {
         let served = self.served(nginx);
         let left_by_earlier_run = nginx
@@ -111,8 +110,8 @@ impl Reporter {
         });
     }
 
-    /// The generation that nginx returns. A single answer that does not come in time, as on a busy
-    /// host, is ignored, unless another generation was confirmed since the one before.
+    /// The generation that nginx returns. A single missing answer, as on a busy host, is ignored,
+    /// unless another generation was confirmed since the last one.
     fn served(&mut self, nginx: &Nginx) -> Option<u64> {
         let was_unanswered = std::mem::replace(&mut self.unanswered, nginx.status.served.is_none());
         let status = self.status.borrow();
@@ -124,10 +123,10 @@ impl Reporter {
         }
     }
 
-    /// nginx started, stopped or was restarted by somebody else.
+    /// Reports that nginx started, stopped or was restarted by somebody else.
     pub fn nginx_changed(&self, outcome: &Outcome) {
         tracing::info!("nginx changed by itself: {}", describe(outcome));
-        // An nginx that was restarted has read everything without a signal of ours.
+        // An nginx that was restarted has read everything without our signal.
         if !matches!(outcome, Outcome::Ready { .. } | Outcome::Confirmed { reload: Duration::ZERO, .. }) {
             self.metrics.count(Cause::Nginx, outcome, None);
         }
@@ -137,26 +136,28 @@ impl Reporter {
         }
     }
 
-    /// nginx's version or another site of the host changed.
+    /// Reports that nginx's version or another site of the host changed.
     pub fn surveyed(&self) {
         tracing::info!("nginx or another site of this host changed");
     }
 
-    /// A cycle ended; `waited` is the time since its oldest change.
+    /// Reports that a cycle ended; `waited` is the time since its oldest change.
     pub fn concluded(&mut self, cause: Cause, report: Report, nginx: &Nginx, waited: Option<Duration>) {
-        let Report { outcome, findings, accepted, judgements, certificates, costs, claims, tests, .. } = report;
+        let Report { outcome, findings, accepted, judgements, certificates, costs, claims, tests, in_force, .. } =
+            report;
         self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
         // The confirmation has just got this answer from nginx.
         let heard = match &outcome {
             Outcome::Confirmed { generation, .. } => Some(*generation),
-            // The first cycle of a run has asked as well.
+            // The first cycle of a run has asked nginx as well.
             Outcome::Unchanged { generation } if !self.status.borrow().concluded => Some(*generation),
             _ => None,
         };
         let heard = heard.filter(|_| nginx.status.served.is_none() && nginx.status.master.is_ok());
         let served = self.served(nginx).or(heard);
-        // At once, so that nobody sees the new generation run before it is the confirmed one.
+        // This is set at once, so that nobody sees nginx run a generation that is not reported as
+        // confirmed yet.
         self.change(|status| {
             set_nginx(status, nginx, served);
             set_outcome(status, &outcome);
@@ -169,6 +170,7 @@ impl Reporter {
                 status.certificates = certificates.into();
                 status.costs = costs.into();
                 status.claims = claims;
+                status.in_force = in_force;
             }
             set_pinned_contents(status, nginx);
         });
@@ -184,7 +186,7 @@ impl Reporter {
         self.findings.update(&status.findings, status.generation, most, Instant::now());
     }
 
-    /// A command of the administrator was executed, or failed.
+    /// Reports that a command of the administrator was executed, or failed.
     pub fn executed(&mut self, result: &Result<String, String>, nginx: &Nginx) {
         match result {
             Ok(what) => tracing::warn!(GENERATION = nginx.status.confirmed, "{what}"),
@@ -194,7 +196,7 @@ impl Reporter {
         self.change(|status| set_pinned_contents(status, nginx));
     }
 
-    /// What is served of each object is known.
+    /// Reports what is served of each object.
     pub fn published(&self, publication: &Publication) {
         let told = publication.served();
         self.status.send_if_modified(|status| {
@@ -206,23 +208,23 @@ impl Reporter {
         });
     }
 
-    /// The loop turned.
+    /// Reports a turn of the main loop.
     pub fn turned(&mut self, now: Instant) {
         let status = Arc::clone(&self.status.borrow());
-        // Also when the first change of this run failed: units that wait for this one must not
-        // wait because of a bad object.
+        // This is sent even when the first change of this run failed: units that wait for this one
+        // must not wait because of a bad object.
         if status.ready().is_ok() {
             self.notifier.ready();
         }
         self.notifier.turned(&status, now);
     }
 
-    /// The settings are being read again.
+    /// Reports that the settings are being reloaded.
     pub fn reloading(&mut self) {
         self.notifier.reloading();
     }
 
-    /// New settings are in force, or the earlier ones still are, and why.
+    /// Reports that new settings are in force, or why the earlier ones still are.
     pub fn reloaded(&mut self, result: &Result<(), String>) {
         match result {
             Ok(()) => tracing::info!("the settings were read again"),
@@ -233,13 +235,13 @@ impl Reporter {
         self.notifier.reloaded();
     }
 
-    /// The daemon ends.
+    /// Reports that the daemon ends.
     pub fn stopping(&mut self) {
         self.change(|status| status.phase = Phase::Stopping);
         self.notifier.stopping();
     }
 
-    /// Changes the status and notifies those that wait for it.
+    /// Changes the status and notifies its receivers.
     fn change(&self, change: impl FnOnce(&mut Status)) {
         self.status.send_modify(|status| change(Arc::make_mut(status)));
     }
@@ -290,7 +292,7 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
     };
 }
 
-/// What an outcome means, and of a new generation why there is one.
+/// A sentence about an outcome; for a new generation with its cause.
 fn with_cause(outcome: &Outcome, cause: Option<&apply::Cause>) -> String {
     match (outcome, cause) {
         (Outcome::Confirmed { .. } | Outcome::Ready { .. }, Some(cause)) => {
@@ -300,7 +302,7 @@ fn with_cause(outcome: &Outcome, cause: Option<&apply::Cause>) -> String {
     }
 }
 
-/// What an outcome means, for people.
+/// A sentence about an outcome, for people.
 pub fn describe(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Pinned { generation, waiting, outcome } => format!(

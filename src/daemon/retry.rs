@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use crate::apply::Outcome;
 
-/// First and longest time to the next attempt.
+/// The first and the longest pause.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// The back-off after failed attempts. A refusal of single objects is no failure: these wait for a
-/// change of their own.
+/// The backoff after failed attempts. A refusal of single objects is no failure: these wait for a
+/// new version.
 #[derive(Debug)]
 pub struct Retry {
     due: Option<Instant>,
@@ -27,21 +27,21 @@ impl Retry {
         self.due
     }
 
-    /// An attempt is due then, whatever became of the last one.
+    /// Sets when an attempt is due, whatever the result of the last one was.
     pub fn at(&mut self, due: Instant) {
         self.due = Some(due);
     }
 
-    /// An attempt begins.
+    /// Records that an attempt begins.
     pub fn began(&mut self) {
         self.due = None;
     }
 
-    /// The attempt ended.
+    /// Records that the attempt has ended.
     pub fn ended(&mut self, outcome: &Outcome, now: Instant) {
         match outcome {
             // A generation that waits is no failure; the periodic look at nginx notices when nginx
-            // is up again.
+            // runs again.
             Outcome::Pinned { outcome, .. } => self.ended(outcome, now),
             // nginx refused the files and no object is to blame: the cause may be outside of the
             // cluster.

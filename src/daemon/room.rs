@@ -1,4 +1,4 @@
-//! A limit on connections, at which slow ones give way to new ones.
+//! A limit on concurrent connections, at which slow ones are ended for new ones.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use tokio::task::AbortHandle;
 
-/// How long every connection has at least.
+/// How long every connection is served at least.
 const LEAST: Duration = Duration::from_millis(250);
 
-/// The connections that are open.
+/// The open connections, and how many there may be.
 #[derive(Debug)]
 pub struct Room {
     most: usize,
@@ -19,20 +19,21 @@ pub struct Room {
 #[derive(Debug, Default)]
 struct Guests {
     next: u64,
-    /// The oldest first.
+    /// The open connections, the oldest first.
     here: BTreeMap<u64, Guest>,
 }
 
 #[derive(Debug)]
 struct Guest {
     came: Instant,
-    /// Known as soon as it is served.
+    /// The task that serves the connection, once it has begun.
     task: Option<AbortHandle>,
-    /// Its answer is being made, so it waits for the daemon and not the daemon for it.
+    /// Whether its response is being made, so that it waits for the daemon and not the daemon for
+    /// it.
     is_answered: bool,
 }
 
-/// A place in a room; free when it is dropped.
+/// A place for a connection; it becomes free when this is dropped.
 #[derive(Debug)]
 pub struct Seat {
     room: Arc<Room>,
@@ -40,14 +41,14 @@ pub struct Seat {
 }
 
 impl Room {
-    /// Room for so many.
+    /// A room with so many places.
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Room { most, guests: Mutex::default() })
     }
 
-    /// A place for a new connection. When all are taken, the oldest connection that keeps the
-    /// daemon waiting is ended; when none does, the oldest. But each has the time to deliver what
-    /// it has sent already, however many come.
+    /// Waits for a place for a new connection. When all are taken, the oldest connection for which
+    /// the daemon waits is ended; when there is none, the oldest. But each connection is served
+    /// for a minimum time, however many come.
     pub async fn seat(self: &Arc<Self>) -> Seat {
         while let Some(patience) = self.make_room() {
             tokio::time::sleep(patience).await;
@@ -59,7 +60,7 @@ impl Room {
         Seat { room: Arc::clone(self), number }
     }
 
-    /// Ends a connection where that is necessary, or says how long that has to wait.
+    /// Ends a connection where that is necessary, or returns how long that has to wait.
     fn make_room(&self) -> Option<Duration> {
         let mut guests = self.guests();
         while guests.here.len() >= self.most {
@@ -77,7 +78,7 @@ impl Room {
     }
 
     fn guests(&self) -> MutexGuard<'_, Guests> {
-        // Nothing that panics is done meanwhile.
+        // The lock is never held over code that panics.
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,7 +90,7 @@ impl Room {
 }
 
 impl Seat {
-    /// Serves a connection on it.
+    /// Serves a connection in this place.
     pub fn serve(self, connection: impl Future<Output = ()> + Send + 'static) {
         let (room, number) = (Arc::clone(&self.room), self.number);
         let task = tokio::spawn(async move {
@@ -99,7 +100,7 @@ impl Seat {
         room.change(number, |guest| guest.task = Some(task.abort_handle()));
     }
 
-    /// What tells when answers are made.
+    /// A handle that records when responses are made.
     pub fn attention(&self) -> Attention {
         Attention { room: Arc::clone(&self.room), number: self.number }
     }
@@ -111,7 +112,7 @@ impl Drop for Seat {
     }
 }
 
-/// Says of a connection when its answer is being made.
+/// Records when the response of a connection is being made.
 #[derive(Debug)]
 pub struct Attention {
     room: Arc<Room>,
@@ -119,7 +120,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Makes an answer.
+    /// Makes a response, and records that.
     pub async fn pay<T>(&self, answer: impl Future<Output = T>) -> T {
         self.room.change(self.number, |guest| guest.is_answered = true);
         let answer = answer.await;
@@ -136,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// A connection that never ends, and tells when it is ended.
+    /// A connection that never ends by itself, with a channel that reports its end.
     async fn slow(room: &Arc<Room>) -> (oneshot::Receiver<()>, Attention) {
         let (end, ended) = oneshot::channel();
         let seat = room.seat().await;
@@ -148,7 +149,8 @@ mod tests {
         (ended, attention)
     }
 
-    /// Whether such a one is ended; one that is not would be waited for in vain.
+    /// Whether such a connection was ended; the end of one that is still open would be waited for
+    /// in vain.
     async fn ended(connection: oneshot::Receiver<()>) -> bool {
         tokio::time::timeout(Duration::from_secs(60), connection).await.is_ok_and(|end| end.is_err())
     }
@@ -169,7 +171,7 @@ mod tests {
         making.await.unwrap().unwrap();
         let (_fifth, _) = slow(&room).await;
         assert!(ended(first).await, "its answer is made");
-        // Whoever ends leaves a seat, and nobody else has to go.
+        // A connection that ends leaves a free place, so no other has to be ended.
         drop(room.seat().await);
         assert!(ended(third).await);
         room.seat().await.serve(async {});

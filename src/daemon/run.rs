@@ -1,4 +1,4 @@
-//! From the start to the end, over every version of the settings.
+//! Runs the daemon from start to end, across changes of its settings.
 
 use std::sync::Arc;
 
@@ -11,24 +11,25 @@ use super::serving::{Daemon, Handover};
 use super::status::Status;
 use crate::config::Settings;
 
-/// What the daemon is asked to do while it runs.
+/// A request to the running daemon.
 #[derive(Debug)]
 pub enum Request {
-    /// End. nginx goes on as it is.
+    /// Stop. nginx goes on as it is.
     Stop,
-    /// Read the settings again, and go on with them, or keep those in force because of what is wrong with the new ones.
+    /// Reload the settings, or keep the present ones when the new ones are wrong.
     Reload,
 }
 
-/// Reads the settings from wherever they come, or says what is wrong with them.
+/// Reads the settings from all of their sources, or returns what is wrong with them.
 pub type Load = Box<dyn Fn() -> Result<Box<Settings>, String> + Send + Sync>;
 
-/// Runs until it is asked to stop, or until nobody is left who could ask. `status` is always
+/// Runs until it is asked to stop, or until all senders of requests are gone. `status` is always
 /// current.
 ///
 /// # Errors
 ///
-/// When something that the settings name cannot be used: at the start, or by the settings in force after new ones failed.
+/// When something that the settings name cannot be used: at the start, or when the earlier
+/// settings cannot be used again after new ones failed.
 pub async fn run(
     mut settings: Settings,
     load: Load,
@@ -38,7 +39,7 @@ pub async fn run(
     let mut reporter = Reporter::new(status);
     let mut daemon = Daemon::start(&settings, &mut reporter, &mut Handover::default()).await?;
     while let Some(new) = daemon.serve(&load, &mut requests, &mut reporter).await {
-        // Folders may stay the same: they have to be let go first.
+        // Both settings may use the same folders, so they have to be closed first.
         let mut handover = daemon.close().await;
         let mut result = Ok(());
         daemon = match Daemon::start(&new, &mut reporter, &mut handover).await {

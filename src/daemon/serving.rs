@@ -30,24 +30,27 @@ use crate::config::Settings;
 use crate::source::Snapshot;
 use crate::translate::{self, Wanted};
 
-/// How long a change waits for the first answer about a name, so that its routes are not closed for a moment.
+/// How long a change waits for the first DNS answer for a name, so that its routes are not closed
+/// for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long the first cycle waits for the records of other nodes, which the same API server has as the objects.
+/// How long the first cycle waits for the records of other nodes, which come from the same API
+/// server as the objects.
 const PEERS_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Whatever the settings say, DNS servers are not asked more often.
+/// The least time between DNS queries for a name, whatever the settings say.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// How long to wait for the source before checking whether nginx serves what an earlier run left.
+/// How long to wait for the source before checking whether nginx serves the generation of an
+/// earlier run.
 const SOURCE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Everything that can wake the loop.
+/// The events that wake the main loop.
 enum Event {
     Requested(Option<Request>),
     Read(Observed),
     Resolved,
-    /// What other nodes say is known.
+    /// The records of other nodes were read.
     Known,
     Due,
     Done(Box<Done>),
@@ -56,7 +59,7 @@ enum Event {
     Tick,
 }
 
-/// What outlives a version of the settings, handed on once nothing can fail any more.
+/// What is kept across settings, and handed over once nothing can fail any more.
 #[derive(Default)]
 pub struct Handover {
     listeners: Option<Listeners>,
@@ -66,7 +69,7 @@ pub struct Handover {
 }
 
 impl Handover {
-    /// Ends what no version of the settings could take over.
+    /// Ends what no settings have taken over.
     pub async fn end(self) {
         if let Some(publication) = self.publication {
             publication.stop().await;
@@ -74,7 +77,7 @@ impl Handover {
     }
 }
 
-/// What runs under one version of the settings.
+/// The parts that run under one version of the settings.
 pub struct Daemon {
     feed: Feed,
     publication: Publication,
@@ -82,29 +85,29 @@ pub struct Daemon {
     drained: watch::Receiver<bool>,
     queue: CommandQueue,
     names: NameWatch,
-    /// What other nodes say.
+    /// The records of other nodes.
     peers: Arc<Peers>,
     translate: translate::Options,
     pacer: Pacer,
     retry: Retry,
     heartbeat: Arc<Heartbeat>,
-    /// `None` while a thread has it.
+    /// `None` while a thread uses it.
     work: Option<Work>,
     running: Option<JoinHandle<Done>>,
     snapshot: Option<Arc<Snapshot>>,
-    /// That of the snapshot.
+    /// The revision of the snapshot.
     revision: Option<u64>,
     cause: Cause,
     /// When the oldest change of the running cycle was noticed.
     cycle_noticed: Option<Instant>,
     noticed: Option<Instant>,
-    /// Until when a cycle waits for the first answer about a name.
+    /// Until when a cycle waits for the first answer for a name.
     patience: Instant,
-    /// Until when the first cycle waits for what other nodes say.
+    /// Until when the first cycle waits for the records of other nodes.
     peers_patience: Instant,
-    /// Whether the names to request were determined for the next cycle.
+    /// Whether the names to query were determined for the next cycle.
     knows_names: bool,
-    /// When time alone makes another cycle necessary.
+    /// When the passage of time alone makes another cycle necessary.
     ends: Option<Instant>,
     recheck: Duration,
     began: Instant,
@@ -112,7 +115,8 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Takes addresses, folders and the source into use, and goes on from where it was under the settings before.
+    /// Opens addresses, folders and the source, and continues from the state under the earlier
+    /// settings.
     pub async fn start(settings: &Settings, reporter: &mut Reporter, earlier: &mut Handover) -> Result<Self, Error> {
         let began = Instant::now();
         let queue = earlier.queue.get_or_insert_with(CommandQueue::open);
@@ -121,7 +125,7 @@ impl Daemon {
         reporter.found(&work.nginx_version());
         reporter.limited(&settings.translate.limits);
         let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
-        // Before anything is read of another server.
+        // This has to happen before anything is read from another API server.
         if let Some(earlier) = &mut earlier.publication {
             earlier.follow_server();
         }
@@ -169,9 +173,8 @@ impl Daemon {
         })
     }
 
-    /// Closes the folders; returns when they are free and the last good versions are kept for the
-    /// next start. Publishing goes on, and requests that come meanwhile are answered under the
-    /// next settings.
+    /// Closes the folders; returns when they are free and the last good versions are on disk.
+    /// Publishing goes on, and requests that come meanwhile are answered under the next settings.
     pub async fn close(mut self) -> Handover {
         let memory = let_go(self.work).await;
         self.queue.settings_change();
@@ -179,7 +182,7 @@ impl Daemon {
         Handover { listeners, queue, publication, memory }
     }
 
-    /// Ends. nginx goes on, unless the whole host goes down.
+    /// Ends. nginx goes on, unless the whole host shuts down.
     pub async fn end(self) {
         let Daemon { publication, work, listeners, .. } = self;
         let farewell = async {
@@ -192,11 +195,12 @@ impl Daemon {
             }
         };
         tokio::join!(farewell, let_go(work));
-        // Requests that came until now get the answer that the daemon ends.
+        // Requests that came until now get the response that the daemon ends.
         listeners.close().await;
     }
 
-    /// Serves until it is asked to stop (`None`) or to go on with other settings, which `load` reads.
+    /// Serves until it is asked to stop (`None`) or to continue with other settings, which `load`
+    /// reads.
     pub async fn serve(
         &mut self,
         load: &Load,
@@ -238,9 +242,9 @@ impl Daemon {
                 }
             }
             observed = self.feed.next() => Event::Read(observed),
-            // Its sender lives as long as the control socket.
+            // The sender lives as long as the control socket.
             Ok(()) = self.drained.changed() => Event::Drained,
-            // A command waits for the cycle that was under way.
+            // A command waits for the end of the running cycle.
             Some(queued) = self.queue.next(), if idle => Event::Command(queued),
             () = self.names.changed() => Event::Resolved,
             () = self.publication.peers_known(), if self.awaits_peers() => Event::Known,
@@ -259,12 +263,13 @@ impl Daemon {
         due.map(|due| if self.awaits_peers() { due.max(self.peers_patience) } else { due })
     }
 
-    /// Whether the first cycle waits for what other nodes say: what it sees for the first time may not be new to them.
+    /// Whether the first cycle waits for the records of other nodes: claims that this node sees
+    /// for the first time may not be new to them.
     fn awaits_peers(&self) -> bool {
         matches!(self.cause, Cause::Start) && self.publication.awaits_peers()
     }
 
-    /// Whether only a look at the old workers is due, on which the next cycle depends.
+    /// Whether only the old workers have to be counted, on which the next cycle depends.
     fn looks_first(&self, now: Instant) -> bool {
         let is_due = self.retry.due().into_iter().chain(self.ends).any(|due| due <= now);
         !is_due && matches!(self.pacer.next(), Some(Next::Look(_)))
@@ -282,7 +287,7 @@ impl Daemon {
             Event::Requested(Some(Request::Reload)) => self.reload(load, reporter),
             Event::Read(observed) => self.read(observed, now, reporter),
             Event::Resolved => self.change(now, now),
-            // The cycle that waited for it is due.
+            // The cycle that waited for this is due.
             Event::Known => {}
             Event::Due if self.looks_first(now) => self.begin_glance(),
             Event::Due => self.begin_cycle(now),
@@ -293,7 +298,8 @@ impl Daemon {
             Event::Command(queued) => self.execute(queued, load, reporter),
             Event::Tick => self.begin_look(),
         }
-        // A cycle that runs is not cut off: it ends with a generation that is confirmed or put back.
+        // A running cycle is not cut off: it ends with a generation that is confirmed or rolled
+        // back.
         match self.running.is_none().then(|| self.stopping.take()).flatten() {
             Some(next) => ControlFlow::Break(next),
             None => ControlFlow::Continue(()),
@@ -308,7 +314,7 @@ impl Daemon {
         if self.snapshot.replace(snapshot).is_none() {
             self.peers_patience = now + PEERS_PATIENCE;
         }
-        // Statuses are no reason to look at all objects again.
+        // Changes of statuses alone need no new look at all objects.
         if self.revision.replace(observed.revision) != Some(observed.revision) || is_new {
             // Names that are never answered must not delay earlier changes: these wait no longer
             // than they would have.
@@ -324,10 +330,12 @@ impl Daemon {
         self.pacer.changed(now - self.began);
     }
 
-    /// A request to another node would come back when that node sends it here.
+    /// Takes over the records of other nodes. A request to the address of another node would come
+    /// back when that node sends it here.
     fn follow_peers(&mut self, now: Instant) {
         let peers = self.publication.peers();
-        // In which order they saw claims matters for those that this node sees for the first time, and is no change.
+        // The order in which they saw claims matters for claims that this node sees for the first
+        // time, and is not a change.
         let is_change = peers.addresses != self.peers.addresses;
         if peers != *self.peers {
             self.peers = Arc::new(peers);
@@ -341,7 +349,7 @@ impl Daemon {
         let Some(snapshot) = self.snapshot.clone() else { return };
         let Some(work) = self.take_work() else { return };
         self.names.judge();
-        // Once for each cycle: endless new names must not keep it from beginning.
+        // This happens once for each cycle: endless new names must not keep it from beginning.
         if !std::mem::replace(&mut self.knows_names, true) && self.names.has_unjudged() {
             self.running = Some(work.find_names(snapshot, self.names.answers(), Arc::clone(&self.peers)));
             return;
@@ -366,7 +374,8 @@ impl Daemon {
         self.running = Some(work.execute(command));
     }
 
-    /// Reads the settings. Those that can be read are taken into use as soon as nothing runs any more.
+    /// Reloads the settings. When they can be read, they are used as soon as nothing runs any
+    /// more.
     fn reload(&mut self, load: &Load, reporter: &mut Reporter) {
         reporter.reloading();
         match load() {
@@ -375,14 +384,14 @@ impl Daemon {
         }
     }
 
-    /// New settings are in force, or the earlier ones still are, and why.
+    /// Reports that new settings are in force, or why the earlier ones still are.
     pub fn reloaded(&mut self, result: Result<(), String>, reporter: &mut Reporter) {
         reporter.reloaded(&result);
         let told = result.map(|()| "the settings were read again and are in force".to_owned());
         self.queue.executed(ControlCommand::Reload, told, false);
     }
 
-    /// Takes the tools of a cycle, unless other work has them.
+    /// Takes the tools of a cycle, unless other work uses them.
     fn take_work(&mut self) -> Option<Work> {
         let mut work = self.work.take()?;
         work.set_drained(*self.drained.borrow());
@@ -391,7 +400,7 @@ impl Daemon {
 
     fn begin_look(&mut self) {
         let waits_for_source = self.snapshot.is_none() && self.began.elapsed() >= SOURCE_PATIENCE;
-        // Before the first cycle there is nothing that nginx could be seen to have lost.
+        // Before the first cycle it is not known what nginx should run.
         if self.stopping.is_some() || (matches!(self.cause, Cause::Start) && !waits_for_source) {
             return;
         }
@@ -459,7 +468,7 @@ impl Daemon {
             report.due.map(|due| now + Duration::from_secs(due.saturating_sub(options::now()).max(1).unsigned_abs()));
         let noticed_first = self.cycle_noticed.take();
         if !report.outcome.is_in_place() {
-            // The change still waits, and has since then.
+            // The change still waits, and has waited since it was first noticed.
             self.noticed = noticed_first.or(self.noticed);
         }
         let waited = noticed_first.map(|noticed| now - noticed);

@@ -1,4 +1,5 @@
-//! The state of each Ingress of ours, from the result of the last cycle and what nginx serves.
+//! The state of each Ingress of our class, from the result of the last cycle and what nginx
+//! serves.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,10 +9,10 @@ use crate::model::{Kind, ObjectId};
 use crate::source::{Snapshot, Version};
 use crate::translate::Accepted;
 
-/// What the last cycle made of the newest version of an Ingress of ours.
+/// How the last cycle judged the newest version of an Ingress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judged {
-    /// It is what is to be served.
+    /// It is to be served.
     Good,
     /// An earlier version takes its place.
     Earlier,
@@ -19,7 +20,7 @@ pub enum Judged {
     Refused,
 }
 
-/// An Ingress of ours, as the last cycle judged it.
+/// The judgement of the last cycle about an Ingress of our class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
     /// The Ingress.
@@ -36,7 +37,7 @@ pub enum Standing {
     Served,
     /// Its newest version is served but for some routes.
     Partly,
-    /// All its routes answer 503, because something of it closes them.
+    /// All its routes answer 503, because a fault of the object closes them.
     Closed,
     /// An earlier version is served, because the newest cannot be.
     LastGood,
@@ -60,7 +61,8 @@ impl Standing {
         }
     }
 
-    /// From what nginx serves of it, if anything, and the result of the last cycle, if it exists.
+    /// The state that follows from what nginx serves of it, if anything, and from the last cycle,
+    /// if there was one.
     pub fn of(served: Option<&Accepted>, judgement: Option<&Judgement>) -> Self {
         let (Some(accepted), Some(judgement)) = (served, judgement) else {
             return match judgement.map(|judgement| judgement.judged) {
@@ -79,9 +81,9 @@ impl Standing {
     }
 }
 
-/// How a cycle judged each Ingress of ours. `newest` is what the source says, with earlier
-/// versions of objects that it cannot decode; `accepted` is what is to be served of it, sorted.
-/// The result is sorted by object.
+/// How a cycle judged each Ingress of our class, sorted by object. `newest` is the state of the
+/// source, with earlier versions of objects that it cannot decode; `accepted` is what is to be
+/// served of it, sorted.
 pub fn judge(newest: &Snapshot, accepted: &[Accepted], findings: &[Finding]) -> Vec<Judgement> {
     let foreign = findings.iter().filter(|finding| finding.reason == Reason::ForeignClass);
     let foreign: HashSet<_> = foreign.map(|finding| &finding.origin.object).collect();
@@ -110,7 +112,7 @@ fn judgement(id: &Arc<ObjectId>, newest: &Snapshot, accepted: &[Accepted]) -> Ju
     Judgement { id: Arc::clone(id), version: served.cloned(), judged }
 }
 
-/// The object of this name among these, which are sorted.
+/// The object with this identity in a sorted list.
 pub fn find<'a>(accepted: &'a [Accepted], id: &ObjectId) -> Option<&'a Accepted> {
     accepted.binary_search_by(|accepted| (*accepted.id).cmp(id)).ok().map(|index| &accepted[index])
 }

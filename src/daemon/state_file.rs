@@ -1,4 +1,4 @@
-//! JSON files for the daemon alone: root-only, replaced as a whole.
+//! State files of the daemon in JSON: for root only, replaced as a whole.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::apply::folder::{self, Existing};
 
-/// Reads a file; `None` when there is none.
+/// Reads a file; `None` when it does not exist.
 pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
@@ -17,13 +17,13 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     }
 }
 
-/// Puts a file in the place of the one that is there. A reader finds the old or the new one, never a part.
+/// Replaces a file. A reader finds the old or the new content, never a part.
 pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let bytes = serde_json::to_vec(value)?;
     write_bytes(path, &bytes)
 }
 
-/// The same for what must not be torn by a power cut.
+/// The same for a file that must survive a power failure.
 pub fn write_synced(path: &Path, value: &impl Serialize) -> io::Result<()> {
     put(path, &serde_json::to_vec(value)?, true)
 }
@@ -35,8 +35,9 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn put(path: &Path, bytes: &[u8], synced: bool) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("/"));
-    // Created with mode 0600, which the rename keeps. Most are not synced: thousands of files are written at the first start,
-    // and one that a power cut tore is told from a good one when it is read.
+    // The file is created with mode 0600, which the rename keeps. Most files are not synced:
+    // thousands are written at the first start, and one that a power failure truncated is
+    // recognised when it is read.
     let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
     file.write_all(bytes)?;
     if synced {
@@ -46,7 +47,8 @@ fn put(path: &Path, bytes: &[u8], synced: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder that only root may enter; one that is there keeps its mode, but nobody else may write to it.
+/// Creates a folder that only root may enter. An existing one keeps its mode, but nobody else may
+/// be able to write to it.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     folder::make(path, 0o700, Existing::Closed)
 }

@@ -1,6 +1,7 @@
-//! The state of the daemon, one value from which every answer is made.
+//! The state of the daemon: one value from which all responses are made.
 
 mod document;
+mod expressions;
 mod inquiry;
 
 pub use inquiry::Inquiry;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::explain::InForce;
 use super::link::Link;
 use super::standing::Judgement;
 use super::withdrawal::Withdrawal;
@@ -20,17 +22,17 @@ use crate::publish::{Outlook, Served, View, published_addresses};
 use crate::source::cluster::{Requests, Scope, WatchHealth};
 use crate::translate::{Accepted, Claims, Limits};
 
-/// Where the daemon stands.
+/// The phase of the daemon.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Phase {
     /// Nothing was applied yet.
     #[default]
     Starting,
-    /// nginx runs the generation that was made last.
+    /// nginx runs the newest generation.
     Serving,
-    /// The generation is ready, and nginx does not run.
+    /// The generation is ready, but nginx does not run.
     NginxDown,
-    /// The last attempt failed: nginx runs an earlier generation, when it runs.
+    /// The last attempt failed: nginx runs an earlier generation, if it runs.
     Failed,
     /// The daemon is about to end; nginx goes on.
     Stopping,
@@ -52,7 +54,7 @@ impl Phase {
 /// Where the objects come from.
 #[derive(Debug, Clone, Default)]
 pub enum ReadFrom {
-    /// Nobody said it yet.
+    /// This is not known yet.
     #[default]
     Nothing,
     /// A folder of manifests.
@@ -61,73 +63,75 @@ pub enum ReadFrom {
     Cluster(Link, Scope),
 }
 
-/// What is true now.
+/// The status of the daemon.
 #[derive(Debug, Clone, Default)]
 pub struct Status {
-    /// Where the daemon stands.
+    /// The phase of the daemon.
     pub phase: Phase,
-    /// What failed, or why nginx counts as down.
+    /// The error, or why nginx counts as down.
     pub why: Option<Arc<str>>,
     /// The latest generation that nginx was confirmed to run.
     pub generation: Option<u64>,
-    /// The generation that is ready for the start of nginx, which does not run.
+    /// The generation that is ready for the next start of nginx, which does not run.
     pub prepared: Option<u64>,
     /// The generation that nginx returns on its status port; `None` when it does not answer.
     pub served: Option<u64>,
-    /// The generation that the administrator wants to stay at.
+    /// The generation that the administrator pinned.
     pub pinned: Option<Pinned>,
-    /// The nginx master.
+    /// The PID of nginx's master.
     pub master: Option<u32>,
     /// The version of nginx's binary.
     pub nginx_version: Arc<str>,
-    /// Workers that take connections.
+    /// Workers that accept connections.
     pub workers: usize,
     /// Workers that finish their connections.
     pub crowd: Crowd,
-    /// How many of those were ended because there were too many.
+    /// How many draining workers were ended because there were too many.
     pub ended: u64,
-    /// Whether the generation is one that this run made or found to be right.
+    /// Whether this run made the generation, or found it to be current.
     pub concluded: bool,
     /// The Ingresses that are served, or will be as soon as nginx runs.
     pub accepted: Arc<[Accepted]>,
-    /// How the last cycle judged each Ingress of ours, sorted.
+    /// How the last cycle judged each Ingress of our class, sorted.
     pub judgements: Arc<[Judgement]>,
-    /// Who asks for which host, as is served.
+    /// The claims on hosts and paths of what is served.
     pub claims: Arc<Claims>,
-    /// Where objects come from.
+    /// What `explain` needs; `None` before this run has made something of objects.
+    pub in_force: Option<Arc<InForce>>,
+    /// Where the objects come from.
     pub read_from: ReadFrom,
     /// How many objects of each kind were read.
     pub objects: Vec<(&'static str, usize)>,
-    /// What is wrong.
+    /// The findings of the last cycle.
     pub findings: Arc<[Finding]>,
-    /// What is wrong with the settings that were read last; the earlier ones are in force.
+    /// What is wrong with the settings that were read last; then the earlier ones are in force.
     pub refused_settings: Option<Arc<str>>,
-    /// How much of it is told.
+    /// How many findings are reported.
     pub limits: Limits,
-    /// Certificates that are served, and the end of their validity in seconds since 1970.
+    /// Certificates that are served, and when they expire, in seconds since 1970.
     pub certificates: Arc<[(Arc<ObjectId>, i64)]>,
-    /// What each namespace costs nginx, as estimated from what is served.
+    /// The estimated cost of each namespace for nginx, as served.
     pub costs: Arc<[(Arc<str>, Cost)]>,
-    /// When what is known of the source was last known to be complete.
+    /// When the data of the source was last known to be complete.
     pub data_read: Option<Instant>,
-    /// The data is current: the source would have reported any change.
+    /// Whether the data is current: the source would have reported any change.
     pub data_current: bool,
-    /// What is wrong with the source.
+    /// Why the source cannot be read.
     pub source_failure: Option<Arc<str>>,
-    /// How the watches of a cluster are.
+    /// The health of the watches of a cluster.
     pub watches: Arc<[WatchHealth]>,
-    /// What the API server of a cluster was asked.
+    /// Counters of the requests to the API server.
     pub requests: Option<Arc<Requests>>,
     /// The state of publishing; `None` when the source is a folder.
     pub outlook: Option<Outlook>,
-    /// What is published of this host.
+    /// The published state of this host.
     pub told: Served,
-    /// Open connections to the ports of Ingresses; only counted on a node that was taken out.
+    /// Open connections to the ports of Ingresses; only counted on a drained node.
     pub connections: Option<usize>,
 }
 
 impl Status {
-    /// Whether nginx serves the confirmed generation; otherwise why not.
+    /// Whether nginx serves the confirmed generation; the error says why not.
     pub fn ready(&self) -> Result<(), String> {
         let phase = || match &self.why {
             Some(why) => format!("{}: {why}", self.phase.name()),
@@ -135,8 +139,8 @@ impl Status {
         };
         match (self.phase, self.generation, self.served) {
             (Phase::Starting | Phase::NginxDown | Phase::Stopping, ..) | (Phase::Failed, None, _) => Err(phase()),
-            // After a failure nginx goes on with the earlier generation: that the last change is
-            // missing is reported by phase, metric and finding.
+            // After a failure nginx goes on with the earlier generation; phase, metric and finding
+            // report that the last change is missing.
             (_, Some(confirmed), Some(served)) if served == confirmed => Ok(()),
             (_, _, Some(served)) => Err(format!("nginx serves generation {served}, which is not the confirmed one")),
             (_, _, None) => {
@@ -154,32 +158,32 @@ impl Status {
         ))
     }
 
-    /// How far the withdrawal of this node is.
+    /// How far the withdrawal of this node has come.
     pub fn withdrawal(&self) -> Withdrawal {
-        // A lost watch is detected because this node's own record has to come back as well.
+        // A lost watch is noticed, because this node's own record has to come back as well.
         let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::Ingress);
         let is_current =
             of_ingresses.clone().count() > 0 && of_ingresses.into_iter().all(|watch| watch.state() == "current");
-        // Before the first cycle nobody knows which objects are ours.
+        // Before the first cycle it is not known which objects belong to our class.
         let is_current = is_current && self.told.informed;
         Withdrawal::of(&self.told, self.outlook.as_ref().map(Outlook::view), is_current)
     }
 
-    /// What is wrong with objects and host, and with what is published.
+    /// The findings about objects, this host and publishing.
     pub fn all_findings(&self) -> Vec<Finding> {
         let of_publishing = self.outlook.as_ref().map(Outlook::findings).unwrap_or_default();
         let of_itself = self.settings_finding().into_iter().chain(self.crowd_finding());
         self.findings.iter().cloned().chain(of_publishing).chain(of_itself).collect()
     }
 
-    /// How many those are.
+    /// The number of these findings.
     fn count_findings(&self) -> usize {
         let of_publishing = self.outlook.as_ref().map_or(0, |outlook| outlook.findings().len());
         let of_itself = self.settings_finding().into_iter().chain(self.crowd_finding());
         self.findings.len() + of_publishing + of_itself.count()
     }
 
-    /// That the settings could not be read again.
+    /// The finding that the settings could not be reloaded.
     fn settings_finding(&self) -> Option<Finding> {
         let why = self.refused_settings.as_ref()?;
         let settings = Arc::new(ObjectId::new(Kind::Settings, "", "ingressd.toml"));
@@ -187,7 +191,7 @@ impl Status {
         Some(Finding::new(Reason::SettingsRefused, Origin::object(&settings), note))
     }
 
-    /// That old workers come close to their ceiling.
+    /// The finding that old workers come close to their limit.
     fn crowd_finding(&self) -> Option<Finding> {
         let Crowd { draining, most } = self.crowd;
         let tell = || {
@@ -216,13 +220,13 @@ impl Status {
         self.accepted.iter().map(|accepted| u64::from(accepted.served)).sum()
     }
 
-    /// How old what is known of the source is; `None` before it was read.
+    /// The age of the data of the source; `None` before it was read.
     pub fn data_age(&self, now: Instant) -> Option<Duration> {
         let read = self.data_read?;
         Some(if self.data_current { Duration::ZERO } else { now - read })
     }
 
-    /// One line for `systemctl status`.
+    /// The status line of `systemctl status`.
     pub fn line(&self, now: Instant) -> String {
         let generation = self.generation.map_or("no generation".to_owned(), |number| format!("generation {number}"));
         let serves = match self.is_known() {
@@ -263,8 +267,8 @@ impl Status {
         format!("{state}: {generation}, {serves}, {findings} findings, {age}, role {}{drained}", self.role())
     }
 
-    /// Whether the served objects are known: not while nginx goes on with what an earlier run
-    /// left.
+    /// Whether it is known which objects are served: not while nginx runs the generation of an
+    /// earlier run.
     pub fn is_known(&self) -> bool {
         self.generation.is_none() || self.concluded
     }
@@ -278,7 +282,7 @@ impl Status {
         }
     }
 
-    /// Kinds whose watch fails, each once.
+    /// The kinds whose watch fails, without duplicates.
     fn stale_kinds(&self) -> Vec<&'static str> {
         let failing =
             self.watches.iter().filter(|watch| watch.failure.is_some() && (watch.synced || !watch.is_settled()));
@@ -300,7 +304,7 @@ impl Status {
         Some(carried[index].since)
     }
 
-    /// The addresses in its status.
+    /// The addresses in the status of an Ingress.
     fn published(&self, id: &ObjectId) -> Vec<String> {
         let stored = self.told.snapshot.ingresses.find(&id.namespace, &id.name);
         let published = stored.and_then(|stored| stored.published.as_deref());

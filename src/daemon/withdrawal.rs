@@ -1,4 +1,4 @@
-//! How far the withdrawal of a drained node is, by what the cluster itself says.
+//! How far the withdrawal of a drained node has come, according to the cluster.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use crate::publish::{Address, Life, Peer, Served, View, published_addresses};
 
-/// The state of a drained node.
+/// The withdrawal of a drained node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Withdrawal {
-    /// Nothing of it is published by anybody: the source is a folder.
+    /// Nothing is published, because the source is a folder.
     Unpublished,
-    /// A cluster knows of it.
+    /// The node is known to a cluster.
     Published {
         /// How many Ingresses have an address of this node in their status that no other node
         /// publishes.
         ingresses: usize,
-        /// Whether the Lease of this node says in the cluster that it is drained.
+        /// Whether the Lease of this node says that it is drained.
         noted: bool,
         /// Whether the data about the cluster is current.
         current: bool,
@@ -26,8 +26,8 @@ pub enum Withdrawal {
 }
 
 impl Withdrawal {
-    /// Looks at the statuses and Leases that the cluster returned last. What another instance applied into objects that are not
-    /// ours stays, as it should.
+    /// Evaluates the statuses and Leases that were last read from the cluster. Addresses that
+    /// another instance applied to objects of other classes stay, as they should.
     pub fn of(served: &Served, view: Option<View>, current: bool) -> Self {
         let Some(view) = view else { return Withdrawal::Unpublished };
         let own = view.members.iter().find(|peer| peer.member.identity == view.identity);
@@ -51,7 +51,7 @@ impl Withdrawal {
         Withdrawal::Published { ingresses, noted, current, others: others.len() }
     }
 
-    /// For whoever asks. Names of members are a contract.
+    /// The withdrawal as JSON. Member names are a contract.
     pub fn json(&self, connections: Option<usize>) -> Value {
         match self {
             Withdrawal::Unpublished => json!({"published": false, "done": true, "connections": connections}),
@@ -83,20 +83,7 @@ mod tests {
     const MANAGER: &str = "ingressd/ingressd/ingressd";
 
     fn member(identity: &str, address: &str, drained: bool) -> Arc<Member> {
-        Arc::new(Member {
-            identity: identity.into(),
-            addresses: vec![address.parse().unwrap()],
-            serving: true,
-            drained,
-            generation: Some(1),
-            observed: None,
-            pinned: None,
-            unserved: Default::default(),
-            claim_order: Default::default(),
-            version: "1".into(),
-            phase: "serving".into(),
-            writes: None,
-        })
+        Arc::new(Member { drained, ..Member::serving_at(identity, &[address]) })
     }
 
     /// Ingresses with these addresses in their status.

@@ -1,4 +1,4 @@
-//! Work that blocks, on a thread of its own.
+//! Runs blocking work on a thread of its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use crate::model::HostName;
 use crate::source::Snapshot;
 use crate::translate::{Names, Namespaces};
 
-/// The tools of a cycle. They are moved to the thread that works, so there is only one at a time.
+/// The tools of a cycle. They are moved to the thread that uses them, so there is only one at a
+/// time.
 #[derive(Debug)]
 pub struct Work {
     cycle: Cycle,
@@ -26,56 +27,56 @@ pub struct Work {
     drained: bool,
 }
 
-/// What a thread came back with.
+/// The result of a thread.
 #[derive(Debug)]
 pub struct Done {
-    /// For the next one.
+    /// The tools, for the next work.
     pub work: Work,
-    /// What came of it.
+    /// The result.
     pub result: Finished,
-    /// What is true of nginx now.
+    /// The state of nginx now.
     pub nginx: Nginx,
 }
 
-/// What is true of nginx at one moment.
+/// The state of nginx at one moment.
 #[derive(Debug)]
 pub struct Nginx {
     /// Its processes and generations.
     pub status: NginxState,
     /// The version of its binary.
     pub version: String,
-    /// The generation that the administrator wants to stay at.
+    /// The generation that the administrator pinned.
     pub pinned: Option<Pinned>,
     /// Why the generation in place was made; `None` when an earlier run made it.
     pub cause: Option<Cause>,
-    /// Open connections to the ports of Ingresses; only counted on a node that was taken out.
+    /// Open connections to the ports of Ingresses; only counted on a drained node.
     pub connections: Option<usize>,
 }
 
-/// What came of it.
+/// The result of finished work.
 #[derive(Debug)]
 pub enum Finished {
     Cycle(Box<Report>),
-    /// The names behind Services to which something refers that would be served.
+    /// The names of Services to which served objects would refer.
     Names(BTreeMap<HostName, Namespaces>),
-    /// A look at nginx.
+    /// The result of a look at nginx.
     Look {
-        /// nginx started, stopped or was restarted.
+        /// The outcome, when nginx was started, stopped or restarted.
         changed: Option<Outcome>,
-        /// nginx's version or another site of the host changed.
+        /// Whether nginx's version or another site of the host changed.
         surveyed: bool,
     },
     /// A command of the administrator was executed.
     Executed {
-        /// That.
+        /// The command.
         command: ControlCommand,
-        /// What came of it, in words.
+        /// The result as a text for people.
         result: Result<String, String>,
     },
 }
 
 impl Work {
-    /// Takes the folders into use; nginx is looked at, not touched.
+    /// Opens the folders; nginx is looked at, not touched.
     pub async fn open(settings: &Settings, memory: Option<Memory>) -> Result<Self, Error> {
         let settings = settings.clone();
         let opening = spawn_blocking(move || {
@@ -86,7 +87,8 @@ impl Work {
         task_result(opening.await)
     }
 
-    /// What the generation that nginx was seen to run last serves; `None` when nobody wrote it down.
+    /// What the generation serves that nginx was last seen to run; `None` when it was not
+    /// recorded.
     pub fn contents(&self) -> Option<Arc<Contents>> {
         self.pipeline.contents()
     }
@@ -96,12 +98,13 @@ impl Work {
         self.pipeline.nginx_version()
     }
 
-    /// Whether the administrator took this node out, so that it matters who is still connected.
+    /// Sets whether the administrator drained this node, so that the remaining connections are
+    /// counted.
     pub fn set_drained(&mut self, drained: bool) {
         self.drained = drained;
     }
 
-    /// Brings nginx to what snapshot and names say; `peers` is what other nodes say.
+    /// Runs a cycle for this snapshot, these names and these records of other nodes.
     pub fn turn(mut self, snapshot: Arc<Snapshot>, names: Arc<Names>, peers: Arc<Peers>) -> JoinHandle<Done> {
         spawn_blocking(move || {
             self.prepare(names, &peers);
@@ -114,7 +117,7 @@ impl Work {
         })
     }
 
-    /// Finds out to which names something refers that would be served.
+    /// Determines to which names served objects would refer.
     pub fn find_names(mut self, snapshot: Arc<Snapshot>, names: Arc<Names>, peers: Arc<Peers>) -> JoinHandle<Done> {
         spawn_blocking(move || {
             self.prepare(names, &peers);
@@ -123,14 +126,14 @@ impl Work {
         })
     }
 
-    /// What is known besides objects, as it is now.
+    /// Sets the current inputs of the pipeline besides the objects.
     fn prepare(&mut self, names: Arc<Names>, peers: &Peers) {
         self.pipeline.set_clock();
         self.pipeline.set_peers(peers);
         self.pipeline.set_names(names);
     }
 
-    /// Looks whether something happened to nginx.
+    /// Looks whether nginx was started, stopped or restarted.
     pub fn look(mut self) -> JoinHandle<Done> {
         spawn_blocking(move || {
             let changed = self.pipeline.recheck();
@@ -154,7 +157,7 @@ impl Work {
         self.pipeline.into_memory()
     }
 
-    /// Looks at nginx and leaves everything as it is.
+    /// Reads the state of nginx and changes nothing.
     pub fn glance(self) -> JoinHandle<Done> {
         spawn_blocking(move || self.done(Finished::Look { changed: None, surveyed: false }))
     }

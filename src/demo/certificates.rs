@@ -1,4 +1,4 @@
-//! An authority of the demo's own, made when it starts and gone when it ends.
+//! The demo's own certificate authority, which exists as long as the demo runs.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes one with a key of its own.
+    /// Makes an authority with a new key.
     pub fn new() -> Result<Self, rcgen::Error> {
         let mut parameters = CertificateParams::default();
         parameters.distinguished_name.push(DnType::CommonName, "ingressd demo");
@@ -31,10 +31,10 @@ impl Authority {
         }))
     }
 
-    /// What a client has to believe to believe them.
+    /// The trusted roots for clients of the demo.
     pub fn roots(&self) -> Arc<RootCertStore> {
         let mut roots = RootCertStore::empty();
-        // Made here a moment ago: it parses.
+        // The certificate was made here, so it can be parsed.
         roots.add_parsable_certificates([self.issuer.der().clone()]);
         Arc::new(roots)
     }

@@ -1,4 +1,4 @@
-//! The demo without anybody watching: request everything, edit, break and mend a manifest.
+//! The demo without a user: it sends all requests, then edits, breaks and mends a manifest.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::session::{DemoError, Session};
 use super::status::DaemonStatus;
 use super::trial::{Kind, Trial};
 
-/// Longest time that a change may take to be seen.
+/// How long a change may take to be served.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The manifest that is edited: what is written becomes what is wanted.
+/// The manifest that is edited: the text, and its replacement.
 const EDITED: (&str, &str, &str) = ("30-hello.yaml", "path: /api", "path: /edited");
 /// The manifest that is broken.
 const BROKEN: (&str, &str, &str) = ("32-rewrite.yaml", "path: /v1(/|$)(.*)", "path: /v1(?<=a+)(/|$)(.*)");
@@ -72,7 +72,7 @@ impl<W: Write> Check<'_, W> {
         Ok(())
     }
 
-    /// Whether the answer is the expected one, and what came.
+    /// Whether the response is the expected one, and a description of it.
     async fn judge(&self, trial: &Trial) -> (bool, String) {
         match self.session.client.send(trial).await {
             Err(error) => (false, error.to_string()),
@@ -137,7 +137,7 @@ impl<W: Write> Check<'_, W> {
         Ok(())
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     async fn see(
         &mut self,
         what: &str,
@@ -162,7 +162,7 @@ impl<W: Write> Check<'_, W> {
     }
 }
 
-/// Whether a host of a rule, perhaps with a wildcard, takes this one.
+/// Whether a host of a rule, perhaps a wildcard, matches this one.
 fn is_of(rule: &str, host: &str) -> bool {
     match rule.strip_prefix('*') {
         Some(suffix) => host.strip_suffix(suffix).is_some_and(|label| !label.is_empty() && !label.contains('.')),

@@ -1,4 +1,4 @@
-//! Sends the requests of the examples to the demo's nginx, believing the demo's authority alone.
+//! Sends the requests of the examples to the demo's nginx, and trusts only the demo's CA.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -29,28 +29,28 @@ pub struct Client {
     connector: ClientConfig,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
-    /// `grpc-status`, from the trailers or the head.
+    /// The `grpc-status`, from the trailers or the head.
     pub grpc_status: Option<String>,
     pub body: Bytes,
 }
 
-/// Why nothing came back.
+/// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No connection, or no TLS under a certificate that fits.
+    /// The connection failed, or the certificate is not valid.
     #[error("no connection: {0}")]
     Connect(#[from] std::io::Error),
-    /// No HTTP.
+    /// The HTTP exchange failed.
     #[error("no answer: {0}")]
     Http(#[from] hyper::Error),
-    /// A request that cannot be written.
+    /// The request cannot be written.
     #[error("not a request: {0}")]
     Request(#[from] http::Error),
-    /// The host is no DNS name.
+    /// The host is not a DNS name.
     #[error("not a host: {0}")]
     Host(#[from] rustls_pki_types::InvalidDnsNameError),
 }
@@ -69,7 +69,7 @@ impl Client {
         Ok(Client { http_port, https_port, connector })
     }
 
-    /// Sends a request on a connection of its own.
+    /// Sends a request on a new connection.
     pub async fn send(&self, trial: &Trial) -> Result<Answer, ClientError> {
         let port = if trial.is_tls() { self.https_port } else { self.http_port };
         let stream = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
@@ -139,7 +139,7 @@ fn request(trial: &Trial, port: u16) -> Result<Request<Full<Bytes>>, ClientError
             .uri(format!("https://{authority}{target}"))
             .header(CONTENT_TYPE, HeaderValue::from_static("application/grpc"))
             .header(TE, HeaderValue::from_static("trailers"))
-            // A message without fields: not compressed, no bytes.
+            // A message without fields: not compressed, zero bytes.
             .body(Full::new(Bytes::from_static(&[0; 5]))),
     };
     Ok(request?)

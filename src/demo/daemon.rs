@@ -17,14 +17,14 @@ pub struct Running {
 
 pub fn start(settings: Settings) -> Running {
     let (requests, received) = mpsc::channel(1);
-    // Whoever wants to know asks over HTTP, as users' tools do.
+    // Its status is read over HTTP, as tools of users do.
     let (status, _) = watch::channel(Arc::new(Status::default()));
     let load: Load = Box::new(|| Err("the demo has no settings to read".to_owned()));
     Running { requests, task: tokio::spawn(daemon::run(settings, load, received, status)) }
 }
 
 impl Running {
-    /// Fails when it has ended on its own.
+    /// Fails when it has ended by itself.
     pub async fn check(&mut self) -> Result<(), DemoError> {
         if !self.task.is_finished() {
             return Ok(());
@@ -37,7 +37,7 @@ impl Running {
         Err(DemoError::Daemon(why))
     }
 
-    /// Asks it to end and waits for that.
+    /// Asks it to stop, and waits for that.
     pub async fn stop(self) {
         if self.requests.send(Request::Stop).await.is_ok() {
             let _ = self.task.await;

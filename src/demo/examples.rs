@@ -1,4 +1,5 @@
-//! What the demo itself has to know of the manifests: hosts, certificates to make, requests to try.
+//! What the demo has to know about the manifests: hosts, missing certificates, and requests to
+//! try.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,11 +7,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::trial::Trial;
+use crate::source::yaml;
 
-/// The annotation with the requests worth trying.
+/// The annotation with requests to try.
 const TRY: &str = "demo.ingressd/try";
 
-/// The manifests of a folder, as they were when it was read.
+/// The manifests of a folder when it was read.
 #[derive(Debug, Default)]
 pub struct Examples {
     documents: Vec<Value>,
@@ -23,21 +25,21 @@ pub enum ExamplesError {
     #[error("cannot read {}: {source}; name a folder of manifests with --manifests", path.display())]
     Read {
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The requests to try cannot be understood.
+    /// A request to try cannot be parsed.
     #[error("the annotation {TRY} of Ingress {ingress} cannot be used: {why}")]
     Trial {
         /// The object.
         ingress: String,
-        /// One clause.
+        /// The mistake; one clause.
         why: String,
     },
 }
 
 impl Examples {
-    /// Reads a folder. What is no YAML is left out: the daemon tells about it.
+    /// Reads a folder. Invalid YAML is skipped: the daemon reports it.
     pub fn read(folder: &Path) -> Result<Self, ExamplesError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -50,7 +52,7 @@ impl Examples {
         let mut documents = Vec::new();
         for file in files {
             let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
-            documents.extend(serde_saphyr::from_multiple::<Value>(&text).unwrap_or_default());
+            documents.extend(yaml::values(&text));
         }
         Ok(Examples { documents })
     }
@@ -59,7 +61,7 @@ impl Examples {
         self.documents.iter().filter(|document| document["kind"] == "Ingress")
     }
 
-    /// Every host of a rule, sorted, each once.
+    /// The hosts of all rules, sorted, without duplicates.
     pub fn hosts(&self) -> Vec<String> {
         let rules = self.ingresses().flat_map(|ingress| items(&ingress["spec"]["rules"]));
         let mut hosts: Vec<_> = rules.filter_map(|rule| rule["host"].as_str().map(str::to_owned)).collect();
@@ -68,7 +70,7 @@ impl Examples {
         hosts
     }
 
-    /// Secrets that TLS needs and no manifest brings: namespace and name, with the hosts to name in them.
+    /// Secrets for TLS that are in no manifest: namespace and name, with their hosts.
     pub fn missing_certificates(&self) -> BTreeMap<(String, String), Vec<String>> {
         let mut missing: BTreeMap<_, Vec<String>> = BTreeMap::new();
         for ingress in self.ingresses() {
@@ -84,7 +86,7 @@ impl Examples {
         missing
     }
 
-    /// The requests worth trying, by Ingress, in the order of the files.
+    /// The requests to try, by Ingress, in the order of the files.
     pub fn trials(&self) -> Result<Vec<(String, Vec<Trial>)>, ExamplesError> {
         let mut trials = Vec::new();
         for ingress in self.ingresses() {

@@ -1,4 +1,4 @@
-//! A private nginx and backends that answer for themselves, to try ingressd without a cluster.
+//! A private nginx and example backends, to try ingressd without a cluster.
 
 mod certificates;
 mod check;
@@ -20,8 +20,8 @@ use std::path::Path;
 
 use session::Session;
 
-/// Runs the check on a copy of a folder of manifests and tells each step on a line. True when everything was as it
-/// should be, which a signal prevents.
+/// Runs the check on a copy of a folder of manifests, and prints a line for each step. Returns
+/// whether everything succeeded; false after a signal.
 ///
 /// # Errors
 ///
@@ -30,11 +30,11 @@ pub async fn check(folder: &Path, output: &mut impl Write) -> Result<bool, DemoE
     signals::unless_ended(check::check(folder, output)).await.unwrap_or(Ok(false))
 }
 
-/// Serves the manifests of a folder until a signal, and shows what is served.
+/// Serves the manifests of a folder until a signal arrives, and shows what is served.
 ///
 /// # Errors
 ///
-/// When nginx is missing, a port is taken, or a file cannot be read or written.
+/// When nginx is missing, a port is in use, or a file cannot be read or written.
 pub async fn serve(folder: &Path, output: &mut impl Write, terminal: bool) -> Result<(), DemoError> {
     let Some(session) = signals::unless_ended(Session::start(folder)).await else { return Ok(()) };
     let mut session = session?;

@@ -1,4 +1,4 @@
-//! The nginx that the demo owns, from the distribution's binary under a folder of its own.
+//! The demo's own nginx: the distribution's binary with a folder of its own.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,10 +9,11 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 
-/// How long it may take to end when asked to, before it is made to.
+/// How long it may take to stop before it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a distribution's `nginx.conf` says, with every path in the folder. `{folder}`, `{mime}` and `{user}` are filled in.
+/// A usual `nginx.conf` of distributions, with every path in the folder. `{folder}`, `{mime}` and
+/// `{user}` are replaced.
 const CONFIGURATION: &str = "\
 {user}worker_processes 2;
 daemon off;
@@ -33,13 +34,13 @@ http {
 }
 ";
 
-/// A running nginx. It ends when it is dropped.
+/// A running nginx. It is stopped when this is dropped.
 #[derive(Debug)]
 pub struct PrivateNginx {
     process: Child,
 }
 
-/// Finds the distribution's binary: in the path, or where distributions put it and users' paths do not reach.
+/// Finds the distribution's binary: in `PATH`, or in folders that are not in the `PATH` of users.
 pub fn find() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
@@ -56,14 +57,14 @@ pub fn pid_file(folder: &Path) -> PathBuf {
     folder.join("nginx.pid")
 }
 
-/// What this nginx says of its version.
+/// The version that this nginx reports.
 fn version(binary: &Path) -> io::Result<String> {
     let output = Command::new(binary).arg("-v").stdin(Stdio::null()).output()?;
     Ok(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The start of an nginx that says this of its version. It knows `-e` since 1.19.5; without it an older one complains that it
-/// may not write the distribution's log, and goes on.
+/// The command that starts an nginx of this version. Since 1.19.5 it has `-e`; without it an older
+/// one warns that it may not write the distribution's log, and goes on.
 fn command(binary: &Path, folder: &Path, version: &str) -> Command {
     let mut command = Command::new(binary);
     command.arg("-p").arg(folder).arg("-c").arg(configuration(folder));
@@ -81,13 +82,13 @@ fn is_since_1_19_5(words: &str) -> bool {
 }
 
 impl PrivateNginx {
-    /// Starts it in the foreground, in a process group of its own: a Ctrl-C on the terminal is for the demo alone, which
-    /// then stops it. `root` is the folder of the generations.
+    /// Starts it in the foreground, in a process group of its own, so that Ctrl-C on the terminal
+    /// reaches only the demo, which then stops it. `root` is the folder of the generations.
     pub fn start(binary: &Path, folder: &Path, root: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(folder.join("temp"))?;
         let mime = Path::new("/etc/nginx/mime.types");
         let mime = if mime.exists() { format!("include {};\n    ", mime.display()) } else { String::new() };
-        // A worker of another user could not read what is in a private folder.
+        // Workers of another user could not read files in a private folder.
         let user = if geteuid().is_root() { "user root;\n" } else { "" };
         let text = CONFIGURATION
             .replace("{user}", user)
@@ -105,7 +106,7 @@ impl PrivateNginx {
         !matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Asks it to end and waits for that; it takes its workers with it.
+    /// Stops it with its workers, and waits for that.
     pub async fn stop(mut self) {
         if let Ok(number) = i32::try_from(self.process.id())
             && !self.has_ended()
@@ -124,7 +125,7 @@ impl Drop for PrivateNginx {
         if self.has_ended() {
             return;
         }
-        // SIGTERM rather than SIGKILL: a killed master would leave its workers behind.
+        // SIGTERM rather than SIGKILL: a killed master would leave its workers running.
         if let Ok(number) = i32::try_from(self.process.id()) {
             let _ = kill(Pid::from_raw(number), Signal::SIGTERM);
         }

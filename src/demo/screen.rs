@@ -1,4 +1,4 @@
-//! What the demo shows while it runs: requests to try, then hosts, generation and findings whenever
+//! The output of the running demo: requests to try, then hosts, generation and findings whenever
 //! they change.
 
 use std::fmt::Write as _;
@@ -15,11 +15,11 @@ use super::status::{DaemonStatus, Finding};
 /// How often the daemon is asked.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Moves to the top left corner and clears the screen from there.
+/// The control sequence that clears the screen.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Shows the demo until a signal ends it. On a terminal the whole screen is drawn again at each change; elsewhere a
-/// line is written for it.
+/// Shows the demo until a signal ends it. A terminal is redrawn at each change; elsewhere a line
+/// is printed.
 pub async fn show(session: &mut Session, output: &mut impl Write, terminal: bool) -> Result<(), DemoError> {
     let mut ended = pin!(signals::ended());
     let introduction = introduction(session)?;
@@ -64,7 +64,7 @@ fn introduction(session: &Session) -> Result<String, DemoError> {
     Ok(text)
 }
 
-/// Files of a package are not for editing.
+/// The files of a package are not to be edited.
 fn how_to_edit(examples: &Path) -> String {
     match examples.starts_with("/usr") {
         false => "Edit them and watch;".to_owned(),
@@ -112,7 +112,7 @@ fn describe(finding: &Finding) -> String {
     let place = if field.is_empty() { String::new() } else { format!(" {field}") };
     let slash = if namespace.is_empty() { "" } else { "/" };
     let text = format!("{severity} {reason}: {kind} {namespace}{slash}{name}{place}: {note}");
-    // The note may quote what a user wrote: nothing of it may steer the terminal.
+    // The note may quote what a user wrote: control characters must not reach the terminal.
     text.chars()
         .flat_map(
             |character| if character.is_control() { character.escape_default().collect() } else { vec![character] },

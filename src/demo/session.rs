@@ -1,4 +1,4 @@
-//! The demo's parts put together in a temporary folder: nginx, backends, certificates, the daemon.
+//! Assembles the demo in a temporary folder: nginx, backends, certificates, the daemon.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,19 +17,20 @@ use super::nginx::{self, PrivateNginx};
 use super::status::DaemonStatus;
 use crate::config;
 
-/// Where nginx listens for HTTP, on loopback.
+/// The HTTP port of nginx, on loopback.
 pub const HTTP_PORT: u16 = 8080;
-/// Where nginx listens for HTTPS, on loopback.
+/// The HTTPS port of nginx, on loopback.
 pub const HTTPS_PORT: u16 = 8443;
 
-/// The addresses of the backends that the examples name: name, last byte of the loopback address, port, whether with TLS.
+/// The backends of the examples: name, last byte of the loopback address, port, whether it uses
+/// TLS.
 const BACKENDS: &[(&str, u8, u16, bool)] =
     &[("web", 1, 18081, false), ("web", 2, 18081, false), ("api", 1, 18082, false), ("vault", 1, 18443, true)];
 
 /// Namespace and name of the Secret for hosts without a certificate of their own.
 const DEFAULT_CERTIFICATE: (&str, &str) = ("ingressd-demo", "default-certificate");
 
-/// Settings that differ from the defaults. `{...}` are filled in.
+/// Settings that differ from the defaults. `{...}` are replaced.
 const SETTINGS: &str = r#"
 manifests = "{folder}/manifests"
 
@@ -82,23 +83,23 @@ pub enum DemoError {
     /// There is no nginx.
     #[error("nginx is not installed; install the package nginx of your distribution, or run `make demo`, which does")]
     NoNginx,
-    /// An address is taken.
+    /// An address is in use.
     #[error("cannot listen on {address}: {source}; does another demo or web server use it?")]
     Listen {
-        /// One of those that the demo always has.
+        /// One of the demo's fixed addresses.
         address: SocketAddr,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The temporary folder cannot be filled.
+    /// A file cannot be written into the temporary folder.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// What could not be written.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The terminal or pipe does not take what is written.
+    /// The output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Output(io::Error),
     /// nginx does not run.
@@ -110,13 +111,13 @@ pub enum DemoError {
     /// Certificates cannot be made.
     #[error("cannot make certificates: {0}")]
     Certificates(#[from] rcgen::Error),
-    /// A backend cannot speak TLS.
+    /// A backend cannot use TLS.
     #[error(transparent)]
     Backend(#[from] TlsSetupError),
-    /// The client cannot speak TLS.
+    /// The client cannot use TLS.
     #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// The settings that the demo writes are refused: a fault of the demo.
+    /// The demo's settings are refused, which is a fault of the demo.
     #[error("the demo's own settings are refused: {0}")]
     Settings(#[from] config::Error),
     /// The daemon does not run.
@@ -124,13 +125,13 @@ pub enum DemoError {
     Daemon(String),
 }
 
-/// A running demo. Everything ends with it.
+/// A running demo. All of its parts stop when it is dropped.
 pub struct Session {
-    /// The manifests that are watched, where the user edits them.
+    /// The folder of manifests that the user edits.
     pub examples: PathBuf,
-    /// Sends requests to it.
+    /// A client for requests to it.
     pub client: Client,
-    /// Where the daemon tells its status.
+    /// The address of the daemon's status.
     pub daemon_status: SocketAddr,
     daemon: super::daemon::Running,
     nginx: PrivateNginx,
@@ -139,7 +140,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts everything; the daemon may not have served anything yet.
+    /// Starts all parts; the daemon may not have served anything yet.
     pub async fn start(examples: &Path) -> Result<Self, DemoError> {
         let binary = nginx::find().ok_or(DemoError::NoNginx)?;
         let read = Examples::read(examples)?;
@@ -162,11 +163,11 @@ impl Session {
         Ok(Session { examples, client, daemon_status, daemon, nginx, _backends: backends, folder })
     }
 
-    /// What the daemon tells, when it answers.
+    /// The status of the daemon, if it responds.
     ///
     /// # Errors
     ///
-    /// When nginx or the daemon has ended on its own.
+    /// When nginx or the daemon has ended by itself.
     pub async fn status(&mut self) -> Result<Option<DaemonStatus>, DemoError> {
         if self.nginx.has_ended() {
             let log = std::fs::read_to_string(self.folder.path().join("nginx/error.log")).unwrap_or_default();
@@ -174,7 +175,7 @@ impl Session {
         }
         self.daemon.check().await?;
         let mut status = DaemonStatus::ask(self.daemon_status).await;
-        // What the daemon watches is a link to what the user edits.
+        // The daemon watches a link to the folder that the user edits.
         let (link, examples) = (link(self.folder.path()).display().to_string(), self.examples.display().to_string());
         for finding in status.iter_mut().flat_map(|status| &mut status.findings) {
             finding.name = finding.name.replace(&link, &examples);
@@ -183,14 +184,14 @@ impl Session {
         Ok(status)
     }
 
-    /// Stops everything in order and removes the folder.
+    /// Stops all parts in order and removes the folder.
     pub async fn stop(self) {
         self.daemon.stop().await;
         self.nginx.stop().await;
     }
 }
 
-/// Where the daemon finds the examples, in the folder of the demo.
+/// The link to the examples in the demo's folder.
 fn link(folder: &Path) -> PathBuf {
     folder.join("manifests/examples")
 }
@@ -199,7 +200,7 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, DemoError> {
     TcpListener::bind(address).await.map_err(|source| DemoError::Listen { address, source })
 }
 
-/// A loopback address that nobody uses, so that the demo runs beside the real daemon.
+/// A free loopback address, so that the demo can run beside the real daemon.
 async fn free_address() -> Result<SocketAddr, DemoError> {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = listen(any).await?;
@@ -216,8 +217,8 @@ async fn start_backends() -> Result<JoinSet<()>, DemoError> {
     Ok(backends)
 }
 
-/// The daemon watches one folder: in it a link to the examples, so that they are watched where the user edits them, and
-/// the certificates beside it.
+/// Writes the folder that the daemon watches: it contains a link to the examples, which users edit
+/// in their own place, and the certificates.
 fn write_manifests(
     folder: &Path,
     examples: &Path,

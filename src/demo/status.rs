@@ -1,4 +1,4 @@
-//! What the daemon tells about itself, asked for as any tool would.
+//! The status of the daemon, read by HTTP like any tool does.
 
 use std::net::SocketAddr;
 
@@ -17,15 +17,15 @@ use tokio::net::TcpStream;
 pub struct DaemonStatus {
     /// Whether nginx serves the confirmed generation.
     pub ready: bool,
-    /// Where the daemon stands.
+    /// The phase of the daemon.
     pub phase: String,
-    /// What failed.
+    /// The error.
     pub why: Option<String>,
     /// The generation that nginx runs.
     pub generation: Option<u64>,
     /// What is served.
     pub ingresses: Vec<Ingress>,
-    /// What is wrong.
+    /// All findings.
     pub findings: Vec<Finding>,
 }
 
@@ -36,11 +36,11 @@ pub struct Ingress {
     pub namespace: String,
     pub name: String,
     pub hosts: Vec<String>,
-    /// How many routes are its own.
+    /// How many routes it owns.
     pub routes: u32,
 }
 
-/// Something that is wrong.
+/// A finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Finding {
@@ -48,18 +48,18 @@ pub struct Finding {
     pub kind: String,
     pub namespace: String,
     pub name: String,
-    /// The place in it.
+    /// The field.
     pub field: String,
-    /// How bad it is.
+    /// Its severity.
     pub severity: String,
-    /// What sort of thing it is.
+    /// Its reason.
     pub reason: String,
-    /// What is wrong.
+    /// Its note.
     pub note: String,
 }
 
 impl DaemonStatus {
-    /// Asks the daemon; `None` while it does not answer.
+    /// Requests the status; `None` while the daemon does not respond.
     pub async fn ask(address: SocketAddr) -> Option<DaemonStatus> {
         let stream = TcpStream::connect(address).await.ok()?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
@@ -70,7 +70,7 @@ impl DaemonStatus {
         serde_json::from_slice(&body.to_bytes()).ok()
     }
 
-    /// The finding of this reason about this object.
+    /// The finding with this reason about this object.
     pub fn finding(&self, reason: &str, name: &str) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.reason == reason && finding.name == name)
     }

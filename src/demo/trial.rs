@@ -1,10 +1,10 @@
-//! A request worth trying, as the examples write it, and the status to expect.
+//! A request to try, as the examples write it, with the expected status.
 
 use std::fmt;
 
 use http::{HeaderName, HeaderValue, Method, Uri};
 
-/// What is spoken.
+/// The protocol of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Http,
@@ -13,23 +13,24 @@ pub enum Kind {
     WebSocket,
 }
 
-/// A line of the annotation `demo.ingressd/try`: `STATUS [grpc|websocket] URL [-X METHOD] [-u USER:PASSWORD] [-H 'NAME: VALUE']...`
+/// A line of the annotation `demo.ingressd/try`:
+/// `STATUS [grpc|websocket] URL [-X METHOD] [-u USER:PASSWORD] [-H 'NAME: VALUE']...`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trial {
-    /// The status to expect.
+    /// The expected status.
     pub status: u16,
-    /// What is spoken.
+    /// The protocol.
     pub kind: Kind,
     pub method: Method,
-    /// Where to, without a port.
+    /// The URL without a port.
     pub url: Uri,
-    /// Name and password.
+    /// User name and password.
     pub user: Option<String>,
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Trial {
-    /// Reads a line, or says what is wrong with it.
+    /// Parses a line, or returns what is wrong with it.
     pub fn parse(line: &str) -> Result<Self, String> {
         let mut words = words(line).into_iter();
         let mut next = |what: &str| words.next().ok_or_else(|| format!("{line:?} has no {what}"));
@@ -69,7 +70,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Whether it goes over TLS.
+    /// Whether it uses TLS.
     pub fn is_tls(&self) -> bool {
         self.url.scheme_str() == Some("https")
     }
@@ -79,7 +80,7 @@ impl Trial {
         self.url.host().unwrap_or_default()
     }
 
-    /// The line to type into a shell.
+    /// The curl command for a shell.
     pub fn command(&self, http_port: u16, https_port: u16) -> String {
         let port = if self.is_tls() { https_port } else { http_port };
         let (scheme, host) = (self.url.scheme_str().unwrap_or("http"), self.host());
@@ -123,7 +124,7 @@ impl fmt::Display for Trial {
     }
 }
 
-/// Words between blanks; single quotes keep blanks.
+/// Splits at blanks outside of single quotes.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for character in line.chars() {

@@ -1,4 +1,4 @@
-//! The table of checks as a page of documentation and as a part of the manual.
+//! The table of checks as a documentation page and as a section of the manual.
 
 use super::table::CHECKS;
 

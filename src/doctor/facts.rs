@@ -1,4 +1,4 @@
-//! What is known when checks judge: values without files, clocks or networks behind them.
+//! The facts for the checks: plain values without files, clocks or networks.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::apply::process::Table;
 use crate::apply::{Survey, Tested};
-use crate::config::Settings;
+use crate::config::{AskedOfNode, Settings};
 use crate::finding::Finding;
 use crate::model::Validity;
 use crate::model::catalogue::Module;
@@ -19,24 +19,25 @@ use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, NodeNetworks, Server};
 use crate::translate::EndpointMode;
 
-/// Everything that is known. What was not asked for, or could not be asked, is `None`; what was asked in vain says why.
+/// All facts. A fact that was not needed or not available is `None`; one that could not be
+/// gathered has the reason.
 #[derive(Debug, Clone)]
 pub struct Facts {
     /// What the administrator wrote.
     pub settings: Settings,
     /// Now, in seconds since 1970.
     pub now: i64,
-    /// Whether whoever looks may see everything.
+    /// Whether the user is root, who can see everything.
     pub is_root: bool,
-    /// The host's nginx; the text says why there is none.
+    /// The host's nginx, or why there is none.
     pub nginx: Result<Nginx, String>,
-    /// Who listens on this host.
+    /// All listening sockets of this host.
     pub listeners: Vec<OpenSocket>,
     /// SELinux and AppArmor.
     pub confinement: Confinement,
-    /// What the daemon says of itself; `None` when none answers.
+    /// The daemon's status; `None` when none responds.
     pub daemon: Option<Value>,
-    /// The process that answers for it; `None` when none does.
+    /// The PID of the daemon; `None` when none responds.
     pub daemon_process: Option<u32>,
     /// Whether a daemon has put a generation in place on this host.
     pub has_generation: bool,
@@ -44,55 +45,56 @@ pub struct Facts {
     pub certificates: Vec<Served>,
     /// Where objects come from.
     pub source: Source,
-    /// What the objects ask for.
+    /// The demand of the objects.
     pub objects: Option<Result<Objects, String>>,
 }
 
 /// The host's nginx.
 #[derive(Debug, Clone)]
 pub struct Nginx {
-    /// What it is, and what its sites claim.
+    /// Its capabilities, and the claims of its sites.
     pub survey: Survey,
-    /// Where its files stand.
+    /// The layout of its files.
     pub layout: Layout,
-    /// What `nginx -t` says of its configuration.
+    /// The result of `nginx -t`.
     pub tested: Result<Tested, String>,
-    /// Its processes, or why none are held to be it.
+    /// Its processes, or why none are considered to be its.
     pub master: Result<Table, String>,
-    /// How many files a worker may have open.
+    /// The limit of open files of a worker.
     pub worker_files: Option<u64>,
-    /// How many hosts each module would serve that is not part of nginx.
+    /// How many hosts each third-party module would serve.
     pub wanted: BTreeMap<Module, usize>,
-    /// What the gate says of this host.
+    /// The findings of the gate about this host.
     pub findings: Vec<Finding>,
 }
 
-/// A socket that takes connections.
+/// A listening socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenSocket {
     pub address: SocketAddr,
-    /// Who has it open; empty when that cannot be seen.
+    /// The processes that have it open; empty when they cannot be seen.
     pub holders: Vec<Holder>,
 }
 
 /// A process that has a socket open.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Holder {
-    /// Its number.
+    /// Its PID.
     pub pid: u32,
     pub name: String,
 }
 
-/// What confines processes on this host.
+/// The confinement of processes on this host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
-    /// Whether SELinux enforces; `None` where there is none.
+    /// Whether SELinux is enforcing; `None` without SELinux.
     pub selinux_enforces: Option<bool>,
-    /// SELinux' switch that lets web servers connect to the network; `None` where there is none.
+    /// SELinux's boolean that lets web servers connect to the network; `None` when it does not
+    /// exist.
     pub may_connect: Option<bool>,
-    /// AppArmor's profile for nginx, with its mode.
+    /// AppArmor's profile of nginx, with its mode.
     pub apparmor: Option<String>,
-    /// The last denials for nginx or ingressd that can be seen.
+    /// The last visible denials for nginx or ingressd.
     pub denials: Vec<String>,
 }
 
@@ -100,18 +102,18 @@ pub struct Confinement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     pub file: PathBuf,
-    /// The names in it, or its subject.
+    /// Its names, or its subject.
     pub names: Vec<String>,
     /// The hosts that use it.
     pub hosts: Vec<String>,
-    /// When it is valid, or why it cannot be read.
+    /// Its validity, or why it cannot be read.
     pub validity: Result<Validity, String>,
 }
 
 /// Where objects come from.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// Nobody said.
+    /// The settings name no source.
     None,
     /// A folder of manifests.
     Manifests(PathBuf),
@@ -121,48 +123,48 @@ pub enum Source {
 #[derive(Debug, Clone)]
 pub struct Cluster {
     pub kubeconfig: PathBuf,
-    /// Whether it can be used, or why not.
+    /// Whether the credentials can be used, or why not.
     pub credentials: Result<(), String>,
     /// The API server; `None` without credentials.
     pub server: Option<Result<Server, String>>,
-    /// What is allowed, each permission that is needed.
+    /// The needed rights, each with the responses of the API server.
     pub permissions: Vec<Permission>,
-    /// Whether everything is allowed.
+    /// Whether all rights are granted.
     pub all_allowed: bool,
     pub nodes: Option<Result<Vec<NodeNetworks>, String>>,
-    /// How pods are reached from here: networks, the Nodes that have them, and the route.
+    /// The routes to pods: networks with their Nodes.
     pub routes: Vec<Network>,
     pub leases: Option<Result<Leases, String>>,
 }
 
-/// A permission of the roles that the packages ship.
+/// A right of the roles that the packages contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permission {
     /// The resource, with its group.
     pub resource: String,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: &'static str,
-    /// Whether anything works without it under these settings.
+    /// Whether it is necessary under these settings.
     pub required: bool,
     /// Each verb in each namespace, and whether it is allowed, or why that is not known.
     pub answers: Vec<(AccessReview, Result<bool, String>)>,
 }
 
-/// Pods' addresses in one place.
+/// A pod network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
     /// The network, or a single address.
     pub network: IpNet,
-    /// The Node that has it; empty when that is not known.
+    /// The Node with the network; empty when that is not known.
     pub node: String,
-    /// Where this host sends what is for it, or why nowhere.
+    /// The route to it, or why there is none.
     pub route: Result<Route, String>,
 }
 
 /// An entry of this host's routing table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// How long the prefix is that it is for: 0 is the default route.
+    /// The length of its prefix: 0 is the default route.
     pub prefix: u8,
     /// The next router.
     pub gateway: Option<IpAddr>,
@@ -171,21 +173,25 @@ pub struct Route {
     pub local: bool,
 }
 
-/// What the objects ask for.
+/// The demand of the objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Objects {
-    /// How many Ingresses there are.
+    /// The number of Ingresses.
     pub ingresses: usize,
-    /// How many of them are ours.
+    /// How many of them are of our classes.
     pub accepted: usize,
-    /// How many hosts they have.
+    /// The number of hosts.
     pub hosts: usize,
-    /// How many groups of endpoints nginx gets.
+    /// The number of upstreams.
     pub upstreams: usize,
-    /// How many findings are errors.
+    /// The number of paths that are expressions.
+    pub expressions: usize,
+    /// The number of findings that are errors.
     pub errors: usize,
-    /// How many are warnings.
+    /// The number of findings that are warnings.
     pub warnings: usize,
+    /// What the ConfigMap of an ingress-nginx asks of nginx.conf.
+    pub asked: Vec<AskedOfNode>,
     /// A sample of the addresses of each mode of reaching endpoints.
     pub samples: Vec<Sample>,
 }
@@ -193,21 +199,21 @@ pub struct Objects {
 /// A sample of addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
-    /// How endpoints would be reached.
+    /// The endpoint mode.
     pub mode: EndpointMode,
-    /// How many addresses there are in all.
+    /// The total number of addresses.
     pub known: usize,
-    /// The addresses that were tried, and what came of it.
+    /// The addresses that were tried, with the results.
     pub tried: Vec<(SocketAddr, Reached)>,
 }
 
-/// What came of a connection.
+/// The result of a connection attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reached {
-    /// Somebody answers.
+    /// The connection succeeded.
     Yes,
-    /// The address is reached, but nothing listens there.
+    /// The host was reached, but the port is closed.
     Refused,
-    /// It is not, and why.
+    /// It failed for this reason.
     No(Arc<str>),
 }

@@ -1,7 +1,9 @@
-//! Looks whether this host and its cluster are fit for each other, and says what to do where they are not; it changes nothing.
+//! Checks whether this host and its cluster are ready for each other, with remedies for each
+//! fault. It changes nothing.
 //!
-//! `look` gathers facts with deadlines; `checks` judge them and know neither files, clocks nor networks. `table` has a row
-//! for each check, which command, manual and documentation follow from.
+//! `look` gathers facts with time limits; `checks` judge them and know neither files, clocks nor
+//! networks. `table` has a row for each check, from which command, manual and documentation are
+//! generated.
 
 mod checks;
 mod document;
@@ -11,7 +13,7 @@ mod report;
 mod table;
 
 pub use document::{document, manual};
-pub use look::look;
+pub use look::{certificate_names, look};
 pub use report::{Level, Line, Report};
 pub use table::{CHECKS, Check, FIRST, Need};
 
@@ -19,7 +21,7 @@ use std::collections::BTreeSet;
 
 use crate::config::Settings;
 
-/// Looks and judges by the checks of these names.
+/// Gathers facts and runs the checks with these names.
 pub async fn examine(settings: &Settings, names: &BTreeSet<&str>) -> Report {
     let checks: Vec<_> = CHECKS.iter().filter(|check| names.contains(check.name)).collect();
     let needs: BTreeSet<Need> = checks.iter().flat_map(|check| check.needs).copied().collect();

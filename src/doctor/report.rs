@@ -1,13 +1,13 @@
-//! What the checks say, as lines and as JSON for machines.
+//! The results of the checks, as lines and as JSON.
 
 use serde_json::{Value, json};
 
-/// How bad a line is.
+/// The level of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// It is as it should be.
+    /// Everything is good.
     Ok,
-    /// Worth knowing, or could not be looked at; nothing has to be done.
+    /// It is worth knowing, or could not be checked; nothing has to be done.
     Note,
     /// Something does not work as it could, or soon will not.
     Warning,
@@ -27,40 +27,40 @@ impl Level {
     }
 }
 
-/// One thing that a check says.
+/// One result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// How bad it is.
+    /// Its level.
     pub level: Level,
     /// What was found.
     pub text: String,
-    /// What to do about it; empty when nothing is to be done.
+    /// The remedy; empty when nothing has to be done.
     pub remedy: String,
 }
 
 impl Line {
-    /// It is as it should be.
+    /// A line with level [`Level::Ok`].
     pub fn ok(text: impl Into<String>) -> Self {
         Line { level: Level::Ok, text: text.into(), remedy: String::new() }
     }
 
-    /// Worth knowing.
+    /// A line with level [`Level::Note`].
     pub fn note(text: impl Into<String>) -> Self {
         Line { level: Level::Note, text: text.into(), remedy: String::new() }
     }
 
-    /// Something does not work as it could.
+    /// A line with level [`Level::Warning`].
     pub fn warning(text: impl Into<String>, remedy: impl Into<String>) -> Self {
         Line { level: Level::Warning, text: text.into(), remedy: remedy.into() }
     }
 
-    /// Something that is needed does not work.
+    /// A line with level [`Level::Error`].
     pub fn error(text: impl Into<String>, remedy: impl Into<String>) -> Self {
         Line { level: Level::Error, text: text.into(), remedy: remedy.into() }
     }
 }
 
-/// What all checks say, in their order.
+/// The results of all checks, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Each line with the name of its check.
@@ -68,17 +68,17 @@ pub struct Report {
 }
 
 impl Report {
-    /// The worst that was found.
+    /// The worst level.
     pub fn worst(&self) -> Level {
         self.lines.iter().map(|(_, line)| line.level).max().unwrap_or(Level::Ok)
     }
 
-    /// How many lines are of this level.
+    /// How many lines have this level.
     pub fn count(&self, level: Level) -> usize {
         self.lines.iter().filter(|(_, line)| line.level == level).count()
     }
 
-    /// What machines get.
+    /// The report as JSON.
     pub fn json(&self) -> Value {
         let line = |(check, line): &(&'static str, Line)| {
             json!({

@@ -1,4 +1,4 @@
-//! Every check: its name, what it looks at, and what to do when it fails.
+//! Every check: its name, subject and explanation.
 
 use super::checks::{cluster, host, nginx, pods, publishing};
 use super::facts::Facts;
@@ -9,7 +9,7 @@ use super::report::Line;
 pub enum Need {
     /// nginx: its version, files and processes.
     Nginx,
-    /// Sockets, SELinux, AppArmor.
+    /// Listening sockets, SELinux, AppArmor.
     Host,
     /// The generation in place.
     Generation,
@@ -17,29 +17,29 @@ pub enum Need {
     Daemon,
     /// Credentials and the API server.
     Cluster,
-    /// What the API server allows.
+    /// The rights that the API server grants.
     Permissions,
     /// The objects, and connections to endpoints.
     Objects,
     /// Nodes and the routes to their pods.
     Routes,
-    /// Who publishes.
+    /// The nodes that publish.
     Leases,
 }
 
-/// What the doctor looks at under one name.
+/// A check of the doctor.
 pub struct Check {
     pub(crate) name: &'static str,
-    /// What it looks at, one sentence.
+    /// Its subject; one sentence.
     pub about: &'static str,
-    /// What it means when it fails, and what to do.
+    /// What a failure means, and the remedy.
     pub wrong: &'static str,
-    /// The facts that it judges by.
+    /// The facts that it needs.
     pub needs: &'static [Need],
     pub(super) judge: fn(&Facts) -> Vec<Line>,
 }
 
-/// The checks that setup ends with.
+/// The checks at the end of setup.
 pub const FIRST: &[&str] = &[
     "nginx-version",
     "nginx-modules",
@@ -53,7 +53,7 @@ pub const FIRST: &[&str] = &[
     "permissions",
 ];
 
-/// Every check, in the order in which they are told.
+/// Every check, in the order of the report.
 pub const CHECKS: &[Check] = &[
     Check {
         name: "nginx-version",
@@ -119,11 +119,25 @@ pub const CHECKS: &[Check] = &[
         judge: host::limits,
     },
     Check {
+        name: "nginx-conf",
+        about: "What the ConfigMap of an ingress-nginx asks of nginx.conf, such as worker processes and the level of the error log, against what stands there.",
+        wrong: "What belongs to nginx.conf is not ours to write. Write the line that is named, test it with `nginx -t`, and reload nginx; or take the key out of the ConfigMap where nginx.conf is right.",
+        needs: &[Need::Nginx, Need::Objects],
+        judge: host::nginx_conf,
+    },
+    Check {
         name: "shared-servers",
         about: "How long nginx searches for the backend of a request to a host that shares its server, with as many Services as there are.",
         wrong: "Hosts that are served alike share servers, which makes reloads short and each request to them a little dearer. Where there are thousands of Services, few changes and very many requests, set `nginx.shared-servers = false`.",
         needs: &[Need::Nginx, Need::Objects],
         judge: nginx::shared_servers,
+    },
+    Check {
+        name: "expressions",
+        about: "Whether nginx compiles expressions to machine code (`pcre_jit` in nginx.conf), where paths are expressions.",
+        wrong: "nginx tries the expressions of a host one after the other for each request, and compiled ones take a fraction of the time: write `pcre_jit on;` into nginx.conf, outside of every block. nginx warns where it was built without (`nginx -V` names no `--with-pcre-jit`).",
+        needs: &[Need::Nginx, Need::Objects],
+        judge: nginx::expressions,
     },
     Check {
         name: "confinement",

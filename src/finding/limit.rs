@@ -1,4 +1,4 @@
-//! How many findings about one object, and of one namespace, are told.
+//! Limits on how many findings are reported for one object and for one namespace.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -8,12 +8,14 @@ use std::sync::Arc;
 use super::{Finding, Reason};
 use crate::model::Origin;
 
-/// How many findings are shown at once, whatever namespaces they are of.
+/// The most findings that are shown at once, of all namespaces together.
 const MOST_SHOWN: usize = 2000;
 
-/// Of sorted findings, keeps the `most` severest of each object and says how many more there are; they are sorted again then.
+/// Keeps the `most` severest findings of each object and adds one that says how many more there
+/// are. The findings are sorted before and afterwards.
 ///
-/// Somebody may write thousands of annotations that nobody knows, and each would be a line of the journal and an Event.
+/// Without a limit, an object with thousands of unknown annotations would cause as many lines of
+/// the journal and Events.
 pub fn limit(findings: &mut Vec<Finding>, most: usize) {
     let is_crowd = |pair: (&Finding, &Finding)| pair.0.origin.object == pair.1.origin.object;
     if !findings.iter().zip(findings.iter().skip(most)).any(is_crowd) {
@@ -22,7 +24,7 @@ pub fn limit(findings: &mut Vec<Finding>, most: usize) {
     let mut kept = Vec::with_capacity(findings.len());
     for of_object in findings.chunk_by(|one, other| one.origin.object == other.origin.object) {
         let mut severest: Vec<_> = of_object.iter().collect();
-        // What is equally bad stays in order.
+        // The sort is stable: findings of equal severity stay in order.
         severest.sort_by_key(|finding| Reverse(finding.severity));
         let more = severest.split_off(severest.len().min(most)).len();
         kept.extend(severest.into_iter().cloned());
@@ -35,8 +37,8 @@ pub fn limit(findings: &mut Vec<Finding>, most: usize) {
     *findings = kept;
 }
 
-/// Puts what comes of many namespaces, or whatever the key is, in such an order that each has its turn: the first of each, then
-/// the second of each, and so on.
+/// Orders items so that each key (a namespace, for example) has its turn: the first item of each
+/// key, then the second of each, and so on.
 pub fn in_turn<T, K: Eq + Hash>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
     let mut counts = HashMap::new();
     let place = |item| {
@@ -49,7 +51,7 @@ pub fn in_turn<T, K: Eq + Hash>(items: impl IntoIterator<Item = T>, key: impl Fn
     placed.into_iter().map(|(_, item)| item).collect()
 }
 
-/// Findings that are shown, and how many more there are.
+/// The findings that are shown, and how many more there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shown<'a> {
     /// In the order in which they came.
@@ -59,7 +61,8 @@ pub struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// Shows the severest, of each namespace so many at most, and of all of them together no more than anybody reads.
+    /// Shows the severest findings: at most `of_namespace` for each namespace, and at most
+    /// `MOST_SHOWN` of all.
     pub fn of(findings: &'a [Finding], of_namespace: usize) -> Self {
         Shown::within(findings, of_namespace, MOST_SHOWN)
     }

@@ -1,7 +1,7 @@
-//! Texts that others wrote, made fit for logs and terminals.
+//! Makes texts that others wrote safe for logs and terminals.
 
-/// The text with everything escaped that does not stand for itself: what ends a line, steers a terminal, hides or turns round
-/// what stands beside it.
+/// Escapes every character that could end a line, control a terminal, or hide or reverse the text
+/// beside it.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
@@ -13,20 +13,20 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// The same on one line: texts of nginx and of settings have several.
+/// The same on one line: messages of nginx and of the settings have several lines.
 pub fn on_one_line(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     printable(&lines.join(" | "))
 }
 
-/// JSON that says the same and steers no terminal either: what is not shown as what it is stands there as its escape. Programs read
-/// the same text out of it.
+/// The same JSON with every unsafe character written as a JSON escape, so that it cannot control a
+/// terminal. Programs read the same text out of it.
 pub fn printable_json(json: &str) -> String {
     use std::fmt::Write as _;
 
     let mut shown = String::with_capacity(json.len());
     for character in json.chars() {
-        // Blanks of ASCII are between values: within a string they are escaped already.
+        // ASCII white space stands between values; within a string it is escaped already.
         if is_harmless(character) || matches!(character, '\n' | '\r' | '\t') {
             shown.push(character);
             continue;
@@ -39,8 +39,8 @@ pub fn printable_json(json: &str) -> String {
     shown
 }
 
-/// Whether a character is shown as what it is. What Unicode calls control and format characters is not: among them are those that
-/// turn the direction of what follows (U+202A to U+202E, U+2066 to U+2069).
+/// Whether a character is shown unescaped. Unicode control and format characters are not: some of
+/// them reverse the direction of the text that follows (U+202A to U+202E, U+2066 to U+2069).
 fn is_harmless(character: char) -> bool {
     matches!(character, '"' | '\'' | '\\') || character.escape_debug().len() == 1
 }

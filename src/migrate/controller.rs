@@ -1,11 +1,11 @@
-//! Finds the ingress-nginx among workloads and reads its flags as it reads them itself.
+//! Finds the ingress-nginx controller among workloads, and parses its flags as it does.
 
 use super::flags::{Flag, Takes};
 use crate::source::{Container, Workload};
 
 const PROGRAM: &str = "nginx-ingress-controller";
 
-/// What its images are called.
+/// The names of its images.
 const IMAGES: &[&str] = &["ingress-nginx/controller", PROGRAM];
 
 /// A flag as it was given.
@@ -26,26 +26,26 @@ impl Argument {
         }
     }
 
-    /// What is known of it.
+    /// Its row in the table of flags.
     pub fn row(&self) -> Option<&'static Flag> {
         Flag::find(&self.name)
     }
 }
 
-/// An ingress-nginx.
+/// An ingress-nginx controller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Controller {
-    /// Kind, namespace and name of what runs it.
+    /// The kind, namespace and name of its workload.
     pub workload: String,
-    /// Its namespace and name alone.
+    /// The namespace and name of its workload.
     pub name: String,
     pub(crate) image: String,
-    /// Its flags, each once: of a flag that is given again the last counts.
+    /// Its flags, each once: the last of repeated flags counts.
     pub arguments: Vec<Argument>,
 }
 
 impl Controller {
-    /// The value of a flag, where it is given.
+    /// The value of a flag, if it is given.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.arguments.iter().find(|argument| argument.name == name).map(|argument| argument.value.as_str())
     }
@@ -62,12 +62,12 @@ impl Controller {
     }
 }
 
-/// As Go reads it.
+/// Whether Go parses the value as true.
 pub fn is_true(value: &str) -> bool {
     ["1", "t", "T", "true", "TRUE", "True"].contains(&value)
 }
 
-/// Every ingress-nginx among these.
+/// Every ingress-nginx controller among these workloads.
 pub fn controllers(workloads: &[Workload]) -> Vec<Controller> {
     let found =
         workloads.iter().flat_map(|workload| workload.containers.iter().map(move |container| (workload, container)));
@@ -81,7 +81,7 @@ pub fn controllers(workloads: &[Workload]) -> Vec<Controller> {
         .collect()
 }
 
-/// The name of the image without registry, tag and digest is one of these, or the program is run.
+/// Whether the image name without registry, tag and digest is one of these, or the program is run.
 pub(super) fn is_controller(container: &Container) -> bool {
     let image = container.image.split('@').next().unwrap_or_default();
     let path = match image.rsplit_once(':') {

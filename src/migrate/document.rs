@@ -1,4 +1,4 @@
-//! docs/ingress-nginx.md, made of the tables of annotations, keys of the ConfigMap, and flags.
+//! Generates docs/ingress-nginx.md from the tables of annotations, ConfigMap keys and flags.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::flags::FLAGS;
 use super::item::Verdict;
 use crate::config;
 use crate::translate::ANNOTATIONS;
-use crate::translate::annotation::Compared;
+use crate::translate::annotation::{Compared, mistakes};
 
 const INTRODUCTION: &str = "# ingressd beside ingress-nginx\n\n\
 With this page you can look up how every annotation, key of the ConfigMap and flag of ingress-nginx\n\
@@ -17,12 +17,10 @@ is served here. Words that it does not explain are in the [glossary](glossary.md
 - **refused**: nothing comes of it. An annotation that protects something closes its routes (503),\n  \
 or the object is not served; [annotations.md](annotations.md) says which. A value that asks for\n  \
 what happens anyway is equal.\n\n\
-A row says what holds for a value that both programs take. Of one that cannot be used,\n\
-ingress-nginx takes the default, leaves out everything around it, answers 503 or keeps the last\n\
-version of the object, without a word. Here it is a [finding](findings.md) at the object, and what\n\
-protects something stays closed. [`ingressd migrate report`](migrate.md) judges your values.\n";
+A row says what holds for a value that both programs take; what becomes of others is told\n\
+[further down](#values-that-are-none). [`ingressd migrate report`](migrate.md) judges your values.\n";
 
-/// What differs whatever any key says.
+/// Differences that do not depend on any key.
 const BEHAVIOURS: &[(&str, Compared)] = &[
     (
         "A path that two Ingresses of one namespace and one second ask for",
@@ -49,6 +47,20 @@ const BEHAVIOURS: &[(&str, Compared)] = &[
         "An Ingress that nginx refuses",
         Compared::Different("It alone is left out, or its last good version is served; others go on changing.", ""),
     ),
+    (
+        "`appProtocol` of a Service",
+        Compared::Different(
+            "It says how the backend is spoken to where no annotation does.",
+            "set backend-protocol, or take appProtocol out",
+        ),
+    ),
+    (
+        "Numbers without a bound, such as `proxy-body-size: 0` or a time of years",
+        Compared::Stricter(
+            "The administrator's ceiling takes their place, with a finding.",
+            "see section `limits` of the [settings](settings.md)",
+        ),
+    ),
     ("Endpoints that terminate", Compared::Different("They get requests while no other endpoint is ready.", "")),
     (
         "`/nginx_status` of the default server",
@@ -70,6 +82,8 @@ pub fn document() -> String {
         let others: String = row.aliases.iter().map(|alias| format!(", `{alias}`")).collect();
         line(&mut text, &format!("[`{0}`](annotations.md#{0}){others}", row.key), row.compared);
     }
+    text += MISTAKES;
+    text += &mistakes::document(&ANNOTATIONS, |compared| Verdict::from(compared).name());
     let _ =
         write!(text, "\n## Keys of the ConfigMap\n\n[configmap.md](configmap.md) says what each becomes.\n\n{HEAD}");
     for facts in config::config_map_keys() {
@@ -89,6 +103,17 @@ pub fn document() -> String {
     }
     text
 }
+
+/// What is said before the table of values that are none.
+const MISTAKES: &str = "\n## Values that are none\n\n\
+A value that a key does not take is a [finding](findings.md) at the object here, whatever becomes of it;\n\
+with ingress-nginx it is a line in the log of the controller, or nothing. An object that is refused is\n\
+served by its last good version, where there is one, by both. Where the default counts, that of the\n\
+settings or the ConfigMap does.\n\n\
+A value of the right form may still be one that nginx cannot serve, such as status 200 for a redirect:\n\
+with ingress-nginx it is left out, or the whole configuration of the node is never changed again. Here\n\
+it is left out with a finding, or this object alone is refused;\n\
+[annotations.md](annotations.md) shows examples for each key. Keys that are not served are not listed.\n\n";
 
 const HEAD: &str = "| key | effect | why | what to do |\n| --- | --- | --- | --- |\n";
 

@@ -1,4 +1,4 @@
-//! Writes settings that do what the flags of an ingress-nginx did, each line with the flag that it comes from.
+//! Writes the settings that replace the flags of an ingress-nginx, each line with its flag.
 
 use std::fmt::Write as _;
 
@@ -7,31 +7,31 @@ use toml_edit::Value;
 use super::controller::{Argument, Controller};
 use super::flags::{Counterpart, Entries, FLAGS, Flag};
 use super::item::{Item, Verdict};
-use crate::config::{self, Sources};
+use crate::config::{self, Error, Sources};
 use crate::finding::on_one_line;
 use crate::translate::annotation::Compared;
 
-/// What the flags say of the class.
+/// The flags about the class.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Class {
-    /// `spec.controller` of its IngressClasses.
+    /// The `spec.controller` of its IngressClasses.
     pub controller: String,
     /// The value of the legacy annotation.
     pub legacy: String,
-    /// Whether an IngressClass of that name belongs to it as well.
+    /// Whether an IngressClass with the name of the legacy annotation belongs to it too.
     pub by_name: bool,
-    /// Whether objects without a class do.
+    /// Whether objects without a class belong to it.
     pub without_class: bool,
-    /// The prefix of annotations, where it is given.
+    /// The prefix of annotations, if it is given.
     pub prefix: Option<String>,
 }
 
-/// Settings, and what became of each flag.
+/// The settings, and the result for each flag.
 #[derive(Debug, Clone, Default)]
 pub struct DropIn {
     /// The file, as TOML.
     pub text: String,
-    /// The flags that were given, in the order of the table, then those that nobody knows.
+    /// The given flags in the order of the table, then unknown ones.
     pub flags: Vec<Item>,
 }
 
@@ -40,19 +40,19 @@ const HEAD: &str = "\
 # below the flag that it comes from; a flag without one is a comment that says why.
 ";
 
-/// The nodes write nothing into statuses where the controller still does.
+/// The nodes write no statuses while the controller still does.
 const HOLD: &str = "
 # Addresses are written once `ingressd migrate take-over` has been run.
 publish.hold = true
 ";
 
-/// What takes the place of the flags of this controller.
+/// The settings that replace the flags of this controller.
 pub fn drop_in(controller: &Controller) -> DropIn {
     let mut written =
         DropIn { text: format!("{HEAD}# Flags of {}\n{HOLD}", comment(&controller.workload)), flags: Vec::new() };
     let mut class = Class::default();
     let mut of_class = Vec::new();
-    // What is served at all goes first: whatever contradicts it gives way.
+    // The flags about the served namespaces come first: settings that contradict them are dropped.
     let is_scope = |flag: &&Flag| flag.name.starts_with("watch-namespace");
     for flag in FLAGS.iter().filter(is_scope).chain(FLAGS.iter().filter(|flag| !is_scope(flag))) {
         let given = controller.arguments.iter().find(|argument| argument.name == flag.name);
@@ -85,7 +85,7 @@ impl DropIn {
         let _ = write!(self.text, "\n# {}: {}\n", comment(&argument.written()), comment(why));
     }
 
-    /// Writes what a flag becomes.
+    /// Writes the settings of a flag.
     fn add(&mut self, argument: &Argument, flag: &Flag) -> Item {
         let name = argument.written();
         match flag.counterpart {
@@ -133,7 +133,7 @@ impl DropIn {
         }
     }
 
-    /// The lines for these settings, which are read once with all that stand there already.
+    /// The lines of these settings, checked by reading them together with all earlier ones.
     fn proven(&self, entries: &Entries) -> Result<String, String> {
         if let Some((key, _)) = entries.iter().find(|(key, _)| config::rows().all(|row| row.key != *key)) {
             return Err(format!("this version has no setting {key}"));
@@ -141,11 +141,11 @@ impl DropIn {
         let lines: String = entries.iter().map(|(key, value)| format!("{key} = {}\n", plain(value))).collect();
         match Sources::load_text(&format!("{}{lines}", self.text)) {
             Ok(_) => Ok(lines),
-            Err(error) => Err(on_one_line(&error.to_string())),
+            Err(error) => Err(words(&error)),
         }
     }
 
-    /// Writes the class, which is there whether a flag asks for it or not.
+    /// Writes the class, which exists with or without flags.
     fn add_class(
         &mut self,
         controller: &Controller,
@@ -176,10 +176,10 @@ impl DropIn {
         let mut table = String::from("\n[[classes]]\n");
         for (column, value, flag) in lines {
             let line = format!("{column} = {} # {}\n", plain(&value), comment(&flag));
-            // The first line makes the table one that can be read.
+            // The first line makes the table valid.
             match Sources::load_text(&format!("{}{table}{line}", self.text)) {
                 Ok(_) => table += &line,
-                Err(error) => refused.push((column, on_one_line(&error.to_string()))),
+                Err(error) => refused.push((column, words(&error))),
             }
         }
         if table.contains("controller = ") {
@@ -207,9 +207,23 @@ impl DropIn {
     }
 }
 
+/// What is wrong with a value; where it would stand in the text is of no use.
+fn words(error: &Error) -> String {
+    match error {
+        Error::Mistakes(mistakes) => {
+            let each = mistakes.iter().map(|mistake| match mistake.key.as_str() {
+                "" => on_one_line(&mistake.why),
+                key => format!("{key}: {}", on_one_line(&mistake.why)),
+            });
+            each.collect::<Vec<_>>().join("; ")
+        }
+        other => on_one_line(&other.to_string()),
+    }
+}
+
 /// A value as TOML on one line.
 fn plain(value: &Value) -> String {
-    // The longest form of a string has several lines.
+    // The default form of a long string has several lines.
     match value {
         Value::String(text) => serde_json::Value::from(text.value().as_str()).to_string(),
         Value::Array(values) => format!("[{}]", values.iter().map(plain).collect::<Vec<_>>().join(", ")),
@@ -217,7 +231,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// What stands in a comment stays on its line.
+/// A text for a comment, on one line.
 fn comment(text: &str) -> String {
     on_one_line(text)
 }

@@ -1,4 +1,4 @@
-//! Every flag of the ingress-nginx controller, one row each: what takes its place here.
+//! Every flag of the ingress-nginx controller, one row each, with its replacement.
 
 use toml_edit::{Array, Value};
 
@@ -7,31 +7,31 @@ use super::drop_in::Class;
 use crate::config;
 use crate::translate::annotation::Compared;
 
-/// Whether a flag stands alone.
+/// How the value of a flag is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// It may; a value is behind `=`.
+    /// Optionally behind `=`.
     Switch,
-    /// It has a value, behind `=` or as the next word.
+    /// Behind `=` or as the next word.
     Value,
 }
 
-/// Keys of settings with their values.
+/// Keys of settings with values.
 pub type Entries = Vec<(&'static str, Value)>;
 
-/// From the value of a flag to settings; none where the value asks for their defaults.
+/// Converts the value of a flag to settings; empty when the value means their defaults.
 pub type Write = fn(&str) -> Result<Entries, String>;
 
-/// What takes the place of a flag.
+/// The replacement of a flag.
 #[derive(Debug, Clone, Copy)]
 pub enum Counterpart {
-    /// These settings; what else is to be known of them.
+    /// These settings, and a remark.
     Settings(&'static [&'static str], Write, Compared),
     /// A key of the table in `classes`.
     Class(&'static str, fn(&mut Class, &str) -> Result<(), String>),
-    /// Nothing is needed, for this reason.
+    /// None is needed, for this reason.
     Nothing(&'static str),
-    /// There is nothing; what to do.
+    /// There is none; what to do instead.
     Refused(&'static str),
 }
 
@@ -40,21 +40,21 @@ pub enum Counterpart {
 pub struct Flag {
     /// Its name, without dashes.
     pub name: &'static str,
-    /// Whether it stands alone.
+    /// How its value is given.
     pub takes: Takes,
-    /// Its default; empty for none.
+    /// Its default; empty when there is none.
     pub default: &'static str,
-    /// What takes its place.
+    /// Its replacement.
     pub counterpart: Counterpart,
 }
 
 impl Flag {
-    /// The flag of this name.
+    /// The flag with this name.
     pub fn find(name: &str) -> Option<&'static Flag> {
         FLAGS.iter().find(|flag| flag.name == name)
     }
 
-    /// What takes its place, for documentation.
+    /// Its replacement in words, for documentation.
     pub fn words(&self) -> String {
         match self.counterpart {
             Counterpart::Settings(keys, ..) => keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", "),
@@ -65,7 +65,7 @@ impl Flag {
     }
 }
 
-/// A setting that there is between backquotes.
+/// A setting in backquotes; it must exist.
 fn quoted(key: &str) -> String {
     match config::rows().any(|row| row.key == key) {
         true => format!("`{key}`"),
@@ -118,14 +118,15 @@ const LOG: &str = "logs go to the journal: see `log.level` and `log.format`";
 const METRICS: &str = "metrics are always there: see `http.address`";
 const PER_REQUEST: &str = "metrics of single requests are not made; make them of the access log";
 const INTERNAL: &str = "it is a port of the controller's own, which nothing here needs";
-const GEOIP: &str = "set up geoip2 in nginx.conf of each node";
+const GEOIP: &str =
+    "databases are the node's: fetch them there, for example with geoipupdate, and name them in `geoip2.databases`";
 const WEBHOOK: &str = "there is no webhook: `ingressd admission` prints policies for the API server, `ingressd check` tells what is wrong before";
 const ELECTION: &str = "nodes have Leases of their own: see `publish.lease`";
 const ALWAYS: &str = "values are always parsed";
 const STOPPED: &str = "nginx goes on serving when the daemon stops, and `ingressd drain` takes a node out";
 const REMOVED: &str = "ingress-nginx itself has removed it";
 
-/// Every flag, sorted by name; also those that were removed.
+/// Every flag, sorted by name, including removed ones.
 pub const FLAGS: &[Flag] = &[
     nothing("add_dir_header", Takes::Switch, LOG),
     nothing("alsologtostderr", Takes::Switch, LOG),
@@ -312,12 +313,12 @@ pub const FLAGS: &[Flag] = &[
     }),
 ];
 
-/// A switch that is off by default on both sides.
+/// A switch that is off by default in both programs.
 fn on(key: &'static str, value: &str) -> Result<Entries, String> {
     Ok(is_true(value).then(|| (key, Value::from(true))).into_iter().collect())
 }
 
-/// Namespace and name of an object.
+/// The namespace and name of an object.
 fn named(key: &'static str, value: &str) -> Result<Entries, String> {
     match value.split_once('/') {
         _ if value.is_empty() => Ok(Vec::new()),

@@ -1,11 +1,11 @@
-//! A report as one page that needs nothing beside itself: no script, no other file.
+//! The report as one self-contained HTML page, without scripts or other files.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::item::{Item, Verdict};
 use super::report::{Ingress, Report};
 
-/// Colours for light and dark; the words tell the same.
+/// Colours for light and dark; the words say the same.
 const STYLE: &str = "
 :root { color-scheme: light dark; --line: #8884; --faint: #888;
   --equal: #2e7d32; --stricter: #1565c0; --different: #b26a00; --refused: #c62828; }
@@ -37,7 +37,7 @@ pub fn page(report: &Report) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                // Nothing is loaded and nothing runs, whatever an object holds.
+                // Nothing is loaded or executed, whatever an object contains.
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
@@ -74,7 +74,7 @@ fn summary(report: &Report) -> Markup {
         }
         p {
             strong { (report.ready()) " of " (report.ingresses.len()) " Ingresses need nothing." }
-            @if report.others > 0 { " Of other controllers: " (report.others) "." }
+            @if report.others > 0 { " Of other controllers, or of no class that is known: " (report.others) "." }
         }
         ul.counts {
             @for verdict in Verdict::ALL {
@@ -92,7 +92,7 @@ fn notes(report: &Report) -> Markup {
     }
 }
 
-/// Those that need something are open, and stand first.
+/// Ingresses that need attention are expanded and stand first.
 fn ingresses(report: &Report) -> Markup {
     let (needy, ready): (Vec<_>, Vec<_>) = report.ingresses.iter().partition(|ingress| !ingress.needs_nothing());
     html! {
@@ -151,6 +151,18 @@ fn clashes(report: &Report) -> Markup {
             None => p.faint { "This was not judged on a node: run the report there to see what its other sites have." },
             Some(clashes) if clashes.is_empty() => p { "Nothing of this is in their way." },
             Some(clashes) => ul { @for clash in clashes { li { (clash) } } },
+        }
+        @if !report.certificates.is_empty() {
+            h2 { "Certificates of other sites" }
+            ul {
+                @for clash in &report.certificates {
+                    li {
+                        (clash.heading())
+                        div.faint { (clash.effect()) }
+                        div { "→ " (clash.remedy()) }
+                    }
+                }
+            }
         }
     }
 }

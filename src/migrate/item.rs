@@ -1,24 +1,24 @@
-//! What is said of one flag, key or field: whether it is as before, and what to do.
+//! The judgement about one flag, key or field: whether it is equal, and what to do.
 
 use crate::finding::{Finding, Reason, Severity};
 use crate::translate::annotation::Compared;
 
-/// How something is here, beside ingress-nginx.
+/// The effect compared with ingress-nginx.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// The same.
+    /// It is the same.
     #[default]
     Equal,
-    /// Less gets through.
+    /// Less is accepted.
     Stricter,
-    /// Something else.
+    /// It is different.
     Different,
-    /// Nothing of it.
+    /// There is none.
     Refused,
 }
 
 impl Verdict {
-    /// All of them, the best first.
+    /// All verdicts, the best first.
     pub const ALL: [Verdict; 4] = [Verdict::Equal, Verdict::Stricter, Verdict::Different, Verdict::Refused];
 
     /// The word for people and machines.
@@ -31,10 +31,10 @@ impl Verdict {
         }
     }
 
-    /// What a finding says; `None` where it says nothing of the two programs, because the same follows from it with ingress-nginx, or
-    /// because it is about this host.
+    /// The verdict of a finding's reason; `None` where it does not compare the programs, because
+    /// ingress-nginx does the same, or because it is about this host.
     ///
-    /// Reasons whose meaning depends on the key are the business of [`Item::of_finding`].
+    /// Reasons whose verdict depends on the key are handled by [`Item::of_finding`].
     fn of(reason: Reason) -> Option<Verdict> {
         match reason {
             Reason::DuplicateObject
@@ -66,7 +66,7 @@ impl Verdict {
             | Reason::UnreachableMode
             | Reason::Unreadable
             | Reason::UnresolvedName => Some(Verdict::Refused),
-            // What an object lacks it lacks there too.
+            // A missing part of an object is missing with ingress-nginx too.
             Reason::CertificateEnding
             | Reason::CertificateExpired
             | Reason::CertificateHostMismatch
@@ -79,7 +79,7 @@ impl Verdict {
             | Reason::MissingService
             | Reason::NoEndpoints
             | Reason::UnsupportedBackend => None,
-            // Told apart.
+            // These are reported elsewhere.
             Reason::DefaultServerTaken | Reason::ForeignClass | Reason::HostConflict | Reason::PortConflict => None,
             Reason::MoreFindings | Reason::NearBudget => None,
             _ => Some(Verdict::Different),
@@ -98,20 +98,21 @@ impl From<Compared> for Verdict {
     }
 }
 
-/// What is known of a key, whatever its value.
+/// What is known about a key, whatever its value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
-    /// What it does here, beside ingress-nginx.
+pub struct KnownKey {
+    /// Its effect compared with ingress-nginx.
     pub compared: Compared,
     /// Whether it has an effect of its own.
     pub is_served: bool,
 }
 
-impl Known {
-    /// What there is to know of what is no key.
-    pub const NOTHING: Known = Known { compared: Compared::Equal, is_served: true };
+impl KnownKey {
+    /// For a field that is not a key.
+    pub const NOTHING: KnownKey = KnownKey { compared: Compared::Equal, is_served: true };
 
-    /// What nothing is found about: a key without an effect asks for what happens anyway then.
+    /// The comparison when there is no finding: then a key without effect asks for what happens
+    /// anyway.
     pub fn silent(self) -> Compared {
         if self.is_served { self.compared } else { Compared::Equal }
     }
@@ -120,22 +121,22 @@ impl Known {
 /// One flag, key or field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Item {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its value as written.
     pub value: String,
-    /// How it is here.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What it becomes, where that is something else.
+    /// Its replacement, if it has another name.
     pub becomes: String,
-    /// Why it is not the same.
+    /// Why it is not equal.
     pub why: String,
-    /// What to do; empty where nothing has to be done.
+    /// What to do; empty when nothing has to be done.
     pub remedy: String,
 }
 
 impl Item {
-    /// A key of which this is known, whatever its value.
+    /// The item for a key, whatever its value is.
     pub fn of_key(name: &str, value: &str, compared: Compared) -> Self {
         let (why, remedy) = compared.words();
         Item {
@@ -148,12 +149,13 @@ impl Item {
         }
     }
 
-    /// What a finding says of a key of which this is known; `None` when it says nothing of it.
-    pub fn of_finding(name: &str, value: &str, finding: &Finding, known: Known) -> Option<Self> {
+    /// The item for a finding about a key; `None` when the finding does not matter for the
+    /// comparison.
+    pub fn of_finding(name: &str, value: &str, finding: &Finding, known: KnownKey) -> Option<Self> {
         let verdict = match finding.reason {
-            // What asks for nothing changes nothing.
+            // A value without effect changes nothing.
             Reason::InvalidValue if finding.severity == Severity::Info || value.trim().is_empty() => Verdict::Equal,
-            // As with ingress-nginx.
+            // ingress-nginx does the same.
             Reason::NoEffectAlone => Verdict::Equal,
             Reason::CrossNamespace if name.ends_with("-secret") => Verdict::Equal,
             Reason::UnsupportedAnnotation | Reason::UnsupportedKey => match known.is_served {
@@ -164,12 +166,16 @@ impl Item {
         };
         let (why, remedy) = match verdict {
             Verdict::Equal => (finding.printable_note(), String::new()),
+            // The key counts all the same: only this of it is so.
+            _ if finding.reason == Reason::UnsupportedKey && known.is_served => {
+                (known.compared.words().0.to_owned(), finding.printable_note())
+            }
             _ => (finding.reason.row().effect.to_owned(), finding.printable_note()),
         };
         Some(Item { name: name.to_owned(), value: value.to_owned(), verdict, why, remedy, ..Item::default() })
     }
 
-    /// Whether somebody has to do something, or to know something.
+    /// Whether the item needs attention.
     pub fn needs_something(&self) -> bool {
         self.verdict == Verdict::Refused || !self.remedy.is_empty()
     }

@@ -1,31 +1,36 @@
-//! Puts what the pipeline found to each key and object: the same findings that `check` and the daemon have; it must not find anything itself.
+//! Assigns the findings of the pipeline to keys and objects. It must not find anything itself.
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::certificates::{SiteCertificate, TlsHost, certificate_clashes};
 use super::controller::Controller;
 use super::drop_in::DropIn;
-use super::item::{Item, Known, Verdict};
+use super::item::{Item, KnownKey, Verdict};
 use super::report::{Ingress, Report};
-use crate::config;
+use crate::config::{self, OfNode};
 use crate::finding::{Finding, Reason, Severity, on_one_line};
 use crate::model::{Field, Kind, ObjectId};
 use crate::source::Inventory;
 use crate::translate::annotation::{Compared, Table};
 use crate::translate::{ANNOTATIONS, snippet_alternatives};
 
-/// What a report is made of.
+/// The input of a report.
 #[derive(Debug)]
 pub struct Judged<'a> {
     /// What there is.
     pub inventory: &'a Inventory,
-    /// What the pipeline found about it.
+    /// The findings of the pipeline.
     pub findings: &'a [Finding],
-    /// Whose place is to be taken; `None` where none was found, and its defaults count.
+    /// The controller that is to be replaced; `None` when none was found, so that defaults count.
     pub controller: Option<&'a Controller>,
-    /// What its flags become.
+    /// The settings that replace its flags.
     pub drop_in: &'a DropIn,
-    /// Whether it was judged for the nginx of this host.
+    /// Whether the pipeline ran for the nginx of this host.
     pub is_this_host: bool,
+    /// What nginx.conf of this host says of keys that belong there.
+    pub of_node: &'a BTreeMap<&'static str, OfNode>,
+    /// Certificates that other sites of this host serve.
+    pub of_sites: &'a [SiteCertificate],
 }
 
 /// Findings by what they are about.
@@ -38,19 +43,25 @@ pub fn judge(judged: &Judged<'_>) -> Report {
     let flag = |name: &str| judged.controller.and_then(|controller| controller.value(name));
     let table = ANNOTATIONS
         .behind(&format!("{}/", flag("annotations-prefix").unwrap_or(ANNOTATIONS.prefix).trim_end_matches('/')));
-    let mut ingresses = Vec::new();
-    let mut others = 0;
+    let (mut ingresses, mut of_tls) = (Vec::new(), Vec::new());
+    let (mut others, mut classless) = (0, Vec::new());
     for stored in &judged.inventory.snapshot.ingresses {
         let findings = by_object.get(&*stored.id).map_or(&[][..], Vec::as_slice);
-        if findings.iter().any(|finding| finding.reason == Reason::ForeignClass) {
-            others += 1;
-            continue;
-        }
         let annotations = stored.object.metadata.annotations.as_ref();
         let spec = stored.object.spec.as_ref();
+        if findings.iter().any(|finding| finding.reason == Reason::ForeignClass) {
+            others += 1;
+            let has_class = spec.is_some_and(|spec| spec.ingress_class_name.is_some())
+                || annotations.is_some_and(|annotations| annotations.contains_key("kubernetes.io/ingress.class"));
+            classless.extend((!has_class).then(|| format!("{}/{}", stored.id.namespace, stored.id.name)));
+            continue;
+        }
         let hosts = spec.into_iter().flat_map(|spec| spec.rules.iter().flatten());
         let mut hosts: Vec<_> = hosts.map(|rule| rule.host.clone().unwrap_or_else(|| "*".to_owned())).collect();
         hosts.dedup();
+        for entry in spec.into_iter().flat_map(|spec| spec.tls.iter().flatten()) {
+            of_tls.extend(tls_hosts(&stored.id, entry.hosts.as_ref(), entry.secret_name.as_deref(), &hosts));
+        }
         let name = (stored.id.namespace.to_string(), stored.id.name.to_string());
         let published = judged.inventory.published.get(&name).cloned().unwrap_or_default();
         let items = items(annotations.unwrap_or(&BTreeMap::new()), findings, table);
@@ -63,24 +74,34 @@ pub fn judge(judged: &Judged<'_>) -> Report {
         streams: streams(judged, &by_object, flag),
         ingresses,
         others,
-        notes: notes(judged),
+        notes: notes(judged, &classless),
         clashes: judged.is_this_host.then(|| clashes(judged.findings)),
+        certificates: certificate_clashes(&of_tls, judged.of_sites),
     }
+}
+
+/// The hosts of an entry of `spec.tls` with its Secret; without a list those of the rules.
+fn tls_hosts(id: &ObjectId, listed: Option<&Vec<String>>, secret: Option<&str>, of_rules: &[String]) -> Vec<TlsHost> {
+    let listed = listed.filter(|hosts| !hosts.is_empty()).map_or(of_rules, Vec::as_slice);
+    let secret = secret.filter(|name| !name.is_empty()).map(|name| format!("{}/{name}", id.namespace));
+    let (ingress, secret) = (format!("{}/{}", id.namespace, id.name), secret.unwrap_or_default());
+    let of_host = |host: &String| TlsHost { host: host.clone(), ingress: ingress.clone(), secret: secret.clone() };
+    listed.iter().map(of_host).collect()
 }
 
 /// A snippet where it counts.
 const SNIPPET: Compared = Compared::Different("A snippet is read into values: docs/snippets.md says what differs.", "");
 
-/// What is said of one Ingress: of its annotations, then of everything else.
+/// The items of one Ingress: its annotations, then everything else.
 fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &Table) -> Vec<Item> {
     let mut items = Vec::new();
     for (key, value) in annotations {
         let Some(name) = key.strip_prefix(table.prefix) else { continue };
         let known = table.find(name).map(|row| match row.snippet {
-            Some(_) => Known { compared: SNIPPET, is_served: true },
-            None => Known { compared: row.compared, is_served: row.is_served() },
+            Some(_) => KnownKey { compared: SNIPPET, is_served: true },
+            None => KnownKey { compared: row.compared, is_served: row.is_served() },
         });
-        let known = known.unwrap_or(Known::NOTHING);
+        let known = known.unwrap_or(KnownKey::NOTHING);
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Annotation(at) if *at == **key);
         let found = findings.iter().filter(is_at);
         let found = found.filter_map(|finding| Item::of_finding(name, value, finding, known)).collect();
@@ -90,7 +111,7 @@ fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &
         Field::Annotation(key) => !key.starts_with(table.prefix),
         _ => true,
     });
-    items.extend(rest.filter_map(|finding| Item::of_finding(&place(finding), "", finding, Known::NOTHING)));
+    items.extend(rest.filter_map(|finding| Item::of_finding(&place(finding), "", finding, KnownKey::NOTHING)));
     items
 }
 
@@ -101,7 +122,7 @@ fn place(finding: &Finding) -> String {
     }
 }
 
-/// A snippet that is not read, with what does the same directive by directive.
+/// The item of a snippet that is not allowed, with the alternative to each directive.
 fn without_snippet(item: Item) -> Item {
     if item.verdict != Verdict::Refused || !item.remedy.starts_with("raw configuration") {
         return item;
@@ -109,7 +130,7 @@ fn without_snippet(item: Item) -> Item {
     Item { remedy: snippet_alternatives(&item.value).join("; "), ..item }
 }
 
-/// Several findings about one key are told as one, by the worst.
+/// The worst of several items about one key.
 fn worst(items: Vec<Item>) -> Option<Item> {
     let remedies: Vec<_> = items.iter().map(|item| item.remedy.clone()).filter(|remedy| !remedy.is_empty()).collect();
     let worst = items.into_iter().max_by_key(|item| item.verdict)?;
@@ -127,7 +148,7 @@ fn data<'a>(judged: &Judged<'a>, id: &ObjectId) -> impl Iterator<Item = (&'a Str
     stored.into_iter().flat_map(|stored| stored.object.data.iter().flatten())
 }
 
-/// What is said of the keys of the ConfigMap with this name, or that there is none.
+/// The items of the ConfigMap with this name, or one that it is missing.
 fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<Item> {
     let id = object(name);
     let findings = by_object.get(&id).map_or(&[][..], Vec::as_slice);
@@ -135,17 +156,29 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
     let mut items = Vec::new();
     for (key, value) in data(judged, &id) {
         let facts = known.get(key.as_str());
-        let known = facts.map(|facts| Known { compared: facts.compared, is_served: facts.is_served });
-        let known = known.unwrap_or(Known::NOTHING);
+        let known = facts.map(|facts| KnownKey { compared: facts.compared, is_served: facts.is_served });
+        let known = known.unwrap_or(KnownKey::NOTHING);
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **key);
         let found = findings.iter().filter(is_at).filter_map(|finding| Item::of_finding(key, value, finding, known));
         let item = worst(found.collect()).unwrap_or_else(|| Item::of_key(key, value, known.silent()));
+        let item = match judged.of_node.get(key.as_str()) {
+            Some(said) => of_node(item, said),
+            None => item,
+        };
         let becomes = facts.filter(|facts| facts.is_served).map_or_else(String::new, |facts| facts.becomes.clone());
         items.push(Item { becomes, ..without_snippet(item) });
     }
     let whole = findings.iter().filter(|finding| finding.origin.field == Field::Object);
-    items.extend(whole.filter_map(|finding| Item::of_finding("the ConfigMap", "", finding, Known::NOTHING)));
+    items.extend(whole.filter_map(|finding| Item::of_finding("the ConfigMap", "", finding, KnownKey::NOTHING)));
     items
+}
+
+/// A key that belongs to nginx.conf, where this host's is known.
+fn of_node(item: Item, said: &OfNode) -> Item {
+    match said.is_met {
+        true => Item { verdict: Verdict::Equal, why: said.says.clone(), remedy: String::new(), ..item },
+        false => Item { verdict: Verdict::Different, remedy: format!("{}: {}", said.says, said.remedy), ..item },
+    }
 }
 
 /// What is said of TCP and UDP services.
@@ -159,20 +192,39 @@ fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str
             let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **port);
             let name = format!("{transport} port {port}");
             let found = findings.iter().filter(is_at);
-            let found = found.filter_map(|finding| Item::of_finding(&name, value, finding, Known::NOTHING));
+            let found = found.filter_map(|finding| Item::of_finding(&name, value, finding, KnownKey::NOTHING));
             items.push(worst(found.collect()).unwrap_or_else(|| Item::of_key(&name, value, Compared::Equal)));
         }
         let whole = findings.iter().filter(|finding| finding.origin.field == Field::Object);
         let whole = whole
-            .filter_map(|finding| Item::of_finding(&format!("{transport} services"), name, finding, Known::NOTHING));
+            .filter_map(|finding| Item::of_finding(&format!("{transport} services"), name, finding, KnownKey::NOTHING));
         items.extend(whole);
     }
     items
 }
 
 /// What is wrong with what was read, or is not known.
-fn notes(judged: &Judged<'_>) -> Vec<String> {
+fn notes(judged: &Judged<'_>, classless: &[String]) -> Vec<String> {
     let mut notes = Vec::new();
+    let controller =
+        judged.controller.map_or("k8s.io/ingress-nginx", |found| found.value_or_default("controller-class"));
+    let is_its = |class: &str| class == controller;
+    let mut classes = judged.inventory.snapshot.ingress_classes.iter();
+    if !classes
+        .any(|stored| stored.object.spec.as_ref().and_then(|spec| spec.controller.as_deref()).is_some_and(is_its))
+    {
+        notes.push(format!(
+            "there is no IngressClass of the controller {controller}: without it no Ingress counts that names its class in a field; add it \
+             where what was read is not all (kubectl get ingressclasses)"
+        ));
+    }
+    if let Some(first) = classless.first() {
+        let more = if classless.len() > 1 { format!(" and {} more", classless.len() - 1) } else { String::new() };
+        notes.push(format!(
+            "without a class, so that the controller leaves them alone as well: {first}{more}; set spec.ingressClassName where they are \
+             to be served"
+        ));
+    }
     if judged.controller.is_none() {
         notes.push(
             "no Deployment or DaemonSet of an ingress-nginx was found: its defaults are taken for its flags".to_owned(),
@@ -189,7 +241,7 @@ fn notes(judged: &Judged<'_>) -> Vec<String> {
     notes
 }
 
-/// What other sites of this host have, or its nginx says otherwise.
+/// Conflicts with other sites of this host, or with its nginx.conf.
 fn clashes(findings: &[Finding]) -> Vec<String> {
     let reasons = [Reason::HostConflict, Reason::DefaultServerTaken, Reason::PortConflict];
     let of_host = |finding: &&Finding| {
@@ -199,7 +251,7 @@ fn clashes(findings: &[Finding]) -> Vec<String> {
     findings.iter().filter(of_host).map(|finding| on_one_line(&finding.to_string())).collect()
 }
 
-/// Whether anything is refused.
+/// The worst verdict.
 pub(super) fn worst_of<'a>(items: impl Iterator<Item = &'a Item>) -> Verdict {
     items.map(|item| item.verdict).max().unwrap_or_default()
 }

@@ -1,5 +1,7 @@
-//! What becomes of an ingress-nginx: its flags as settings, and what of its objects is equal, stricter, different or refused here; it must not know who reads it.
+//! The migration from ingress-nginx: its flags as settings, and which parts of its objects are
+//! equal, stricter, different or refused. It must not know the reader of the report.
 
+mod certificates;
 pub mod compare;
 mod controller;
 mod document;
@@ -14,12 +16,13 @@ pub mod take_over;
 #[cfg(test)]
 mod tests;
 
+pub use certificates::{CertificateClash, SiteCertificate, TlsHost, certificate_clashes};
 pub use controller::{Argument, Controller, controllers};
 pub use document::document;
 pub use drop_in::{Class, DropIn, drop_in};
 pub use flags::{Counterpart, FLAGS, Flag, Takes};
 pub use html::page;
-pub use item::{Item, Known, Verdict};
+pub use item::{Item, KnownKey, Verdict};
 pub use judge::{Judged, judge};
 pub use report::{Ingress, Report};
 pub use secrets::stand_in_for_secrets;

@@ -2,30 +2,33 @@
 
 use serde_json::{Value, json};
 
+use super::certificates::CertificateClash;
 use super::item::{Item, Verdict};
 use super::judge::worst_of;
 
-/// What is said of an ingress-nginx and its objects.
+/// The report about an ingress-nginx and its objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What runs it, and its image.
+    /// Its workload and its image.
     pub controller: Option<(String, String)>,
     pub(crate) flags: Vec<Item>,
-    /// Its ConfigMap, where it has one, and the keys of it.
+    /// Its ConfigMap, if it has one, with the items of the keys.
     pub config_map: Option<(String, Vec<Item>)>,
     /// Its TCP and UDP services.
     pub streams: Vec<Item>,
     /// Its Ingresses, sorted.
     pub ingresses: Vec<Ingress>,
-    /// How many Ingresses are not its.
+    /// How many Ingresses belong to other controllers.
     pub others: usize,
     /// What is not known, or could not be read.
     pub notes: Vec<String>,
-    /// What other sites of this host have; `None` where it was not judged for this host.
+    /// Conflicts with other sites of this host; `None` when the report is not for this host.
     pub clashes: Option<Vec<String>>,
+    /// Names that have a certificate of another site of this host too.
+    pub certificates: Vec<CertificateClash>,
 }
 
-/// What is said of an Ingress.
+/// The report about an Ingress.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ingress {
     pub(crate) namespace: String,
@@ -34,12 +37,12 @@ pub struct Ingress {
     pub hosts: Vec<String>,
     /// The addresses in its status.
     pub published: Vec<String>,
-    /// Its annotations, and what else is to be said.
+    /// The items of its annotations and other fields.
     pub items: Vec<Item>,
 }
 
 impl Ingress {
-    /// The worst that is said of it.
+    /// The worst verdict of its items.
     pub fn verdict(&self) -> Verdict {
         worst_of(self.items.iter())
     }
@@ -51,28 +54,28 @@ impl Ingress {
 }
 
 impl Report {
-    /// Everything that is not about an Ingress.
+    /// All items that are not about an Ingress.
     pub fn of_controller(&self) -> impl Iterator<Item = &Item> {
         let of_map = self.config_map.iter().flat_map(|(_, items)| items);
         self.flags.iter().chain(of_map).chain(&self.streams)
     }
 
-    /// The worst that is said.
+    /// The worst verdict.
     pub fn verdict(&self) -> Verdict {
         worst_of(self.of_controller().chain(self.ingresses.iter().flat_map(|ingress| &ingress.items)))
     }
 
-    /// How many Ingresses need nothing.
+    /// How many Ingresses need no attention.
     pub fn ready(&self) -> usize {
         self.ingresses.iter().filter(|ingress| ingress.needs_nothing()).count()
     }
 
-    /// How many Ingresses are like this at worst.
+    /// How many Ingresses have this worst verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.ingresses.iter().filter(|ingress| ingress.verdict() == verdict).count()
     }
 
-    /// The report for machines.
+    /// The report as JSON.
     pub fn json(&self) -> Value {
         let ingresses = self.ingresses.iter().map(|ingress| {
             json!({
@@ -102,6 +105,7 @@ impl Report {
             "services": items(&self.streams),
             "ingresses": ingresses.collect::<Vec<_>>(),
             "clashes": self.clashes,
+            "certificates": self.clashes.as_ref().map(|_| self.certificates.iter().map(CertificateClash::json).collect::<Vec<_>>()),
             "notes": self.notes,
         })
     }

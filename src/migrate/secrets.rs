@@ -1,4 +1,5 @@
-//! What stands in for Secrets of which only the names are known, so that nothing is found wrong with what nobody has read.
+//! Substitutes for Secrets of which only the names are known, so that their unknown data cause no
+//! findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +8,15 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use crate::model::{Kind, ObjectId};
 use crate::source::Inventory;
 
-/// A user whom nobody is.
+/// The user name in a substitute.
 const USER: &str = "nobody";
 
-/// A hash of a password that nobody knows.
+/// A hash without a known password.
 const HASH: &str = "$apr1$......$9R2Ty9mVKkmJ7TyKsnNEK.";
 
-/// Gives every Secret of which only the name is known a certificate for the hosts that name it, an authority, and passwords. `prefix` is that of
-/// annotations; the default certificate is named as namespace and name.
+/// Gives every Secret of which only the name is known a certificate for the hosts that use it, a
+/// CA, and passwords. `prefix` is that of annotations; the default certificate is named as
+/// namespace and name.
 ///
 /// # Errors
 ///

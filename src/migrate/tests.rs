@@ -1,4 +1,4 @@
-//! Flags, drop-ins and verdicts as lines of text in tables.
+//! Flags, drop-ins and verdicts.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn the_table_is_sorted_and_names_settings_that_there_are() {
     let keys: BTreeSet<_> = rows().map(|row| row.key).collect();
     for flag in FLAGS {
         if let Counterpart::Settings(named, write, _) = flag.counterpart {
-            // Another part of the house adds that one.
+            // Another part of the program adds that one.
             let known = |key: &&&str| keys.contains(**key) || **key == "tls.passthrough";
             assert!(named.iter().all(|key| known(&key)), "{}: {named:?}", flag.name);
             let default = write(flag.default).unwrap_or_default();
@@ -156,7 +156,7 @@ fn settings_do_what_the_flags_did() {
     assert_eq!((class.class_name.is_none(), class.without_class), (true, false));
 }
 
-/// The line of comment before each line that is none, or the comment behind it, names the flag.
+/// Each line has its flag in a comment, before or behind it.
 #[test]
 fn each_line_says_where_it_comes_from() {
     let words = [
@@ -184,7 +184,7 @@ fn each_line_says_where_it_comes_from() {
     }
 }
 
-/// Whoever writes a Deployment must not write settings.
+/// The author of a Deployment must not be able to write other settings.
 #[test]
 fn values_stay_where_they_are() {
     for value in ["a/b\nlisten.http-port = 9", "a/b\"\nlisten.http-port = 9\n#", "a/\u{7f}", "'''", "\\", "\r\nx = 1"] {
@@ -228,7 +228,7 @@ fn what_has_no_setting_is_told() {
     ] {
         assert_eq!(verdict(&[flag]), (expected, becomes.to_owned()), "{flag}");
     }
-    // What is served at all never gives way to what contradicts it.
+    // Flags about the served namespaces take precedence over contradicting ones.
     let both = ["--default-ssl-certificate=edge/pair", "--watch-namespace=shop"];
     assert_eq!(settings(&both).cluster.namespaces, ["shop".into()]);
     let flags = drop_in(&controller(&both)).flags;
@@ -240,7 +240,7 @@ fn what_has_no_setting_is_told() {
 #[test]
 fn findings_decide_what_a_key_is() {
     let origin = || Origin::object(&std::sync::Arc::new(ObjectId::new(Kind::Ingress, "a", "b")));
-    let of = |compared, is_served| Known { compared, is_served };
+    let of = |compared, is_served| KnownKey { compared, is_served };
     let different = Compared::Different("It is.", "");
     let refused = Compared::Refused("It is.", "do this");
     for (reason, compared, expected) in [
@@ -258,7 +258,7 @@ fn findings_decide_what_a_key_is() {
         let item = Item::of_finding("key", "value", &Finding::new(reason, origin(), "words"), of(compared, true));
         assert_eq!(item.map(|item| item.verdict), expected, "{reason} {compared:?}");
     }
-    // Keys that have no effect: some had none with ingress-nginx either.
+    // Keys without effect; some have none with ingress-nginx either.
     for (compared, expected) in
         [(Compared::Equal, Verdict::Equal), (refused, Verdict::Refused), (different, Verdict::Different)]
     {
@@ -279,7 +279,7 @@ fn findings_decide_what_a_key_is() {
     assert_eq!((item.verdict, item.needs_something()), (Verdict::Equal, false));
 }
 
-/// Nothing of an object gets out of its place on the page.
+/// No text of an object leaves its place on the page.
 #[test]
 fn the_page_escapes_everything_and_loads_nothing() {
     let hostile = "</style></code><script>alert(1)</script>\"'&<img src=x onerror=y>".to_owned();
@@ -298,6 +298,8 @@ fn the_page_escapes_everything_and_loads_nothing() {
         published: vec![hostile.clone()],
         items: vec![item.clone()],
     };
+    let of = TlsHost { host: hostile.clone(), ingress: hostile.clone(), secret: hostile.clone() };
+    let certificate = CertificateClash { of, file: hostile.clone(), place: hostile.clone(), is_taken: true };
     let report = Report {
         controller: Some((hostile.clone(), hostile.clone())),
         flags: vec![item.clone()],
@@ -307,6 +309,7 @@ fn the_page_escapes_everything_and_loads_nothing() {
         others: 1,
         notes: vec![hostile.clone()],
         clashes: Some(vec![hostile]),
+        certificates: vec![certificate],
     };
     let page = page(&report);
     assert!(page.contains("&lt;script&gt;") && !page.contains("<script") && !page.contains("<img"), "{page}");

@@ -1,12 +1,13 @@
-//! Who may ask, and how much.
+//! Access control: address lists, passwords, and limits per client.
 
 use super::{Cidr, Digest, Origin, PasswordFileId, Text};
 
-/// Lists of more networks than this are written once and referred to. For fewer it is cheaper to write them wherever they
-/// count: to refer to a list costs each location as much as some hundred networks.
+/// The longest list that is written in place. Longer ones are written once and referred to: a
+/// reference costs each location as much as some hundred networks.
 pub const LONG_LIST: usize = 32;
 
-/// Clients by address: the first match decides, denials first; when some are let in by name all others are denied.
+/// Access by client address: the first match decides, and denials come first. When some networks
+/// are allowed by name, all others are denied.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AccessList {
     origin: Origin,
@@ -15,43 +16,43 @@ pub struct AccessList {
     mark: Option<ListMark>,
 }
 
-/// Tells long lists apart: equal for lists of the same networks.
+/// Identifies a long list: equal for lists of the same networks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListMark(pub [u8; 10]);
 
 impl AccessList {
-    /// A list that this field asked for.
+    /// A list that comes from this field.
     pub fn new(origin: Origin, deny: Vec<Cidr>, allow: Vec<Cidr>) -> Self {
         let mark = (deny.len() + allow.len() > LONG_LIST).then(|| ListMark::of(&deny, &allow));
         AccessList { origin, deny, allow, mark }
     }
 
-    /// Who asked for it.
+    /// The field that it comes from.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// Networks whose clients are answered 403.
+    /// Networks whose clients get 403.
     pub fn deny(&self) -> &[Cidr] {
         &self.deny
     }
 
-    /// Networks whose clients are let in; empty lets in whoever is not denied.
+    /// Networks whose clients are allowed; when empty, all that are not denied are.
     pub fn allow(&self) -> &[Cidr] {
         &self.allow
     }
 
-    /// How many networks it names.
+    /// The number of networks.
     pub fn len(&self) -> usize {
         self.deny.len() + self.allow.len()
     }
 
-    /// Whether it names no network, and so lets everybody in.
+    /// Whether it has no network, and so allows every client.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The name of a list that is too long to be written more than once.
+    /// The identity of a list that is too long to be written in place.
     pub fn mark(&self) -> Option<ListMark> {
         self.mark
     }
@@ -73,21 +74,21 @@ pub struct BasicAuthentication {
     pub file: PasswordFileId,
 }
 
-/// A number of requests in a time.
+/// A rate of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LimitRate {
-    /// Requests each second.
+    /// Requests per second.
     PerSecond(u32),
-    /// Requests each minute.
+    /// Requests per minute.
     PerMinute(u32),
 }
 
-/// What each client address may ask for at most; counted apart for each object that sets it.
+/// Limits for each client address; each object that sets them has counters of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ClientLimits {
-    /// The object: its routes share one count.
+    /// The object, whose routes share the counters.
     pub origin: Origin,
-    /// Rates, each with the burst that is let through at once.
+    /// Rates, each with its burst.
     pub rates: Vec<(LimitRate, u32)>,
     /// Simultaneous connections.
     pub connections: Option<u32>,

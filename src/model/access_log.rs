@@ -1,44 +1,48 @@
-//! A line of the access log: text and variables.
+//! A line of the access log, made of text and variables.
 
 use std::fmt;
 use std::sync::Arc;
 
+use super::GeoVariable;
 use super::catalogue::{Module, Version};
+use super::log_format::{FormatPart, log_format};
 use super::value::{LONGEST, Pattern, Refused, UrlPath};
 
-/// What an ingress-nginx writes where nobody says otherwise: parsers of its logs count on the order.
+/// The default format of ingress-nginx, on which log parsers rely.
 pub const USUAL_LINE: &str = "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \
     \"$http_referer\" \"$http_user_agent\" $request_length $request_time [$proxy_upstream_name] \
     [$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time \
     $upstream_status $req_id";
 
-/// A piece of a line.
+/// A part of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum LogPart {
-    /// Text that stands for itself.
+    /// Literal text.
     Text(Arc<str>),
     /// A variable of nginx.
     Nginx(Arc<str>),
-    /// What is known of the route that took the request.
+    /// A property of the route that handled the request.
     Route(LogVariable),
+    /// What a database tells of the client's address.
+    Geo(GeoVariable),
 }
 
-/// What a line may tell besides the variables of nginx, by the names that ingress-nginx gives them.
+/// Properties of a route, by the names of ingress-nginx's variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogVariable {
-    /// The namespace of the Service that was asked.
+    /// The namespace of the Service.
     Namespace,
-    /// The Ingress that asked for the route.
+    /// The Ingress that defines the route.
     IngressName,
-    /// The Service that was asked.
+    /// The Service.
     ServiceName,
-    /// Its port.
+    /// The port of the Service.
     ServicePort,
-    /// Namespace, Service and port, a hyphen between each two; `-` where nobody was asked.
+    /// Namespace, Service and port, joined by hyphens; `-` where no Service was used.
     Upstream,
-    /// The same of a canary that was asked in the place of the main backend.
+    /// The same for a canary that was used in the place of the main backend.
     Alternative,
-    /// What tells the request from all others: `X-Request-ID`, as the backend gets it.
+    /// The request ID: `X-Request-ID`, as the backend gets it.
     RequestId,
 }
 
@@ -53,7 +57,7 @@ const OF_ROUTES: [(&str, LogVariable); 7] = [
     ("req_id", LogVariable::RequestId),
 ];
 
-/// Variables of ingress-nginx for what nginx has a variable of its own.
+/// Variables of ingress-nginx for which nginx has a variable of another name.
 const OTHER_NAMES: [(&str, &str); 4] = [
     ("best_http_host", "http_host"),
     ("pass_access_scheme", "scheme"),
@@ -61,7 +65,7 @@ const OTHER_NAMES: [(&str, &str); 4] = [
     ("the_real_ip", "remote_addr"),
 ];
 
-/// Variables of every nginx that is served at all, sorted.
+/// Variables that every supported nginx has, sorted.
 const VARIABLES: &[&str] = &[
     "args",
     "binary_remote_addr",
@@ -126,7 +130,45 @@ const VARIABLES: &[&str] = &[
     "uri",
 ];
 
-/// Families of such variables, by the beginning of their names.
+/// What a line says of a connection to a TCP or UDP service where nobody says otherwise, in the
+/// order of ingress-nginx.
+pub const USUAL_LINE_OF_STREAMS: &str =
+    "[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time";
+
+/// Variables of connections to TCP and UDP services, sorted.
+const OF_STREAMS: &[&str] = &[
+    "binary_remote_addr",
+    "bytes_received",
+    "bytes_sent",
+    "connection",
+    "hostname",
+    "msec",
+    "nginx_version",
+    "pid",
+    "protocol",
+    "proxy_protocol_addr",
+    "proxy_protocol_port",
+    "proxy_protocol_server_addr",
+    "proxy_protocol_server_port",
+    "realip_remote_addr",
+    "realip_remote_port",
+    "remote_addr",
+    "remote_port",
+    "server_addr",
+    "server_port",
+    "session_time",
+    "status",
+    "time_iso8601",
+    "time_local",
+    "upstream_addr",
+    "upstream_bytes_received",
+    "upstream_bytes_sent",
+    "upstream_connect_time",
+    "upstream_first_byte_time",
+    "upstream_session_time",
+];
+
+/// Families of such variables, by their prefixes.
 const FAMILIES: [&str; 9] = [
     "arg_",
     "cookie_",
@@ -139,7 +181,7 @@ const FAMILIES: [&str; 9] = [
     "tcpinfo_",
 ];
 
-/// Those that an nginx may lack, with what brings them.
+/// Variables that an nginx may lack, with their module and first version.
 const WITH_NEEDS: &[(&str, Option<Module>, Version)] = &[
     ("connection_time", None, Version(1, 19, 10)),
     ("http2", Some(Module::Http2), Version(1, 18, 0)),
@@ -166,43 +208,42 @@ const WITH_NEEDS: &[(&str, Option<Module>, Version)] = &[
     ("ssl_session_reused", Some(Module::Ssl), Version(1, 18, 0)),
 ];
 
-/// Room for a variable of ours, whose name grows with that of the instance.
+/// The length that is reserved for a variable of ours, whose name contains the name of the
+/// instance.
 const ROOM: usize = 100;
 
-/// What each line says.
+/// The content of each log line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LogLine(Vec<LogPart>);
 
 impl LogLine {
-    /// Reads the argument of a `log_format` as nginx would: text, and variables behind `$`. A break of the line is a blank.
+    /// Parses the argument of a `log_format` with known variables.
     pub fn new(text: &str) -> Result<Self, Refused> {
-        let (mut parts, mut literal, mut length) = (Vec::new(), String::new(), 0);
-        let mut rest = text.trim().chars();
-        while let Some(character) = rest.next() {
-            match character {
-                // What nginx takes for one character.
-                '\\' if rest.as_str().starts_with(['"', '\'', '\\']) => literal.extend(rest.next()),
-                '\n' => literal.push(' '),
-                '$' => {
-                    let (name, behind) = name(rest.as_str())?;
-                    rest = behind.chars();
-                    if !literal.is_empty() {
-                        parts.push(LogPart::Text(std::mem::take(&mut literal).into()));
-                    }
+        LogLine::read(text, variable)
+    }
+
+    /// The same for a line about connections to TCP and UDP services.
+    pub fn of_streams(text: &str) -> Result<Self, Refused> {
+        LogLine::read(text, |name| match OF_STREAMS.contains(&name) {
+            true => Ok(LogPart::Nginx(name.into())),
+            false => Err(Refused(format!("${name} is no variable of nginx for TCP and UDP").into())),
+        })
+    }
+
+    fn read(text: &str, variable: fn(&str) -> Result<LogPart, Refused>) -> Result<Self, Refused> {
+        let (mut parts, mut length) = (Vec::new(), 0);
+        for part in log_format(text)? {
+            parts.push(match part {
+                FormatPart::Text(text) => {
+                    length += 2 * text.chars().count();
+                    printable(&text)?;
+                    LogPart::Text(text.into())
+                }
+                FormatPart::Variable(name) => {
                     length += name.len() + ROOM;
-                    parts.push(variable(&name)?);
+                    variable(&name)?
                 }
-                control if control.is_control() || matches!(control, '\u{2028}' | '\u{2029}') => {
-                    return Err(Refused(format!("it holds the control character {}", control.escape_unicode()).into()));
-                }
-                plain => {
-                    length += 2;
-                    literal.push(plain);
-                }
-            }
-        }
-        if !literal.is_empty() {
-            parts.push(LogPart::Text(literal.into()));
+            });
         }
         match length {
             0 => Err(Refused::because("it is empty")),
@@ -211,22 +252,22 @@ impl LogLine {
         }
     }
 
-    /// What it is made of, in order.
+    /// The parts, in order.
     pub fn parts(&self) -> &[LogPart] {
         &self.0
     }
 
-    /// Whether it tells the first name of a server, which hosts may share.
+    /// Whether it contains the first name of the server, which differs when hosts share a server.
     pub fn tells_server_name(&self) -> bool {
         self.0.iter().any(|part| matches!(part, LogPart::Nginx(name) if **name == *"server_name"))
     }
 
-    /// Whether it tells this.
+    /// Whether it contains this property of the route.
     pub fn tells(&self, wanted: LogVariable) -> bool {
         self.0.contains(&LogPart::Route(wanted))
     }
 
-    /// The line with `-` in the place of variables that an nginx lacks, and their names.
+    /// The line with `-` in the place of variables that an nginx lacks, and the names of these.
     pub fn fit(&self, has: impl Fn(Option<Module>, Version) -> bool) -> (Self, Vec<Arc<str>>) {
         let mut missing = Vec::new();
         let fitted = self.0.iter().map(|part| {
@@ -243,28 +284,20 @@ impl LogLine {
     }
 }
 
-/// The name behind a `$`, and what follows it.
-fn name(text: &str) -> Result<(String, &str), Refused> {
-    let end = |text: &str| {
-        text.find(|character: char| !character.is_ascii_alphanumeric() && character != '_').unwrap_or(text.len())
-    };
-    let (name, behind) = match text.strip_prefix('{') {
-        Some(inner) => {
-            let (name, behind) = inner.split_at(end(inner));
-            (name, behind.strip_prefix('}').ok_or(Refused::because("it holds a ${ without its }"))?)
-        }
-        None => text.split_at(end(text)),
-    };
-    match name.is_empty() {
-        true => Err(Refused::because("it holds a $ that names no variable")),
-        // nginx does not tell small letters from others.
-        false => Ok((name.to_ascii_lowercase(), behind)),
-    }
+/// Refuses characters that could end a line, or be invisible in one.
+fn printable(text: &str) -> Result<(), Refused> {
+    let is_control = |character: &char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
+    text.chars().find(is_control).map_or(Ok(()), |control| {
+        Err(Refused(format!("it holds the control character {}", control.escape_unicode()).into()))
+    })
 }
 
 fn variable(name: &str) -> Result<LogPart, Refused> {
     if let Some((_, variable)) = OF_ROUTES.iter().find(|(known, _)| *known == name) {
         return Ok(LogPart::Route(*variable));
+    }
+    if let Some(variable) = GeoVariable::named(name) {
+        return Ok(LogPart::Geo(variable));
     }
     let name = OTHER_NAMES.iter().find(|(known, _)| *known == name).map_or(name, |(_, instead)| instead);
     let is_family = FAMILIES.iter().any(|start| name.strip_prefix(start).is_some_and(|rest| !rest.is_empty()));
@@ -280,6 +313,7 @@ impl fmt::Display for LogPart {
         match self {
             LogPart::Text(text) => formatter.write_str(text),
             LogPart::Nginx(name) => write!(formatter, "${{{name}}}"),
+            LogPart::Geo(variable) => write!(formatter, "${{{variable}}}"),
             LogPart::Route(variable) => {
                 let name = OF_ROUTES.iter().find(|(_, known)| known == variable).map_or("", |(name, _)| name);
                 write!(formatter, "${{{name}}}")
@@ -291,19 +325,19 @@ impl fmt::Display for LogPart {
 /// Requests that are not logged, by path and query.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Unlogged {
-    /// This one alone.
+    /// Requests with exactly this path and query.
     Exact(UrlPath),
-    /// Those that match.
+    /// Requests that match an expression.
     Expression {
         /// The expression.
         pattern: Pattern,
-        /// Whether small letters are told from others.
+        /// Whether case is significant.
         case_sensitive: bool,
     },
 }
 
 impl Unlogged {
-    /// A path with its query, or an expression behind `~` or `~*`.
+    /// Parses a path with its query, or an expression behind `~` or `~*`.
     pub fn new(text: &str) -> Result<Self, Refused> {
         let expression = |text: &str, case_sensitive| {
             Pattern::new(text.trim()).map(|pattern| Unlogged::Expression { pattern, case_sensitive })
@@ -343,6 +377,15 @@ mod tests {
             assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
         }
         assert!(LogLine::new(USUAL_LINE).is_ok_and(|line| line.tells(LogVariable::Upstream)));
+    }
+
+    #[test]
+    fn a_line_of_streams_has_variables_of_its_own() {
+        assert!(OF_STREAMS.is_sorted());
+        assert!(LogLine::of_streams(USUAL_LINE_OF_STREAMS).is_ok_and(|line| line.parts().len() == 14));
+        for text in ["$request", "$ingress_name", "$ssl_protocol", "$http_a", " "] {
+            assert!(LogLine::of_streams(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! A header that answers have, whatever the backend says; it must not know who asked for it.
+//! A response header that is set whatever the backend sends. It must not know who asked for it.
 
 use super::{HeaderName, HeaderText, Refused};
 
-/// What nginx itself makes of each answer, and what says how it is sent.
+/// Headers that nginx itself sets for each response, or that control its transfer.
 const OF_NGINX: [&str; 10] = [
     "Connection",
     "Content-Encoding",
@@ -16,10 +16,11 @@ const OF_NGINX: [&str; 10] = [
     "Upgrade",
 ];
 
-/// The longest name of a header that nginx's tables take, of which that for gRPC is the smallest.
+/// The longest name of a header that fits into nginx's hash tables, of which that for gRPC is the
+/// smallest.
 pub const LONGEST_HEADER_NAME: usize = 46;
 
-/// A header of answers.
+/// A response header.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AnswerHeader {
     name: HeaderName,
@@ -27,7 +28,7 @@ pub struct AnswerHeader {
 }
 
 impl AnswerHeader {
-    /// Proves that nginx can send it in the place of that of a backend.
+    /// Checks that nginx can send the header in the place of that of a backend.
     pub fn new(name: HeaderName, value: HeaderText) -> Result<Self, Refused> {
         let is_plain = name.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         match OF_NGINX.iter().any(|own| own.eq_ignore_ascii_case(name.as_str())) {
@@ -50,7 +51,7 @@ impl AnswerHeader {
         &self.value
     }
 
-    /// Whether it is a cookie: several of them are several headers, and each stays.
+    /// Whether it is `Set-Cookie`: a response may have several of them, and each stays.
     pub fn is_cookie(&self) -> bool {
         self.name.as_str().eq_ignore_ascii_case("Set-Cookie")
     }

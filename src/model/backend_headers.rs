@@ -1,13 +1,14 @@
-//! What the backends of a route are told otherwise than all others.
+//! Request headers that differ for the backends of a route.
 
 use super::RewriteTarget;
 
-/// Headers of requests to a backend in the place of those that every backend gets. The default changes none.
+/// Request headers for a backend, in the place of the usual ones. The default changes none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct BackendHeaders {
     /// `Host`: text, variables of requests, and those of [`RouteVariable`].
     pub host: Option<RewriteTarget>,
-    /// `X-Forwarded-Prefix`, where the path is rewritten: text, variables, and captures of the rewritten path.
+    /// `X-Forwarded-Prefix`, where the path is rewritten: text, variables, and captures of the
+    /// rewritten path.
     pub prefix: Option<RewriteTarget>,
     /// `Connection`.
     pub connection: Option<Connection>,
@@ -32,21 +33,21 @@ impl Connection {
     }
 }
 
-/// What is known of a route without any request: it stands for a text.
+/// A property of a route that is known without a request, and is replaced by a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteVariable {
-    /// The namespace of the object that asked for the route.
+    /// The namespace of the object that defines the route.
     Namespace,
     /// Its name.
     IngressName,
-    /// The Service that requests go to.
+    /// The Service of the backend.
     ServiceName,
     /// Its port.
     ServicePort,
 }
 
 impl RouteVariable {
-    /// All of them, by the names that ingress-nginx gives them.
+    /// All of them, by the names of ingress-nginx's variables.
     pub const ALL: [(&'static str, RouteVariable); 4] = [
         ("ingress_name", RouteVariable::IngressName),
         ("namespace", RouteVariable::Namespace),
@@ -54,7 +55,7 @@ impl RouteVariable {
         ("service_port", RouteVariable::ServicePort),
     ];
 
-    /// The one of this name.
+    /// The property with this name.
     pub fn named(name: &str) -> Option<RouteVariable> {
         Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, variable)| variable)
     }

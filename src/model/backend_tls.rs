@@ -1,42 +1,44 @@
-//! How TLS is spoken to backends that are verified or ask for a certificate.
+//! TLS towards backends that are verified or that get a client certificate.
 
 use std::sync::Arc;
 
 use super::{Ciphers, HostName, ObjectId};
 
-/// How TLS is spoken to the endpoints of a group. What is not said here nginx does by default.
+/// The TLS settings towards the endpoints of an upstream. What is not set here is nginx's default.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BackendTls {
     /// The Secret.
     pub secret: Arc<ObjectId>,
-    /// It holds a certificate and key to show to the backend.
+    /// Whether the Secret has a client certificate and key.
     pub has_certificate: bool,
-    /// The authority in it must have signed the certificate of the backend, through at most this many others.
+    /// The most certificate authorities between the backend's certificate and a CA of the Secret;
+    /// `None` does not verify.
     pub verify_depth: Option<u32>,
-    /// The name that the certificate has to have; `None` is that of the Service.
+    /// The name that the certificate must have; `None` means the name of the Service.
     pub name: Option<HostName>,
-    /// The name is told in the handshake (SNI).
+    /// Whether the name is sent in the handshake (SNI).
     pub tells_name: bool,
-    /// Versions of TLS.
+    /// The versions of TLS.
     pub protocols: Protocols,
-    /// Ciphers, in the words of OpenSSL.
+    /// The ciphers, in the notation of OpenSSL.
     pub ciphers: Option<Ciphers>,
 }
 
 /// Versions of TLS.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocols {
-    /// 1.2 and 1.3.
+    /// TLS 1.2 and 1.3.
     #[default]
     Both,
-    /// 1.2 alone.
+    /// TLS 1.2 only.
     Tls12,
-    /// 1.3 alone.
+    /// TLS 1.3 only.
     Tls13,
 }
 
 impl Protocols {
-    /// What is meant by these names, none of them by all; `None` when one is of no version that is safe.
+    /// The versions with these names; all for an empty list. `None` when a name is unknown or of
+    /// an unsafe version.
     pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         let mut found = (false, false);
         for name in names {
@@ -53,7 +55,7 @@ impl Protocols {
         })
     }
 
-    /// As nginx writes them.
+    /// Their names in nginx.
     pub fn names(self) -> &'static [&'static str] {
         match self {
             Protocols::Both => &["TLSv1.2", "TLSv1.3"],

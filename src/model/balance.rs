@@ -1,32 +1,33 @@
-//! Which endpoint of a group takes a request, and the cookie that tells a client's next ones.
+//! Load balancing: how the endpoint of a request is selected, and the cookie of session affinity.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::{HeaderName, RewriteTarget, Text, UrlPath};
 
-/// How an endpoint is chosen where it is not each in its turn. Of what is chosen by, as little as possible moves to another endpoint
-/// when endpoints come or go (consistent hashing).
+/// How an endpoint is selected, when it is not round robin. Where it is selected by a key, few
+/// keys move to another endpoint when endpoints come or go (consistent hashing).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Balance {
-    /// By the client's session: the value of the cookie of this name, or a new one.
+    /// By the session of the client: the value of this cookie, or a new one.
     Session(HeaderName),
-    /// By text and variables.
+    /// By a key made of text and variables.
     Key(RewriteTarget),
-    /// The one with the fewest connections; nothing is kept anywhere.
+    /// The endpoint with the fewest connections.
     LeastConnections,
-    /// Of two by chance the one with fewer connections.
+    /// The one of two random endpoints with fewer connections.
     TwoByChance,
-    /// By text and variables, of which each value has several endpoints, at most as many, and by chance one of these.
+    /// By a key of which each value has at most this many endpoints; one of these is selected at
+    /// random.
     SharedKey(RewriteTarget, u8),
 }
 
-/// `SameSite` of a cookie, RFC 6265bis.
+/// The `SameSite` attribute of a cookie, RFC 6265bis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SameSite {
     /// `None`.
     None,
-    /// `None`, but nothing to programs that take that for `Strict` or drop the cookie.
+    /// `None`, without the attribute for clients that misinterpret `None`.
     NoneWhereKnown,
     /// `Lax`.
     Lax,
@@ -35,7 +36,7 @@ pub enum SameSite {
 }
 
 impl SameSite {
-    /// As it is written.
+    /// Its value in the cookie.
     pub const fn name(self) -> &'static str {
         match self {
             SameSite::None | SameSite::NoneWhereKnown => "None",
@@ -45,33 +46,33 @@ impl SameSite {
     }
 }
 
-/// How a client without a session is given one.
+/// How a client without a session gets one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Session {
     /// The cookie; shared by the routes of one object.
     pub cookie: Arc<SessionCookie>,
-    /// `Path`: for which requests clients send it.
+    /// The `Path` attribute of the cookie.
     pub path: CookiePath,
 }
 
-/// The cookie of a session, but for its path. It is `HttpOnly`.
+/// The session cookie without its path. It is `HttpOnly`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SessionCookie {
     /// Its name.
     pub name: HeaderName,
-    /// `Domain`, where it is not the host alone.
+    /// `Domain`, when the cookie is not for the host alone.
     pub domain: Option<Text>,
-    /// `Max-Age` in seconds; without it the cookie ends with the browser.
+    /// `Max-Age` in seconds; without it the cookie lasts until the browser is closed.
     pub max_age: Option<u64>,
     /// `SameSite`.
     pub same_site: Option<SameSite>,
-    /// `Secure` whatever the request came by; otherwise on requests by https.
+    /// Whether it is always `Secure`; otherwise only in responses by https.
     pub always_secure: bool,
-    /// A client gets another session with the answer to a request for which an endpoint failed.
+    /// Whether a client gets another session when an endpoint failed for its request.
     pub changes_on_failure: bool,
 }
 
-/// Names are made of it: those of cookies that nobody says anything new about stay what they were.
+/// Names are derived from this text: it must not change for cookies without newer attributes.
 impl fmt::Debug for SessionCookie {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SessionCookie { name, domain, max_age, same_site, always_secure, changes_on_failure } = self;
@@ -85,20 +86,20 @@ impl fmt::Debug for SessionCookie {
     }
 }
 
-/// Value of a cookie's `Path`; `/` by default.
+/// The value of a cookie's `Path`; `/` by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct CookiePath(Option<UrlPath>);
 
 impl CookiePath {
-    /// The path, when a cookie can name it: up to 1000 visible letters of ASCII without `;`, and without those that nginx's quotes
-    /// would make more of.
+    /// The path, when a cookie can contain it: up to 1000 visible ASCII characters without `;`,
+    /// and without those that nginx expands in quoted text.
     pub fn new(path: &UrlPath) -> Option<Self> {
         let text = path.as_str();
         let fits = text.len() <= 1000 && text.bytes().all(|byte| byte.is_ascii_graphic() && !b";\"\\$".contains(&byte));
         fits.then(|| CookiePath(Some(path.clone())))
     }
 
-    /// As text.
+    /// The text.
     pub fn as_str(&self) -> &str {
         self.0.as_ref().map_or("/", UrlPath::as_str)
     }

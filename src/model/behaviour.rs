@@ -1,4 +1,4 @@
-//! What a route does besides choosing a backend.
+//! What a route does besides selecting a backend.
 
 use std::sync::Arc;
 
@@ -7,50 +7,51 @@ use super::{
     FastCgi, Firewall, HeaderName, ListMark, Mirror, OriginUrl, Pattern, RewriteTarget, Satisfy, Session, Snippet,
 };
 
-/// Everything about a route that is not its path or its backend. The default changes nothing.
+/// All properties of a route except its path and its backend. The default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Behaviour {
-    /// Plain settings of the proxy, each a row of the catalogue; sorted by name, each at most once.
+    /// Plain proxy directives, each a row of the catalogue; sorted by name, without duplicates.
     pub directives: Vec<Directive>,
-    /// The path is replaced before the request goes to the backend.
+    /// The rewriting of the path for the backend.
     pub rewrite: Option<Rewrite>,
-    /// What backends are told otherwise than all others.
+    /// Request headers that differ from the usual ones.
     pub backend_headers: Option<Arc<BackendHeaders>>,
-    /// What backends are told that speak FastCGI.
+    /// Parameters for a FastCGI application.
     pub fastcgi: Option<Arc<FastCgi>>,
-    /// Another service gets copies of requests.
+    /// The service that gets copies of requests.
     pub mirror: Option<Arc<Mirror>>,
-    /// Headers of answers in the place of those of backends; each name once.
+    /// Response headers in the place of those of backends; each name once.
     pub answer_headers: Option<Arc<[AnswerHeader]>>,
-    /// Requests over plain HTTP are sent to https.
+    /// The redirect of plain requests to https.
     pub https_redirect: Option<HttpsRedirect>,
-    /// Browsers of other origins are allowed in.
+    /// Cross-origin resource sharing.
     pub cors: Option<Arc<Cors>>,
-    /// Clients without a session are given one.
+    /// The session affinity.
     pub session: Option<Session>,
-    /// Clients are chosen by address.
+    /// Access by client address.
     pub access: Option<Arc<AccessList>>,
-    /// Clients must give a name and a password.
+    /// Authentication by name and password.
     pub basic_authentication: Option<Arc<BasicAuthentication>>,
-    /// Clients must be let in by another service.
+    /// Authentication by another service.
     pub external_authentication: Option<Arc<ExternalAuthentication>>,
-    /// How these three go together.
+    /// How these three are combined.
     pub satisfy: Satisfy,
-    /// How much each client may ask for.
+    /// Limits per client.
     pub limits: Option<Arc<ClientLimits>>,
-    /// A firewall looks into requests.
+    /// The web application firewall.
     pub firewall: Option<Arc<Firewall>>,
-    /// What snippets ask for, those about the whole host first.
+    /// The snippets, those about the whole host first.
     pub snippets: Vec<Arc<Snippet>>,
-    /// Clients or requests are chosen, or nobody is let in, and so no path of the namespace's on the host may mean one thing here and another to a backend.
+    /// Whether the route is protected, so that no path of the namespace on the host may be read
+    /// differently by nginx and a backend.
     pub strict_paths: bool,
 }
 
 impl Behaviour {
-    /// Whether both choose clients alike.
+    /// Whether both have the same access control.
     pub fn protects_like(&self, other: &Behaviour) -> bool {
         let same_list = match (&self.access, &other.access) {
-            // Lists may be long, and routes of an object share theirs.
+            // Lists may be long, and the routes of an object share theirs.
             (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
             (one, other) => one.is_none() && other.is_none(),
         };
@@ -66,58 +67,60 @@ impl Behaviour {
             && self.basic_authentication == other.basic_authentication
     }
 
-    /// The list of addresses that is written elsewhere and referred to. What is written elsewhere decides before anybody else is
-    /// asked, so that it stands in the location where one of several ways is enough.
+    /// The long address list that is written elsewhere. It is evaluated before all other checks,
+    /// so with `satisfy any` it has to be written in the location instead.
     pub fn referred_list(&self) -> Option<ListMark> {
         self.access.as_deref().and_then(AccessList::mark).filter(|_| self.satisfy == Satisfy::All)
     }
 }
 
-/// Sends requests over plain HTTP to https with status `status`.
+/// The redirect of plain requests to https with the status `status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HttpsRedirect {
     /// 301, 302, 307 or 308.
     pub status: u16,
-    /// One trailing slash of the request target is left out, a quirk of the ingress-nginx dialect.
+    /// Whether one trailing slash of the URI is dropped, as ingress-nginx does.
     pub strip_trailing_slash: bool,
-    /// Also when the server has no certificate of its own (TLS ends in front of this node).
+    /// Whether it also applies when the server has no certificate of its own (TLS is terminated in
+    /// front of this node).
     pub forced: bool,
 }
 
-/// Replaces the path.
+/// The rewriting of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Rewrite {
-    /// What of the path is matched: its captures are what the target refers to.
+    /// The pattern, with the captures that the target refers to.
     pub pattern: RewritePattern,
-    /// What the matched path becomes.
+    /// The new path.
     pub target: RewriteTarget,
 }
 
-/// The left side of a rewrite.
+/// The pattern of a rewrite.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RewritePattern {
-    /// The route's own path as an expression, matched case-insensitively and anywhere in the path, as ingress-nginx does.
+    /// The route's path as an expression that is case-insensitive and may match anywhere in the
+    /// path, as in ingress-nginx.
     Unanchored(Pattern),
-    /// The route's own path as an expression, matched from the start.
+    /// The route's path as an expression, anchored at the start.
     Anchored(Pattern),
-    /// The whole path, whatever it is; the target may not refer to captures.
+    /// Any path; the target must not refer to captures.
     Whole,
 }
 
-/// Which origins of a request are allowed.
+/// Allowed origins of requests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OriginPattern {
-    /// `*`: every origin, answered with `*`.
+    /// `*`: every origin; the response header is `*` too.
     Any,
     /// `null`.
     Null,
-    /// This origin.
+    /// Exactly this origin.
     Exact(OriginUrl),
-    /// Hosts with exactly one more label in front: `https://*.example.com`.
+    /// Origins with exactly one more label in front: `https://*.example.com`.
     Wildcard(OriginUrl),
 }
 
-/// Cross-origin resource sharing, as the Fetch standard describes it.
+/// Cross-origin resource sharing (CORS), as in the Fetch standard.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cors {
     /// The allowed origins; never empty.
@@ -126,9 +129,9 @@ pub struct Cors {
     pub methods: Vec<HeaderName>,
     /// `Access-Control-Allow-Headers`.
     pub headers: Vec<HeaderName>,
-    /// These are the dialect's own, which it joins without blanks.
+    /// Whether these are ingress-nginx's default headers, which it joins without blanks.
     pub has_default_headers: bool,
-    /// `Access-Control-Expose-Headers`; a single `*` stands for all.
+    /// `Access-Control-Expose-Headers`; a single `*` means all.
     pub expose: Vec<HeaderName>,
     /// `Access-Control-Allow-Credentials`.
     pub credentials: bool,

@@ -1,9 +1,9 @@
-//! Certificates, keys and password files as bytes with names.
+//! Certificates, keys and password files, as bytes with identities.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ObjectId, Origin, Validity};
+use super::{ObjectId, Origin, Refused, Validity};
 
 /// Bytes that are never printed.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -15,10 +15,10 @@ impl fmt::Debug for SecretBytes {
     }
 }
 
-/// Names a certificate by the Secret it comes from, so that a renewed one takes the place of the old.
+/// Identifies a certificate by its Secret, so that a renewed one replaces the old one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CertificateId {
-    /// Made by the daemon itself for hosts without one.
+    /// The daemon's own certificate for hosts without one.
     SelfSigned,
     /// From this Secret.
     Secret(Arc<ObjectId>),
@@ -27,34 +27,71 @@ pub enum CertificateId {
 /// A certificate chain with its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
-    /// Its name.
+    /// Its identity.
     pub id: CertificateId,
     /// The Secret.
     pub origin: Origin,
-    /// The chain, PEM, the host's own certificate first.
+    /// The chain as PEM, the host's certificate first.
     pub chain: Arc<[u8]>,
-    /// The private key, PEM.
+    /// The private key as PEM.
     pub key: SecretBytes,
     /// When clients accept it.
     pub validity: Validity,
 }
 
-/// Names a password file by the Secret it comes from.
+/// Identifies a password file by its Secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PasswordFileId {
     /// The Secret.
     pub secret: Arc<ObjectId>,
-    /// Read as a map of users (`auth-map`) rather than as one file (`auth-file`).
+    /// Whether the Secret is a map of users (`auth-map`) rather than one file (`auth-file`).
     pub map: bool,
 }
 
-/// Names and password hashes, one `user:hash` a line.
+/// User names and password hashes, one `user:hash` on each line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasswordFile {
-    /// Its name.
+    /// Its identity.
     pub id: PasswordFileId,
     /// The Secret.
     pub origin: Origin,
     /// The lines.
     pub content: SecretBytes,
+}
+
+/// A key by which nginx encrypts sessions of TLS that clients keep: whoever has it can read what
+/// was sent with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TicketKey {
+    /// Who says it.
+    pub origin: Origin,
+    /// Its bytes.
+    content: SecretBytes,
+}
+
+impl TicketKey {
+    /// How many bytes nginx takes: for AES with 128 and with 256 bits.
+    pub const LENGTHS: [usize; 2] = [48, 80];
+
+    /// A key of as many bytes as nginx takes.
+    pub fn new(bytes: Vec<u8>, origin: Origin) -> Result<Self, Refused> {
+        match Self::LENGTHS.contains(&bytes.len()) {
+            true => Ok(TicketKey { origin, content: SecretBytes(bytes.into()) }),
+            false => Err(Refused(format!("it has {} bytes, and nginx takes 48 or 80", bytes.len()).into())),
+        }
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> Arc<[u8]> {
+        Arc::clone(&self.content.0)
+    }
+}
+
+/// Parameters of Diffie and Hellman's exchange of keys, which were proven, for ciphers with DHE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DhParameters {
+    /// Who has them.
+    pub origin: Origin,
+    /// PEM.
+    pub content: Arc<[u8]>,
 }

@@ -1,77 +1,81 @@
-//! In which order namespaces came to ask for what several of them ask for, short enough to be told to other nodes.
+//! The order in which namespaces came to claim what several of them claim, in a form short enough
+//! for other nodes.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Digest, ServerName};
 
-/// Most marks that are told; annotations of an object may have 256 KiB in all.
+/// The most marks that are published; all annotations of an object together may have 256 KiB.
 const MOST: usize = 4096;
 
-/// Stands for a claim or a namespace.
+/// A digest of a claim or a namespace.
 type Mark = [u8; 8];
 
-/// What of a host a claim is on.
+/// The part of a host that a claim is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent<'a> {
-    /// The host, and none of its paths.
+    /// The host without its paths.
     Host,
     /// The host with all paths that the namespace has there.
     Whole,
-    /// One path, by what it is known by.
+    /// One path, by its key.
     Place(&'a str),
 }
 
-/// A claim of a namespace with its age.
+/// A claim of a namespace, with its age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AgedClaim<'a> {
-    /// The age: the lower, the older.
+    /// The age: lower numbers are older.
     pub number: u64,
     /// The host.
     pub host: &'a ServerName,
     /// The namespace.
     pub namespace: &'a str,
-    /// What of the host.
+    /// The part of the host.
     pub extent: Extent<'a>,
-    /// What another namespace asked for before, if any did.
+    /// What another namespace claimed before, if any did.
     pub later: Option<Lateness>,
 }
 
-/// What another namespace asked for before a claim was made.
+/// What another namespace claimed before this claim was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lateness {
-    /// Something else of the host, or the wildcard above it.
+    /// Another part of the host, or the wildcard above it.
     Beside,
     /// A path above the claim's.
     Below,
-    /// The very same.
+    /// The same path.
     Same,
 }
 
-/// How old a claim is beside others of which the same node knows.
+/// The age of a claim compared with others that the same node knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Seniority {
-    /// The lower, the older.
+    /// Lower numbers are older.
     Known(u32),
-    /// That node knows nothing of it, so it is younger.
+    /// The node does not know the claim, so it is younger.
     Unknown,
-    /// It is of a namespace that asked for more of what others have than could be told one by one.
-    Last,
+    /// The namespace claims more of what others have than could be listed one by one. The number
+    /// is its place among these namespaces, the youngest first: those that claimed most.
+    Last(Reverse<u32>),
 }
 
 /// The order of claims that one node has seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimOrder {
     known: BTreeMap<Mark, u32>,
-    last: BTreeSet<Mark>,
+    last: BTreeMap<Mark, u32>,
 }
 
 impl ClaimOrder {
-    /// The order of these claims, which are all on hosts that several namespaces ask for.
+    /// The order of these claims, all of which are on hosts that several namespaces claim.
     ///
-    /// When they are too many, those namespaces that ask for most of what others had before come last as a whole: a namespace
-    /// that fills the list is young wherever it asks, and nobody else is. Asking for the very same weighs more than having something
-    /// below or beside others: otherwise an early wildcard of one namespace, or its early path on a host, would make those young who
-    /// come to have many hosts or paths there.
+    /// When there are too many, the namespaces that claim most of what others had before come last
+    /// as a whole: a namespace that fills the list counts as young everywhere, and no other does.
+    /// A claim on the same path weighs more than one below or beside others. Otherwise an early
+    /// wildcard of one namespace, or its early path on a host, would harm others that come to have
+    /// many hosts or paths there.
     pub fn of<'a>(mut claims: Vec<AgedClaim<'a>>) -> Self {
         let mut later = BTreeMap::<&str, [usize; 3]>::new();
         for (namespace, lateness) in claims.iter().filter_map(|claim| Some((claim.namespace, claim.later?))) {
@@ -82,11 +86,11 @@ impl ClaimOrder {
         }
         let mut later: Vec<_> = later.into_iter().map(|(namespace, count)| (count, namespace)).collect();
         later.sort_unstable();
-        let mut last = BTreeSet::new();
+        let mut last = Vec::new();
         while claims.len() > MOST
             && let Some((_, namespace)) = later.pop()
         {
-            last.insert(mark(namespace, None));
+            last.push(mark(namespace, None));
             claims.retain(|claim| claim.namespace != namespace);
             let contested: BTreeSet<_> =
                 claims.iter().filter(|claim| claim.later.is_some()).map(|claim| claim.host).collect();
@@ -96,35 +100,38 @@ impl ClaimOrder {
         let known = claims.iter().take(MOST).zip(0..);
         let known =
             known.map(|(claim, rank)| (mark(claim.namespace, Some((claim.host, claim.extent))), rank)).collect();
-        ClaimOrder { known, last: last.into_iter().take(MOST).collect() }
+        ClaimOrder { known, last: last.into_iter().take(MOST).zip(0..).collect() }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the order is empty.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty() && self.last.is_empty()
     }
 
-    /// How old the claim of a namespace on a host is, or on one of its paths.
+    /// The age of a namespace's claim on a host, or on one of its paths.
     pub fn seniority(&self, host: &ServerName, namespace: &str, place: Option<&str>) -> Seniority {
-        if self.last.contains(&mark(namespace, None)) {
-            return Seniority::Last;
+        if let Some(place) = self.last.get(&mark(namespace, None)) {
+            return Seniority::Last(Reverse(*place));
         }
         let rank = |extent| self.known.get(&mark(namespace, Some((host, extent))));
         let rank = rank(place.map_or(Extent::Host, Extent::Place)).or_else(|| rank(Extent::Whole));
         rank.map_or(Seniority::Unknown, |rank| Seniority::Known(*rank))
     }
 
-    /// The marks from the oldest to the youngest, and those of namespaces that come last.
-    pub fn marks(&self) -> (Vec<Mark>, impl Iterator<Item = &Mark>) {
-        let mut known: Vec<_> = self.known.iter().map(|(mark, rank)| (*rank, *mark)).collect();
-        known.sort_unstable();
-        (known.into_iter().map(|(_, mark)| mark).collect(), self.last.iter())
+    /// The marks from the oldest to the youngest, and those of namespaces that come last, the
+    /// youngest first.
+    pub fn marks(&self) -> [Vec<Mark>; 2] {
+        [&self.known, &self.last].map(|marks| {
+            let mut marks: Vec<_> = marks.iter().map(|(mark, rank)| (*rank, *mark)).collect();
+            marks.sort_unstable();
+            marks.into_iter().map(|(_, mark)| mark).collect()
+        })
     }
 
-    /// The order that these marks tell, of which at most as many count as are ever told.
+    /// The order of these marks; no more are read than are ever published.
     pub fn read(known: impl IntoIterator<Item = Mark>, last: impl IntoIterator<Item = Mark>) -> Self {
         let known = known.into_iter().take(MOST).zip(0..).collect();
-        ClaimOrder { known, last: last.into_iter().take(MOST).collect() }
+        ClaimOrder { known, last: last.into_iter().take(MOST).zip(0..).collect() }
     }
 }
 
@@ -141,7 +148,7 @@ fn mark(namespace: &str, on: Option<(&ServerName, Extent<'_>)>) -> Mark {
         Some((name, Extent::Whole)) => (host(name), "whole", ""),
         Some((name, Extent::Place(place))) => (host(name), "place", place),
     };
-    // No name of a namespace or host has a blank in it.
+    // Names of namespaces and hosts contain no blank.
     Digest::of_all([sort, " ", namespace, " ", &host, " ", place]).first()
 }
 
@@ -172,15 +179,15 @@ mod tests {
             (&shop, "victim", Some("/any"), Seniority::Known(0)),
             (&shop, "late", None, Seniority::Known(1)),
             (&shop, "late", Some("/new"), Seniority::Known(2)),
-            // What was asked for of the host says nothing of a path that was not there.
+            // The claim on the host says nothing about a path that did not exist then.
             (&shop, "late", Some("/newer"), Seniority::Unknown),
             (&other, "victim", None, Seniority::Unknown),
             (&shop, "nobody", None, Seniority::Unknown),
         ] {
             assert_eq!(order.seniority(host, namespace, place), expected, "{namespace} {place:?}");
         }
-        let (known, last) = order.marks();
-        assert_eq!(ClaimOrder::read(known, last.copied()), order);
+        let [known, last] = order.marks();
+        assert_eq!(ClaimOrder::read(known, last), order);
     }
 
     #[test]
@@ -193,10 +200,35 @@ mod tests {
         let claims: Vec<_> = hosts.iter().zip(100..).flat_map(of_crowd).collect();
         let few = [claim(1, &shop, "victim", Extent::Whole), claim(2, &shop, "few", Extent::Whole)];
         let order = ClaimOrder::of(claims.into_iter().chain(few).collect());
-        assert_eq!(order.seniority(&hosts[7], "crowd", None), Seniority::Last);
+        assert_eq!(order.seniority(&hosts[7], "crowd", None), Seniority::Last(Reverse(0)));
         assert_eq!(order.seniority(&shop, "victim", None), Seniority::Known(0));
         assert_eq!(order.seniority(&shop, "few", None), Seniority::Known(1));
-        // Nobody else asks for it but who comes last anyway.
+        // No other namespace claims it except one that comes last anyway.
         assert!(order.seniority(&hosts[7], "victim", None) < order.seniority(&hosts[7], "crowd", None));
+    }
+
+    /// The owner has more paths below another's than can be told, and comes last itself: but not
+    /// behind who asks for the same.
+    #[test]
+    fn of_those_who_come_last_who_asked_for_more_of_the_same_is_the_younger() {
+        let shop = host("shop.example");
+        let paths: Vec<_> = (0..MOST as u64 + 100).map(|number| (number, format!("/{number}"))).collect();
+        let of = |place: usize, namespace, later, age| AgedClaim {
+            number: paths[place].0 + age,
+            host: &shop,
+            namespace,
+            extent: Extent::Place(&paths[place].1),
+            later: Some(later),
+        };
+        let above = AgedClaim { number: 0, host: &shop, namespace: "above", extent: Extent::Place(""), later: None };
+        let owner = (0..paths.len()).map(|path| of(path, "owner", Lateness::Below, 1));
+        // Its name is behind that of the owner, and it has few.
+        let thief = (0..3).map(|path| of(path, "thief", Lateness::Same, 90_000));
+        let order = ClaimOrder::of(owner.chain(thief).chain([above]).collect());
+        let [owner, thief] = ["owner", "thief"].map(|namespace| order.seniority(&shop, namespace, Some("/1")));
+        assert!(matches!((owner, thief), (Seniority::Last(_), Seniority::Last(_))), "{owner:?} {thief:?}");
+        assert!(owner < thief && order.seniority(&shop, "above", Some("")) < owner);
+        let [known, last] = order.marks();
+        assert_eq!(ClaimOrder::read(known, last), order);
     }
 }

@@ -1,59 +1,60 @@
-//! What a host asks of the certificates of its clients, and the authorities that sign certificates.
+//! What a host requires of client certificates, and the certificate authorities.
 
 use std::sync::Arc;
 
 use super::{ObjectId, Origin, Pattern, RedirectUrl};
 
-/// Certificates of authorities from a Secret, and what they took back.
+/// Certificates of a certificate authority (CA) from a Secret, with its revocation lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authority {
-    /// The Secret, by which files are named.
+    /// The Secret, from which file names are derived.
     pub id: Arc<ObjectId>,
     /// The Secret.
     pub origin: Origin,
-    /// The certificates, PEM.
+    /// The CA certificates as PEM.
     pub certificates: Arc<[u8]>,
-    /// The lists of revoked certificates, PEM.
+    /// The certificate revocation lists (CRL) as PEM.
     pub revoked: Option<Arc<[u8]>>,
 }
 
-/// What clients have to show.
+/// What a host requires of client certificates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Demand {
-    /// A certificate of the authority.
+    /// A valid certificate.
     Required,
-    /// A certificate of the authority, or none.
+    /// A valid certificate, or none.
     Optional,
-    /// Any certificate, or none: backends are told whether it is good.
+    /// Any certificate, or none: backends are told whether it is valid.
     Unverified,
 }
 
-/// How a host treats certificates of clients. It is one for the whole host: they are asked for before nginx knows the path.
+/// The settings for client certificates. They apply to the whole host, because a certificate is
+/// requested before nginx knows the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificates {
-    /// The field that asked for them.
+    /// The field that they come from.
     pub origin: Origin,
-    /// Who has signed them.
+    /// The CA that must have signed them.
     pub authority: Arc<Authority>,
-    /// What clients have to show.
+    /// What is required.
     pub demand: Demand,
-    /// How many authorities may stand between a certificate and one that is known.
+    /// The most intermediate certificates in a chain.
     pub depth: u32,
-    /// What the common name has to begin with.
+    /// A pattern for the beginning of the common name.
     pub common_name: Option<Pattern>,
-    /// Where clients are sent whose certificate is missing or not good.
+    /// Where clients with a missing or invalid certificate are redirected.
     pub error_page: Option<RedirectUrl>,
-    /// Backends are told the certificate.
+    /// Whether backends get the certificate in a header.
     pub is_told: bool,
 }
 
 impl ClientCertificates {
-    /// Whether requests are answered only to clients whose certificate was verified. Those that come without TLS are not.
+    /// Whether requests without a verified certificate are refused, also those without TLS.
     pub fn chooses(&self) -> bool {
         self.demand == Demand::Required || self.common_name.is_some()
     }
 
-    /// Whether both ask for the same, wherever they were asked for.
+    /// Whether both require the same, whichever fields they come from.
     pub fn is_like(&self, other: &Self) -> bool {
         *self == ClientCertificates { origin: self.origin.clone(), ..other.clone() }
     }

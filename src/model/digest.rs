@@ -1,11 +1,11 @@
-//! SHA-256 digests: they tell contents apart, and names are made of them.
+//! SHA-256 digests, for comparing contents and for making names.
 
 use std::fmt;
 use std::io;
 
 use sha2::{Digest as _, Sha256};
 
-/// SHA-256 of some bytes.
+/// The SHA-256 of some bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
@@ -15,19 +15,20 @@ impl Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
-    /// The digest of these pieces, one behind the other.
+    /// The digest of these pieces, concatenated.
     pub fn of_all<T: AsRef<[u8]>>(pieces: impl IntoIterator<Item = T>) -> Self {
         let mut digester = Digester::default();
         pieces.into_iter().for_each(|piece| digester.0.update(piece));
         digester.finish()
     }
 
-    /// The first bytes of it, two digits each. Names of all files and upstreams are made of them.
+    /// The first bytes as hexadecimal digits. The names of all files and upstreams are made of
+    /// them.
     pub fn hexadecimal(&self, bytes: usize) -> String {
         hexadecimal(&self.0[..bytes])
     }
 
-    /// The first bytes of it, at most 32.
+    /// The first bytes, at most 32.
     pub fn first<const N: usize>(&self) -> [u8; N] {
         std::array::from_fn(|index| self.0[index])
     }
@@ -52,7 +53,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
-/// Takes what is written to it into a digest, without keeping it.
+/// A writer that computes a digest and stores nothing.
 #[derive(Debug, Default)]
 pub struct Digester(Sha256);
 

@@ -1,18 +1,18 @@
-//! A value that counts, where it was written and what it took the place of.
+//! An effective value, with the place where it was written and the values that it overrides.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::Origin;
+use super::{ObjectId, Origin};
 
-/// Where a value was written.
+/// The place where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WrittenAt {
-    /// Nowhere: it is built in.
+    /// It is built in.
     BuiltIn,
-    /// In the settings: `FILE:LINE`, an environment variable, or the command line.
+    /// The settings: `FILE:LINE`, an environment variable, or the command line.
     Settings(Arc<str>),
-    /// In an object.
+    /// An object.
     Object(Origin),
 }
 
@@ -26,26 +26,38 @@ impl fmt::Display for WrittenAt {
     }
 }
 
-/// A value as it is written, and where.
+/// A value as written, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The value.
     pub value: Arc<str>,
-    /// Where it stands.
+    /// Its place.
     pub at: WrittenAt,
 }
 
-/// A value that counts, of several layers.
+impl Written {
+    /// Whether this object says it.
+    pub fn is_of(&self, id: &ObjectId) -> bool {
+        matches!(&self.at, WrittenAt::Object(origin) if *origin.object == *id)
+    }
+}
+
+/// The effective value of several layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effective {
-    /// What counts.
+    /// The effective value.
     pub counts: Written,
-    /// What it took the place of, the lowest layer first.
+    /// The values that it overrides, the lowest layer first.
     pub overridden: Vec<Written>,
 }
 
 impl Effective {
-    /// What counts of these layers, the lowest first; nothing where there is none.
+    /// A value without anything below it.
+    pub fn only(value: &str, at: WrittenAt) -> Self {
+        Effective { counts: Written { value: value.into(), at }, overridden: Vec::new() }
+    }
+
+    /// The effective value of these layers, given from the lowest; `None` when there are none.
     pub fn of(layers: impl IntoIterator<Item = Written>) -> Option<Self> {
         let mut overridden: Vec<_> = layers.into_iter().collect();
         let counts = overridden.pop()?;

@@ -1,23 +1,23 @@
-//! Which answers another backend gives in the place of a route's own.
+//! Error pages: responses of another backend in the place of a route's own.
 
 use std::sync::Arc;
 
 use super::{Origin, UpstreamId};
 
-/// A backend that answers in the place of a route's own.
+/// A backend that responds in the place of a route's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorPages {
-    /// The backend. Its status is what the client gets.
+    /// The backend. The client gets the status of its response.
     pub upstream: UpstreamId,
-    /// For answers with these statuses, from 400 to 599, each once, in order.
+    /// The statuses that it replaces, from 400 to 599, in order without duplicates.
     pub statuses: Vec<u16>,
-    /// Also for those of the route's own backend, and not only for nginx's.
+    /// Whether it also replaces responses of the route's own backend, and not only nginx's.
     pub intercepts: bool,
-    /// The route's own backend is away: it takes all requests.
+    /// Whether it takes all requests, because the route's own backend has no endpoints.
     pub stands_in: bool,
-    /// The Service of the route's own backend, and its port as the object names it, which the other one is told.
+    /// The Service of the route's own backend, which the other backend gets in a header.
     pub service: Arc<str>,
-    /// See `service`.
+    /// The port of that Service, as the object names it.
     pub port: Arc<str>,
     /// The field that asked for it.
     pub origin: Origin,

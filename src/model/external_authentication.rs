@@ -1,72 +1,72 @@
-//! Authentication by another service: where it is asked, and what follows from its answer.
+//! Authentication by another service: the subrequest, and the effect of its response.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{HeaderName, Origin, Refused, Template, UpstreamId};
 
-/// Clients are let in whom another service lets in.
+/// Clients are authenticated by another service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ExternalAuthentication {
-    /// The field that asked for it.
+    /// The field that it comes from.
     pub origin: Origin,
     /// The service.
     pub service: UpstreamId,
-    /// What it is asked, and what follows.
+    /// The subrequest and the effect of its response.
     pub policy: Arc<AuthenticationPolicy>,
 }
 
 impl ExternalAuthentication {
-    /// Whether both let in the same clients with the same effect, whoever asked for it.
+    /// Whether both have the same effect, whichever fields they come from.
     pub fn is_like(&self, other: &Self) -> bool {
         self.service == other.service && (Arc::ptr_eq(&self.policy, &other.policy) || self.policy == other.policy)
     }
 }
 
-/// What the service is asked, and what follows from its answer.
+/// The subrequest and the effect of its response.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AuthenticationPolicy {
-    /// Its `Host` header.
+    /// The `Host` header of the subrequest.
     pub host: Template,
-    /// Path and query of the question.
+    /// The path and query of the subrequest.
     pub target: Template,
-    /// The method of the question.
+    /// The method of the subrequest.
     pub method: HeaderName,
-    /// Where clients are sent whom it does not know, with the address that brings them back.
+    /// The URL that unauthenticated clients are redirected to, with a parameter that leads back.
     pub sign_in: Option<Template>,
-    /// Headers of its answer that the backend is told.
+    /// Response headers of the service that the backend gets.
     pub response_headers: Vec<HeaderName>,
-    /// Headers of the question besides those that it always has.
+    /// Additional headers of the subrequest.
     pub request_headers: Vec<(HeaderName, Template)>,
-    /// `X-Auth-Request-Redirect`; `None` is the address that the client asked for.
+    /// `X-Auth-Request-Redirect`; `None` means the URL that the client requested.
     pub request_redirect: Option<Template>,
-    /// Its answers are remembered.
+    /// How its responses are cached.
     pub memory: Option<AnswerMemory>,
-    /// Its cookies reach clients whatever becomes of their request.
+    /// Whether its cookies are passed to clients whatever the status of their response is.
     pub always_sets_cookie: bool,
 }
 
-/// Answers that are remembered.
+/// A cache for responses of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AnswerMemory {
-    /// Requests for which this is the same get the same answer.
+    /// The key: requests with the same key get the same response.
     pub key: Template,
-    /// For how long; statuses that nobody names are not remembered.
+    /// For how long; statuses that are not listed are not cached.
     pub durations: Vec<AnswerDuration>,
 }
 
-/// For how long answers of some statuses are remembered.
+/// For how long responses with some statuses are cached.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AnswerDuration {
     statuses: Vec<u16>,
     duration: Duration,
 }
 
-/// The longest time for which an answer may be remembered.
+/// The longest time for which a response may be cached.
 pub const LONGEST_MEMORY: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl AnswerDuration {
-    /// Proves both: without a status, those of 200, 301 and 302 are meant.
+    /// Checks both; no status means 200, 301 and 302.
     pub fn new(statuses: Vec<u16>, duration: Duration) -> Result<Self, Refused> {
         match statuses.iter().all(|status| (200..600).contains(status)) {
             false => Err(Refused::because("a status is a number from 200 to 599")),
@@ -80,18 +80,18 @@ impl AnswerDuration {
         &self.statuses
     }
 
-    /// How long.
+    /// The time.
     pub const fn duration(&self) -> Duration {
         self.duration
     }
 }
 
-/// How several ways of choosing clients go together.
+/// How several checks of clients are combined (`satisfy`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Satisfy {
-    /// Whoever is let in by one has to be let in by all.
+    /// All checks must succeed.
     #[default]
     All,
-    /// One of them is enough.
+    /// One check is enough.
     Any,
 }

@@ -1,12 +1,13 @@
-//! What backends that speak FastCGI are told besides what all of them are; it must not know which annotation asked for it.
+//! FastCGI parameters that a route sets in addition to the usual ones. It must not know which
+//! annotation asked for them.
 
 use super::{FileName, ParameterName, Template};
 
-/// Parameters of requests to a FastCGI application.
+/// The parameters of requests to a FastCGI application.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct FastCgi {
-    /// What is put behind a path that ends with a slash, in the name of the script.
+    /// The file that is appended to a path with a trailing slash, for the name of the script.
     pub index: Option<FileName>,
-    /// Parameters, in the place of those that every application gets; sorted by name, each at most once.
+    /// Parameters that replace the usual ones; sorted by name, without duplicates.
     pub parameters: Vec<(ParameterName, Template)>,
 }

@@ -1,44 +1,46 @@
-//! A firewall that looks into requests and answers; it must not know where its rules are.
+//! A web application firewall, which inspects requests and responses. It must not know where its
+//! rules are.
 
 use std::fmt;
 
 use super::{LogLine, Refused};
 
-/// What a firewall does on a route.
+/// The firewall of a route.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Firewall {
-    /// The rules of OWASP count besides those of the administrator.
+    /// Whether the OWASP rules apply in addition to the administrator's.
     pub core_rules: bool,
-    /// What its log calls a request, where that is not a number of its own.
+    /// The transaction ID for its log; `None` means a random one.
     pub transaction: Option<LogLine>,
-    /// What counts in the place of what the rules set.
+    /// Settings that override those of the rules.
     pub settings: Vec<FirewallSetting>,
-    /// The rules are read once for all hosts, so that no host pays for reading them.
+    /// Whether the rules are loaded once for all hosts, so that no host pays for them.
     pub shares_rules: bool,
 }
 
-/// One line in the language of ModSecurity that changes nothing but how requests of a route are looked at: it names no file, and
-/// takes no more memory than the administrator's own settings may.
+/// One directive of ModSecurity that only changes how requests of a route are inspected: it names
+/// no file, and needs no more memory than the administrator's settings allow.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FirewallSetting(Box<str>);
 
-/// What follows the name of a setting.
+/// The arguments of a setting.
 enum Arguments {
     OneOf(&'static [&'static str]),
-    /// Up to this many.
+    /// A number up to this one.
     Bytes(u64),
     Numbers,
     Tag,
 }
 
-/// How long bodies may be that are looked at: what ModSecurity recommends. A worker does nothing else meanwhile, which with the rules of
-/// OWASP is a third of a second for each MB, and has a body in its memory ten times.
+/// The longest request body that is inspected, as ModSecurity recommends. Inspection blocks the
+/// worker, with the OWASP rules for a third of a second per MB, and needs ten times the memory of
+/// the body.
 const LONGEST_REQUEST: u64 = 13_107_200;
 const LONGEST_WITHOUT_FILES: u64 = 131_072;
 const LONGEST_ANSWER: u64 = 524_288;
 
 const SETTINGS: &[(&str, Arguments)] = &[
-    // The log of the node is not a tenant's to fill.
+    // A tenant must not fill the node's audit log.
     ("SecAuditEngine", Arguments::OneOf(&["Off", "RelevantOnly"])),
     ("SecRequestBodyAccess", Arguments::OneOf(&["On", "Off"])),
     ("SecRequestBodyLimit", Arguments::Bytes(LONGEST_REQUEST)),
@@ -53,7 +55,8 @@ const SETTINGS: &[(&str, Arguments)] = &[
 ];
 
 impl FirewallSetting {
-    /// Reads a line. Names and words are written as ModSecurity documents them, whatever letters were used.
+    /// Parses a directive. Names and words are written as ModSecurity documents them, whatever
+    /// their case is.
     pub fn new(line: &str) -> Result<Self, Refused> {
         let mut words = line.split_whitespace();
         let given = words.next().unwrap_or_default();
@@ -83,7 +86,7 @@ impl FirewallSetting {
         }
     }
 
-    /// The line.
+    /// The directive.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -115,7 +118,7 @@ fn unquoted(word: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or(word)
 }
 
-/// The number of a rule, or two with a hyphen between.
+/// Checks a rule ID, or a range of two with a hyphen.
 fn numbers(word: &str) -> Option<String> {
     let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
     match word.split_once('-') {

@@ -1,11 +1,12 @@
-//! Which of several ingressd on one host this is: its name goes into every name that it gives in nginx.
+//! The instance of ingressd on this host: its name is part of every name that it uses in nginx.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::value::Refused;
 
-/// An instance: the only one, which has no name, or one of several that may share an nginx. The one without a name is the first in order.
+/// An instance: the only one, which has no name, or one of several that may share an nginx. The
+/// instance without a name comes first in order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instance(Arc<str>);
 
@@ -16,14 +17,16 @@ impl Default for Instance {
 }
 
 impl Instance {
-    /// Longest name. With it names of variables have up to 61 bytes, for which a host that sizes nginx's table of them itself has
-    /// to set `variables_hash_bucket_size` to 128: the default takes 46.
+    /// The longest name. With it names of variables have up to 61 bytes. A host that sets the size
+    /// of nginx's table of variables itself needs `variables_hash_bucket_size 128`, because the
+    /// default takes 46.
     const LONGEST: usize = 12;
 
-    /// Most bytes of [`Instance::mark`].
+    /// The most bytes of [`Instance::mark`].
     pub const LONGEST_MARK: usize = Self::LONGEST + 2;
 
-    /// Lower-case letters and digits, a letter first; empty for the only one.
+    /// Checks a name: lower-case letters and digits, beginning with a letter; empty for the only
+    /// instance.
     pub fn new(name: &str) -> Result<Self, Refused> {
         let plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
         match plain && name.len() <= Self::LONGEST && !name.starts_with(|first: char| first.is_ascii_digit()) {
@@ -34,22 +37,22 @@ impl Instance {
         }
     }
 
-    /// The name, empty for the only one.
+    /// The name; empty for the only instance.
     pub fn name(&self) -> &str {
         &self.0
     }
 
-    /// What stands behind `ingressd` in names. Nothing else in them begins with two underscores.
+    /// The suffix of `ingressd` in names. Nothing else in them begins with two underscores.
     pub fn mark(&self) -> String {
         if self.0.is_empty() { String::new() } else { format!("__{}", self.0) }
     }
 
-    /// The variable by which nginx tells the generation, without its dollar sign.
+    /// The variable with the number of the generation, without its dollar sign.
     pub fn generation_variable(&self) -> String {
         format!("ingressd{}_generation", self.mark())
     }
 
-    /// The instance whose generation a variable tells.
+    /// The instance of such a variable.
     pub fn of_generation_variable(variable: &str) -> Option<Self> {
         let mark = variable.strip_prefix("ingressd")?.strip_suffix("_generation")?;
         match mark.strip_prefix("__") {

@@ -1,4 +1,4 @@
-//! Where clients come to.
+//! Listeners: the addresses and ports to which clients connect.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -9,12 +9,12 @@ use std::sync::Arc;
 pub enum Transport {
     /// Connections.
     Tcp,
-    /// Datagrams, of which those of one client are a session.
+    /// Datagrams; those of one client form a session.
     Udp,
 }
 
 impl Transport {
-    /// As Kubernetes writes it.
+    /// Its name in Kubernetes.
     pub const fn name(self) -> &'static str {
         match self {
             Transport::Tcp => "TCP",
@@ -23,10 +23,10 @@ impl Transport {
     }
 }
 
-/// A port, of the host or of a Service.
+/// A port of the host or of a Service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port {
-    /// What is spoken on it.
+    /// Its protocol.
     pub transport: Transport,
     /// Its number.
     pub number: u16,
@@ -38,27 +38,39 @@ impl fmt::Display for Port {
     }
 }
 
-/// What is served on a listener.
+/// What a listener serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serves {
-    /// Hosts, without TLS.
+    /// Hosts by plain HTTP.
     Http,
-    /// Hosts, over TLS, which is opened here or passed on.
+    /// Hosts by TLS, which is terminated here.
     Https,
-    /// One service, whatever it speaks.
+    /// Hosts by TLS, which is terminated here or passed through, by the name in its handshake.
+    Passthrough,
+    /// One TCP or UDP service.
     Stream,
 }
 
-/// Where clients come to.
+impl Serves {
+    /// Whether clients begin with TLS.
+    pub const fn has_tls(self) -> bool {
+        match self {
+            Serves::Https | Serves::Passthrough => true,
+            Serves::Http | Serves::Stream => false,
+        }
+    }
+}
+
+/// A listener: addresses and a port to which clients connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
-    /// Addresses of the host; an unspecified one stands for all of its family.
+    /// Addresses of the host; an unspecified one (`0.0.0.0`, `::`) stands for all of its family.
     pub addresses: Arc<[IpAddr]>,
     /// The port.
     pub port: Port,
     /// What is served.
     pub serves: Serves,
-    /// Whether clients begin with a header of the PROXY protocol; never with UDP.
+    /// Whether clients must begin with a header of the PROXY protocol; never with UDP.
     pub proxy_protocol: bool,
 }
 
@@ -67,23 +79,30 @@ impl Listener {
     pub fn sockets(&self) -> impl Iterator<Item = SocketAddr> {
         self.addresses.iter().map(|address| SocketAddr::new(*address, self.port.number))
     }
+
+    /// The same, where TLS of some host is passed on unopened.
+    pub fn passing(self) -> Self {
+        let serves = if self.serves == Serves::Https { Serves::Passthrough } else { self.serves };
+        Listener { serves, ..self }
+    }
 }
 
-/// The listeners for hosts, as the administrator decides about all of them together.
+/// The listeners for hosts, as the administrator configures them together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostListeners {
-    /// Addresses, on which TCP and UDP services listen too; unspecified IPv4 and IPv6 by default.
+    /// The addresses, on which TCP and UDP services listen too; by default unspecified IPv4 and
+    /// IPv6.
     pub addresses: Vec<IpAddr>,
-    /// Port for HTTP, 0 for none.
+    /// The port for HTTP; 0 means none.
     pub http_port: u16,
-    /// Port for HTTPS, 0 for none.
+    /// The port for HTTPS; 0 means none.
     pub https_port: u16,
-    /// Whether clients begin with a header of the PROXY protocol, on both ports.
+    /// Whether clients must begin with a header of the PROXY protocol, on both ports.
     pub proxy_protocol: bool,
 }
 
 impl HostListeners {
-    /// Each of them.
+    /// All listeners.
     pub fn all(&self) -> Vec<Listener> {
         let addresses: Arc<[IpAddr]> = self.addresses.clone().into();
         let ports = [(self.http_port, Serves::Http), (self.https_port, Serves::Https)];
@@ -102,13 +121,9 @@ impl HostListeners {
     }
 }
 
-impl Default for HostListeners {
-    fn default() -> Self {
-        HostListeners {
-            addresses: vec![IpAddr::from([0, 0, 0, 0]), IpAddr::from([0u16; 8])],
-            http_port: 80,
-            https_port: 443,
-            proxy_protocol: false,
-        }
+impl HostListeners {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        HostListeners { addresses: Vec::new(), http_port: 0, https_port: 0, proxy_protocol: false }
     }
 }

@@ -1,43 +1,45 @@
-//! Tables that nginx keeps for all hosts, from what a request has to a text; they must not know who reads them.
+//! Lookup tables (`map`, `geo`) at `http` level, from a property of a request to a text. They must
+//! not know who uses them.
 
 use std::sync::Arc;
 
 use super::{Cidr, Origin, OwnVariable, Pattern, SnippetPart, SnippetText};
 
-/// A table, and the variable by which it is asked.
+/// A table with its variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookupTable {
-    /// The field that has it.
+    /// The field that defines it.
     pub origin: Origin,
     /// The variable.
     pub variable: OwnVariable,
-    /// What it is where no row fits.
+    /// The value when no row matches.
     pub default: SnippetText,
     /// The rows.
     pub rows: LookupRows,
-    /// How many bytes the variable may have for a request.
+    /// The longest value of the variable for a request, in bytes.
     pub longest: u32,
 }
 
-/// What is looked up, and the rows.
+/// The key of a table, and its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookupRows {
-    /// A text: the row with it, in any case, or else the first expression that fits.
+    /// A text: the row with this text wins, ignoring case, or else the first expression that
+    /// matches.
     Texts(SnippetText, Vec<(LookupKey, SnippetText)>),
-    /// An address: the row with the smallest network around it.
+    /// An address: the row with the smallest network that contains it wins.
     Addresses(SnippetPart, Vec<(Cidr, Arc<str>)>),
 }
 
-/// Which texts a row is for.
+/// The key of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookupKey {
-    /// This one, in any case.
+    /// This text, ignoring case.
     Is(Arc<str>),
-    /// Those that match.
+    /// An expression.
     Matches {
         /// The expression.
         pattern: Pattern,
-        /// In any case.
+        /// Whether case is ignored.
         any_case: bool,
     },
 }

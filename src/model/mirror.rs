@@ -1,27 +1,27 @@
-//! Copies of requests: where they go and what is in them; it must not know who asked for them.
+//! Mirrored requests: where copies go and what they contain. It must not know who asked for them.
 
 use std::sync::Arc;
 
 use super::{Origin, Template, UpstreamId};
 
-/// Another service gets a copy of each request. Its answers are thrown away.
+/// Another service gets a copy of each request; its responses are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mirror {
-    /// The field that asked for it.
+    /// The field that it comes from.
     pub origin: Origin,
     /// The service.
     pub service: UpstreamId,
-    /// What it gets.
+    /// The content of the copies.
     pub policy: Arc<MirrorPolicy>,
 }
 
-/// What is in a copy.
+/// The content of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MirrorPolicy {
     /// Its `Host` header.
     pub host: Template,
     /// Path and query.
     pub target: Template,
-    /// Whether it has the body of the request.
+    /// Whether it contains the body of the request.
     pub has_body: bool,
 }

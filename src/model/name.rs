@@ -1,13 +1,13 @@
-//! What names of objects look like, wherever they stand (RFC 1123, as Kubernetes reads it).
+//! The forms of object names (RFC 1123, as Kubernetes reads it).
 
-/// Whether it is a label of RFC 1123: lower-case letters, digits and inner hyphens, at most 63. Names of namespaces and
-/// Services are such.
+/// Whether it is a label of RFC 1123: at most 63 lower-case letters, digits and inner hyphens.
+/// Names of namespaces and Services have this form.
 pub fn is_label(name: &str) -> bool {
     name.len() <= 63 && is_long_label(name)
 }
 
-/// Whether it is a list of such labels with dots between them, at most 253 characters; labels may be long here. Names of
-/// most other objects are such.
+/// Whether it is a list of such labels with dots between them, of at most 253 characters; here
+/// labels may be longer than 63. Names of most other objects have this form.
 pub fn is_subdomain(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(is_long_label)
 }

@@ -1,4 +1,4 @@
-//! Where a part of the model comes from: the object and the field.
+//! The origin of a part of the model: the object and the field.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 macro_rules! kinds {
     ($($(#[$meaning:meta])* $kind:ident),* $(,)?) => {
-        /// The sorts of things that can cause configuration or a finding.
+        /// The kinds of things that can cause configuration or a finding.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Kind {
             $($(#[$meaning])* $kind,)*
@@ -16,7 +16,7 @@ macro_rules! kinds {
             /// Every kind, in order.
             pub const ALL: [Kind; [$(Kind::$kind),*].len()] = [$(Kind::$kind),*];
 
-            /// The kind as Kubernetes spells it.
+            /// The name of the kind in Kubernetes.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Kind::$kind => stringify!($kind),)*
@@ -43,27 +43,30 @@ kinds! {
     Node,
     /// `v1` Namespace.
     Namespace,
-    /// A manifest file, when what it holds could not be decoded into an object; the name is its path.
+    /// A manifest file, when its content could not be decoded into an object; the name is its
+    /// path.
     File,
     /// The administrator's settings; the name is the key.
     Settings,
-    /// The nginx of this host and the sites that others configured in it; the name is a file or `nginx`.
+    /// The nginx of this host and the sites that others configured in it; the name is a file or
+    /// `nginx`.
     Host,
 }
 
-/// Kind, namespace and name of an object; the namespace is empty for cluster-scoped things.
+/// The identity of an object: kind, namespace and name. The namespace is empty for cluster-scoped
+/// objects.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
-    /// What sort of object.
+    /// Its kind.
     pub kind: Kind,
-    /// Its namespace, empty when it has none.
+    /// Its namespace; empty when it has none.
     pub namespace: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
 }
 
 impl ObjectId {
-    /// Names an object.
+    /// The identity with these parts.
     pub fn new(kind: Kind, namespace: &str, name: &str) -> Self {
         ObjectId { kind, namespace: namespace.into(), name: name.into() }
     }
@@ -71,7 +74,7 @@ impl ObjectId {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Names come from outside: whatever could forge a line in a log is shown escaped.
+        // Names come from outside, so characters that could forge a line in a log are escaped.
         match self.namespace.is_empty() {
             true => write!(formatter, "{} {}", self.kind.name(), self.name.escape_debug()),
             false => {
@@ -91,7 +94,8 @@ pub enum Field {
     Annotation(Cow<'static, str>),
     /// `spec.rules[N]`.
     Rule(u16),
-    /// `spec.rules[N].http.paths[M]`, and what in it: empty, or for example `backend.service.name`.
+    /// `spec.rules[N].http.paths[M]`, and the field in it: empty, or for example
+    /// `backend.service.name`.
     Path(u16, u16, &'static str),
     /// `spec.tls[N]`.
     Tls(u16),
@@ -101,7 +105,7 @@ pub enum Field {
     Data(Cow<'static, str>),
     /// A line of a manifest file, from 1.
     Line(u32),
-    /// Any other path, in the notation of `kubectl explain`.
+    /// Any other field, in the notation of `kubectl explain`.
     Other(Cow<'static, str>),
 }
 
@@ -122,12 +126,12 @@ impl fmt::Display for Field {
     }
 }
 
-/// The object and field that caused something.
+/// The object and the field that caused something.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     /// The object.
     pub object: Arc<ObjectId>,
-    /// The place in it.
+    /// The field.
     pub field: Field,
 }
 

@@ -1,23 +1,24 @@
-//! Hosts whose TLS goes unopened to their endpoints.
+//! Hosts with TLS passthrough: their connections go to the endpoints without TLS being terminated.
 
 use super::{Origin, ServerName, StreamPolicy, StreamUpstreamId};
 
-/// A host whose TLS is not opened here.
+/// A host with TLS passthrough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passthrough {
-    /// The host, never that of all others: what connections ask for is the name in their handshake.
+    /// The host; never the catch-all, because connections are selected by the server name in the
+    /// handshake.
     pub name: ServerName,
-    /// The path that passes it through.
+    /// The path that asks for passthrough.
     pub origin: Origin,
-    /// Where connections go; with `None` each is closed at once.
+    /// The upstream; with `None` each connection is closed at once.
     pub upstream: Option<StreamUpstreamId>,
 }
 
-/// All such hosts.
+/// All hosts with TLS passthrough.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Passthroughs {
     /// Sorted by name.
     pub hosts: Vec<Passthrough>,
-    /// When their connections end.
+    /// Timeouts and retries of their connections.
     pub policy: StreamPolicy,
 }

@@ -1,33 +1,37 @@
-//! A path and what happens to its requests.
+//! A route: a path and the action for its requests.
 
 use std::sync::Arc;
 
 use super::catalogue::Module;
 use super::{Behaviour, ErrorPages, HostName, Origin, Pattern, RedirectUrl, Split, UpstreamId, UrlPath};
 
-/// Which request paths a route takes.
+/// Which request paths a route matches.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathMatch {
-    /// This path alone. `redirect_to_slash`: the path ends in `/`, and the same path without it answers 301.
+    /// Exactly this path. With `redirect_to_slash` the path ends in `/`, and the same path without
+    /// it answers 301.
     Exact {
         /// The path.
         path: UrlPath,
-        /// A quirk of the ingress-nginx dialect.
+        /// Whether the path without its slash is redirected, as in ingress-nginx.
         redirect_to_slash: bool,
     },
-    /// This path and those below it, by element; a trailing slash in `path` is significant only together with
-    /// `redirect_to_slash` or when another route of the server has the same path without it.
+    /// This path and paths below it, by element. A trailing slash in `path` is significant only
+    /// together with `redirect_to_slash` or when another route of the server has the same path
+    /// without it.
     Prefix {
         /// The path.
         path: UrlPath,
-        /// A quirk of the ingress-nginx dialect: the path ends in `/`, and the same path without it answers 301.
+        /// Whether the path ends in `/`, and the same path without it answers 301, as in
+        /// ingress-nginx.
         redirect_to_slash: bool,
     },
-    /// Paths that match this expression, anchored at the start, case-insensitive; tried in the order of the routes.
+    /// Paths that match this expression, anchored at the start and case-insensitive; tried in the
+    /// order of the routes.
     Regex(Pattern),
 }
 
-/// How a backend is spoken to.
+/// The protocol of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// HTTP/1.1, with upgrades to WebSocket.
@@ -38,14 +42,14 @@ pub enum Protocol {
     Grpc,
     /// gRPC over TLS.
     Grpcs,
-    /// HTTP/1.1, over TLS where the client uses it.
+    /// HTTP/1.1, by TLS when the client's request came by TLS.
     AutoHttp,
     /// FastCGI.
     FastCgi,
 }
 
 impl Protocol {
-    /// The module that speaks it.
+    /// The nginx module for the protocol.
     pub const fn module(self) -> Module {
         match self {
             Protocol::Http | Protocol::Https | Protocol::AutoHttp => Module::Proxy,
@@ -54,7 +58,7 @@ impl Protocol {
         }
     }
 
-    /// Whether TLS is spoken to endpoints, at least for some requests.
+    /// Whether endpoints are contacted by TLS, at least for some requests.
     pub const fn has_tls(self) -> bool {
         match self {
             Protocol::Https | Protocol::Grpcs | Protocol::AutoHttp => true,
@@ -63,42 +67,43 @@ impl Protocol {
     }
 }
 
-/// What is done with a request.
+/// The action for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// It goes to an endpoint of an upstream.
+    /// Pass it to an endpoint of an upstream.
     Proxy {
-        /// Where to, and how.
+        /// The upstream.
         upstream: UpstreamId,
-        /// Which requests go elsewhere.
+        /// The requests for which something else is done, if any.
         split: Option<Arc<Split>>,
     },
-    /// It is redirected.
+    /// Redirect it.
     Redirect {
         /// 300 to 308.
         status: u16,
-        /// Where to.
+        /// The target.
         location: RedirectUrl,
     },
-    /// It is redirected to the same path of another host.
+    /// Redirect it to the same path of another host.
     ToHost {
         /// 301, 302, 307 or 308.
         status: u16,
         /// The host.
         host: HostName,
     },
-    /// It is answered with a status and a short text: 404 where nothing is configured, 503 where something is wrong.
+    /// Respond with a status and a short text: 404 where nothing is configured, 503 where
+    /// something is wrong.
     Respond {
         /// The status.
         status: u16,
     },
-    /// It is answered with 503, because something of the object that asked for the route closes it until that is mended. A route whose
-    /// backend is away is none of these: it is served.
+    /// Respond 503, because a fault of the object that defines the route closes it until it is
+    /// mended. A route whose backend has no endpoints is not closed: it counts as served.
     Closed,
 }
 
 impl Action {
-    /// The upstream that requests go to unless a split says otherwise.
+    /// The main upstream, to which requests go unless a split says otherwise.
     pub fn upstream(&self) -> Option<&UpstreamId> {
         match self {
             Action::Proxy { upstream, .. } => Some(upstream),
@@ -106,7 +111,7 @@ impl Action {
         }
     }
 
-    /// What sends requests elsewhere.
+    /// The traffic split, if any.
     pub fn split(&self) -> Option<&Split> {
         match self {
             Action::Proxy { split, .. } => split.as_deref(),
@@ -114,12 +119,12 @@ impl Action {
         }
     }
 
-    /// The module that hands requests over to a backend.
+    /// The nginx module that passes requests to the backend.
     pub fn module(&self) -> Option<Module> {
         self.upstream().map(|upstream| upstream.protocol.module())
     }
 
-    /// Whether requests go to a backend that speaks gRPC.
+    /// Whether the backend speaks gRPC.
     pub fn is_grpc(&self) -> bool {
         self.module() == Some(Module::Grpc)
     }
@@ -128,14 +133,14 @@ impl Action {
 /// One path of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The object and field that asked for it.
+    /// The object and field that define it.
     pub origin: Origin,
-    /// Which requests it takes; for a server's fallback, `Prefix` of `/`.
+    /// The requests that it matches; for a server's fallback, `Prefix` of `/`.
     pub path: PathMatch,
-    /// What is done with them.
+    /// The action.
     pub action: Action,
-    /// How it is done; shared by the routes of one object.
+    /// The behaviour; shared by the routes of one object.
     pub behaviour: Arc<Behaviour>,
-    /// Which answers another backend gives.
+    /// Error pages of another backend.
     pub errors: Option<Arc<ErrorPages>>,
 }

@@ -1,4 +1,4 @@
-//! A host name and what is served under it.
+//! A server: a host name with its routes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,80 +9,86 @@ use super::{
     PathMatch, Route, UrlPath,
 };
 
-/// How many routes an object has.
+/// The number of routes of an object.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RouteCount {
     /// Those that are served.
     pub open: u32,
-    /// Those that answer 503 because something of the object closes them.
+    /// Those that answer 503 because a fault of the object closes them.
     pub closed: u32,
 }
 
-/// The requests that a server takes.
+/// The hosts that a server matches.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerName {
-    /// Hosts that no other server takes.
+    /// Hosts that no other server matches.
     CatchAll,
-    /// This host alone.
+    /// Exactly this host.
     Exact(HostName),
-    /// Hosts with exactly one more label in front of this name: `*.example.com` holds `example.com`.
+    /// Hosts with exactly one more label in front of this name: `*.example.com` is stored as
+    /// `example.com`.
     Wildcard(HostName),
-    /// Hosts that none of these takes and that match this expression.
+    /// Hosts that match this expression and no server of another kind.
     Expression(HostExpression),
 }
 
 /// How a server terminates TLS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TlsTermination {
-    /// The host asked for no certificate: it is served with the default one, and nobody is sent there.
+    /// No certificate is requested for the host: the default one is used, and plain requests are
+    /// not redirected.
     Default,
-    /// The host is listed under `spec.tls` but has no usable certificate: the default one, and redirects apply.
+    /// The host is listed under `spec.tls` but has no usable certificate: the default one is used,
+    /// and plain requests are redirected.
     DefaultDeclared,
-    /// The host has its own certificate.
+    /// The host has a certificate of its own.
     Own(CertificateId),
 }
 
-/// How requests are handed over to backends where no route says otherwise. It is one for a whole host, because nginx keeps headers as
-/// one list: each location that differs would repeat it.
+/// Which headers backends get where no route says otherwise. It is the same for a whole host,
+/// because nginx keeps headers as one list that a differing location would have to repeat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Handover {
-    /// With the headers that proxies usually send, and buffers as nginx has them.
+    /// The usual headers of proxies, and nginx's default buffers.
     #[default]
     Usual,
-    /// With those that backends of the ingress-nginx dialect may count on as well, and answers go on as they come.
+    /// Also the headers that backends expect from ingress-nginx; responses are passed on
+    /// unbuffered.
     Detailed,
 }
 
 /// One host with its routes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// Which requests it takes.
+    /// The hosts that it matches.
     pub name: ServerName,
-    /// Of several expressions that match a host, the one with the lowest number takes its requests; 0 for other names.
+    /// When several expressions match a host, the one with the lowest number wins; 0 for other
+    /// names.
     pub order: u64,
-    /// Hosts besides, so that no expression takes them: somebody has them, and nobody serves them now. Of the catch-all server alone.
+    /// Hosts that are reserved and not served now: the catch-all server lists them, so that no
+    /// expression matches them.
     pub reserved: Vec<ServerName>,
-    /// The oldest object that defines this host, named in the file that is rendered for it.
+    /// The oldest object that defines this host; the comments of the rendered file name it.
     pub origin: Origin,
-    /// Its certificate.
+    /// How TLS is terminated.
     pub tls: TlsTermination,
-    /// What it asks of the certificates of its clients.
+    /// What it requires of client certificates.
     pub client_certificates: Option<Arc<ClientCertificates>>,
-    /// What its objects say for the whole host, in the place of what every server says; sorted by name, each at most once.
+    /// Directives of objects for the whole host, which override those of every server; sorted by
+    /// name, without duplicates.
     pub directives: Vec<Directive>,
-    /// Value of `Strict-Transport-Security` on answers over TLS, for example `max-age=31536000; includeSubDomains`
-    /// as seconds, include-subdomains, preload; `None` sends none.
+    /// The HSTS policy, sent in responses by TLS; `None` sends none.
     pub hsts: Option<Hsts>,
-    /// How requests of all its routes are handed over.
+    /// Which headers the backends of its routes get.
     pub handover: Handover,
-    /// Routes in the order in which they win: exact paths, then regular expressions in their order of trial, then
-    /// prefixes from the longest to the shortest.
+    /// Routes in order of precedence: exact paths, then regular expressions in the order in which
+    /// they are tried, then prefixes from the longest to the shortest.
     pub routes: Vec<Route>,
-    /// What happens to requests that no route takes.
+    /// The route for all other requests.
     pub fallback: Route,
 }
 
-/// The policy of RFC 6797.
+/// An HSTS policy, RFC 6797.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hsts {
     /// `max-age` in seconds.
@@ -93,25 +99,26 @@ pub struct Hsts {
     pub preload: bool,
 }
 
-/// For which routes of a server a path must not mean one thing to nginx and another to a backend.
+/// For which routes of a server paths are refused that nginx and a backend may read differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StrictPaths<'a> {
     /// For none.
     Nowhere,
-    /// For all of them.
+    /// For all.
     Everywhere,
-    /// For those of these namespaces.
+    /// For the routes of these namespaces.
     Of(BTreeSet<&'a str>),
 }
 
 impl StrictPaths<'_> {
-    /// Whether this route, which is not alone in that, has to tell by itself.
+    /// Whether this route has to check its paths itself, because not all routes do.
     pub fn concern(&self, route: &Route) -> bool {
         matches!(self, StrictPaths::Of(namespaces) if namespaces_of(route).any(|name| namespaces.contains(name)))
     }
 }
 
-/// Whose a route is and whose backend it leads to: they differ where the administrator's default backend answers.
+/// The namespace of a route and that of its backend: they differ when the administrator's default
+/// backend is used.
 fn namespaces_of(route: &Route) -> impl Iterator<Item = &str> {
     let own: &str = &route.origin.object.namespace;
     let other = route.action.upstream().map(|upstream| &*upstream.namespace).filter(|other| *other != own);
@@ -119,8 +126,8 @@ fn namespaces_of(route: &Route) -> impl Iterator<Item = &str> {
 }
 
 impl Server {
-    /// The server for hosts that nobody defines, where nobody says what it does: it answers 404, and load balancers in front of the node,
-    /// which ask for `/healthz` as they asked ingress-nginx, 200.
+    /// The default catch-all server: it answers 404, and 200 for `/healthz`, which load balancers
+    /// in front of ingress-nginx request.
     pub fn of_unknown_hosts() -> Option<Self> {
         let object = Arc::new(ObjectId::new(Kind::Settings, "", "unknown-hosts"));
         let origin = Origin { object, field: Field::Object };
@@ -145,27 +152,32 @@ impl Server {
         })
     }
 
-    /// Whether handshakes differ from those of other hosts. nginx follows a server in that only where it names a certificate.
+    /// Whether its TLS handshakes differ from those of other hosts. nginx only respects that for a
+    /// server that names a certificate.
     pub fn has_own_handshake(&self) -> bool {
         let is_tls = |directive: &Directive| directive.row.module == Some(Module::Ssl);
         self.client_certificates.is_some() || self.directives.iter().any(is_tls)
     }
 
-    /// Where a path that means one thing to nginx and another to a backend could pass by what protects a route: a namespace's
-    /// route asks for it, and another one that leads to its backends is not protected in the same way. Routes of others do not:
-    /// no backend is reached by them, whatever it makes of a path.
+    /// The routes in order, and the fallback.
+    pub fn all_routes(&self) -> impl Iterator<Item = &Route> + Clone {
+        self.routes.iter().chain([&self.fallback])
+    }
+
+    /// The routes for which an ambiguous path could bypass access control: a route of a namespace
+    /// is protected, and another one that leads to its backends is not protected in the same way.
+    /// Routes of other namespaces do not matter, because they do not lead to its backends.
     pub fn strict_paths(&self) -> StrictPaths<'_> {
-        let all = || self.routes.iter().chain([&self.fallback]);
-        if !all().any(|route| route.behaviour.strict_paths) {
+        if !self.all_routes().any(|route| route.behaviour.strict_paths) {
             return StrictPaths::Nowhere;
         }
         let mut routes: BTreeMap<&str, Vec<&Route>> = BTreeMap::new();
-        for route in all() {
+        for route in self.all_routes() {
             namespaces_of(route).for_each(|namespace| routes.entry(namespace).or_default().push(route));
         }
         routes.retain(|namespace, routes| are_protected_differently(namespace, routes));
         let strict = StrictPaths::Of(routes.into_keys().collect());
-        match all().filter(|route| strict.concern(route)).count() {
+        match self.all_routes().filter(|route| strict.concern(route)).count() {
             0 => StrictPaths::Nowhere,
             count if count > self.routes.len() => StrictPaths::Everywhere,
             _ => strict,
@@ -179,7 +191,7 @@ impl Server {
         let mut routes = HashMap::<_, RouteCount>::with_capacity(servers.len());
         for server in servers {
             let own = (server.fallback.origin.field == Field::DefaultBackend).then_some(&server.fallback);
-            // Those of one object stand together mostly.
+            // Routes of one object are mostly adjacent.
             let of_objects = server.routes.chunk_by(|one, other| Arc::ptr_eq(&one.origin.object, &other.origin.object));
             for of_object in of_objects.chain(own.map(std::slice::from_ref)) {
                 let count = routes.entry(&*of_object[0].origin.object).or_default();
@@ -196,13 +208,13 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Whether one of the routes of a namespace asks for strict paths, and another one that leads to a backend of it is not
-/// protected in the same way.
+/// Whether a route of a namespace asks for strict paths, and another one that leads to a backend
+/// of it is not protected in the same way.
 fn are_protected_differently(namespace: &str, routes: &[&Route]) -> bool {
     let asks = |route: &&&Route| route.behaviour.strict_paths && *route.origin.object.namespace == *namespace;
     let mut strict = routes.iter().filter(asks);
     let mut proxied = routes.iter().filter(|route| matches!(route.action, Action::Proxy { .. })).peekable();
-    // Whoever differs from any of them differs from the first one, or the first one does from another.
+    // It is enough to compare all routes with the first one.
     let Some(first) = strict.next() else { return false };
     let differs = |route: &&Route| !first.behaviour.protects_like(&route.behaviour);
     proxied.peek().is_some() && (strict.any(differs) || proxied.any(differs))
@@ -280,7 +292,7 @@ mod tests {
             (&[(ONE, false), (OTHER, false)], false),
             (&[("closed", false), ("open", true)], true),
             (&[("closed", false)], false),
-            // Nobody asks for it.
+            // No route asks for it.
             (&[("loose 10.0.0.0/8", true), ("open", true)], false),
             (&[("loose 10.0.0.0/8", true), (ONE, true)], true),
         ];
@@ -295,8 +307,8 @@ mod tests {
 
     #[test]
     fn paths_of_other_namespaces_have_not_to_be_strict() {
-        // Routes with whose they are, their protection and the namespace of their backend, the fallback last; those that have to be
-        // strict.
+        // Routes with their namespace, protection and the namespace of their backend, the fallback
+        // last; and the indices of those that have to be strict.
         type Row<'r> = (&'r [(&'r str, &'r str, &'r str)], &'r [usize]);
         let rows: &[Row<'_>] = &[
             (&[("a", ONE, "a"), ("a", "open", "a"), ("b", "open", "b"), ("b", "open", "")], &[0, 1]),
@@ -310,9 +322,10 @@ mod tests {
                 &[0, 1, 2, 3, 4],
             ),
             (&[("a", ONE, "a"), ("a", "open", "a"), ("b", ONE, "b"), ("c", "open", "")], &[0, 1]),
-            // Others do not ask for it.
+            // Other namespaces do not ask for it.
             (&[("a", ONE, "a"), ("b", "loose 10.0.0.0/8", "b"), ("b", "open", "b"), ("b", "open", "")], &[]),
-            // The administrator's default backend, whoever has the rest of the host, is reached by whatever nobody takes.
+            // The administrator's default backend gets the requests that no path matches, whoever
+            // owns the rest of the host.
             (&[("d", ONE, "d"), ("b", "open", "b"), ("b", "open", "d")], &[0, 2]),
             (&[("d", "open", "d"), ("b", "open", "b"), ("b", ONE, "d")], &[1, 2]),
             (&[("d", "open", "d"), ("b", ONE, "d")], &[]),
@@ -322,7 +335,7 @@ mod tests {
                 routes.iter().map(|(namespace, protection, backend)| route(namespace, protection, backend)).collect();
             let fallback = routes.pop().unwrap();
             let server = server(routes, fallback);
-            let all: Vec<_> = server.routes.iter().chain([&server.fallback]).collect();
+            let all: Vec<_> = server.all_routes().collect();
             let strict: Vec<_> = match server.strict_paths() {
                 StrictPaths::Nowhere => Vec::new(),
                 StrictPaths::Everywhere => (0..all.len()).collect(),

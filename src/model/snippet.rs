@@ -1,45 +1,48 @@
-//! What a snippet of configuration asks for, word by word, each of them proven; it must not know who may write one.
+//! The content of a snippet of configuration, as checked values. It must not know who may write
+//! one.
 //!
-//! No text of a snippet is kept: what reaches nginx is written anew from these values, so that nothing in a snippet can end a
-//! directive or a block, or begin another one.
+//! No text of a snippet is kept: directives are written anew from these values, so that nothing in
+//! a snippet can end a directive or a block, or begin another one.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::catalogue::DirectiveRow;
 use super::value::{LONGEST, plain, written_length};
-use super::{Directive, HeaderName, Origin, Pattern, Refused, RouteVariable, Variable};
+use super::{Directive, GeoVariable, HeaderName, Origin, Pattern, Refused, RouteVariable, Variable};
 
-/// How long names of our own variables are at most.
+/// The longest name of a variable of ours.
 const NAME: usize = 60;
 
 /// The longest name of a variable that a snippet sets.
 const LONGEST_NAME: usize = 20;
 
-/// How long a host that takes the place of a text in an answer may be, with its port.
+/// The longest host, with its port, that replaces a text in a response.
 pub const LONGEST_HOST: u32 = 255;
 
-/// How long the texts of all snippets of a route may become for a request.
+/// The longest that the texts of all snippets of a route may become for a request.
 const LONGEST_TEXTS: u32 = 2 << 20;
-/// How many lines these may have in a location.
+/// The most lines that these may have in a location.
 const MOST_LINES: usize = 1000;
-/// How many texts are searched for in answers, and how many bytes these have together: nginx looks for each at each byte.
+/// How many texts are searched for in responses, and the most bytes that they have together: nginx
+/// compares each at each byte.
 const MOST_SEARCHES: usize = 8;
 const MOST_SEARCHED: u32 = 256;
-/// Where nginx replaces all that it finds, how short that may be, and how many times as long what takes its place: nginx replaces
-/// whatever it has read of an answer before it does anything else.
+/// Where nginx replaces all occurrences: the shortest text to search, and by how many times its
+/// replacement may be longer. nginx replaces everything that it has read of a response before it
+/// does anything else.
 const SHORTEST_SEARCHED: u32 = 4;
 const MOST_GROWTH: u32 = 32;
 
-/// A variable that a snippet sets, under a name that no other snippet has.
+/// A variable that a snippet sets, with a name that no other snippet has.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OwnVariable(Arc<str>);
 
 impl OwnVariable {
-    /// What marks the variables of tables, as no digest does.
+    /// The mark of variables of lookup tables; no digest is equal to it.
     pub const OF_TABLES: &str = "table";
 
-    /// The one of this name; `mark` tells snippets apart.
+    /// The variable with this name; `mark` distinguishes snippets.
     pub fn new(mark: &str, name: &str) -> Result<Self, Refused> {
         let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
         match !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(fits) {
@@ -50,21 +53,21 @@ impl OwnVariable {
         }
     }
 
-    /// Whether a table of all hosts gives its value.
+    /// Whether a lookup table gives its value.
     pub fn is_of_table(&self) -> bool {
         self.0.strip_prefix("s_").and_then(|rest| rest.strip_prefix(Self::OF_TABLES)).is_some()
     }
 
-    /// Its name behind what names of ours begin with.
+    /// Its name, without the prefix of our names.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A piece of a text.
+/// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SnippetPart {
-    /// Text that stands for itself.
+    /// Literal text.
     Text(Arc<str>),
     /// A variable of nginx that may be read.
     Variable(Variable),
@@ -72,12 +75,16 @@ pub enum SnippetPart {
     Own(OwnVariable),
     /// `$1` to `$9`.
     Capture(u8),
-    /// What is known of the route without any request.
+    /// A property of the route.
     Route(RouteVariable),
+    /// What a database tells of the client's address.
+    Geo(GeoVariable),
     /// The scheme that the client used.
     ClientScheme,
-    /// The host that the client asked for, with its port.
+    /// The host that the client requested, with its port.
     ClientHost,
+    /// What tells the request from all others: `X-Request-ID`, as the backend gets it.
+    RequestId,
 }
 
 /// A text with variables.
@@ -85,7 +92,7 @@ pub enum SnippetPart {
 pub struct SnippetText(Vec<SnippetPart>);
 
 impl SnippetText {
-    /// Proves the parts or says why they are refused.
+    /// Checks the parts, or returns why they are refused.
     pub fn new(parts: Vec<SnippetPart>) -> Result<Self, Refused> {
         let mut length = 0;
         for part in &parts {
@@ -102,7 +109,7 @@ impl SnippetText {
         }
     }
 
-    /// The parts in order.
+    /// The parts, in order.
     pub fn parts(&self) -> &[SnippetPart] {
         &self.0
     }
@@ -112,18 +119,18 @@ impl SnippetText {
     }
 }
 
-/// When a request does something.
+/// A condition on a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SnippetCondition {
     /// The variable is neither empty nor 0.
     IsSet(SnippetPart),
-    /// The variable is this text, or is not.
+    /// The variable equals this text, or does not.
     Is {
         /// The variable.
         variable: SnippetPart,
         /// The text.
         text: SnippetText,
-        /// It is not.
+        /// Whether the condition is negated.
         not: bool,
     },
     /// The variable matches this expression, or does not.
@@ -132,26 +139,26 @@ pub enum SnippetCondition {
         variable: SnippetPart,
         /// The expression.
         pattern: Pattern,
-        /// Letters count whatever their case.
+        /// Whether case is ignored.
         any_case: bool,
-        /// It does not.
+        /// Whether the condition is negated.
         not: bool,
     },
 }
 
-/// What becomes of a request whose path was replaced.
+/// What happens to a request after its path was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RewriteFlag {
-    /// It goes on to the backend of its route.
+    /// It is passed to the backend of its route.
     Break,
-    /// Its client is redirected for now.
+    /// The client is redirected by 302.
     Redirect,
-    /// Its client is redirected for ever.
+    /// The client is redirected by 301.
     Permanent,
 }
 
 impl RewriteFlag {
-    /// As it is written.
+    /// Its name in nginx.
     pub const fn name(self) -> &'static str {
         match self {
             RewriteFlag::Break => "break",
@@ -161,77 +168,77 @@ impl RewriteFlag {
     }
 }
 
-/// What nginx's rewrite module does, in the order of the lines.
+/// A directive of nginx's rewrite module; they are executed in the order of the lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SnippetStatement {
-    /// Gives a variable a value.
+    /// Sets a variable.
     Set(OwnVariable, SnippetText),
-    /// Answers with a status, and perhaps a text or the address of a redirect.
+    /// Responds with a status, and perhaps a text or the URL of a redirect.
     Return(u16, Option<SnippetText>),
     /// Replaces the path.
     Rewrite(Pattern, SnippetText, RewriteFlag),
-    /// Ends these statements.
+    /// Ends the execution.
     Break,
-    /// Does others where a condition holds; there is no further condition among them.
+    /// Executes others if a condition holds; these contain no condition.
     If(SnippetCondition, Vec<SnippetStatement>),
 }
 
-/// A header of answers.
+/// A response header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnippetHeader {
     /// Its name.
     pub name: HeaderName,
     /// Its value.
     pub value: SnippetText,
-    /// Whatever the status.
+    /// Whether it is sent with any status.
     pub always: bool,
 }
 
-/// A directive of a location that is written as it is.
+/// Another directive of a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnippetDirective {
-    /// Which one.
+    /// Its row of the catalogue.
     pub row: &'static DirectiveRow,
     /// Its arguments.
     pub arguments: Vec<SnippetText>,
-    /// There may be several: each adds to a list.
+    /// Whether it may occur several times, each adding to a list.
     pub is_list: bool,
 }
 
-/// What a snippet may cost each request, as whoever reads it finds.
+/// The cost of a snippet for each request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Burden {
-    /// What its expressions weigh together, see [`super::expression::weight_anywhere`].
+    /// The total weight of its expressions, see [`super::expression::weight_anywhere`].
     pub weight: u32,
-    /// How long its texts may become together.
+    /// The total length that its texts may have.
     pub longest: u32,
-    /// The texts that it has searched for in answers: how long each is, and what takes its place.
+    /// The texts that are searched for in responses: the length of each, and of its replacement.
     pub searches: Vec<(u32, u32)>,
 }
 
-/// What a snippet asks for.
+/// The content of a snippet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snippet {
-    /// The field that has it.
+    /// The field with the snippet.
     pub origin: Origin,
-    /// What it may cost.
+    /// Its cost.
     pub burden: Burden,
     /// What happens to requests, in order.
     pub statements: Vec<SnippetStatement>,
-    /// Headers of answers.
+    /// Response headers.
     pub answer_headers: Vec<SnippetHeader>,
-    /// Headers of backends that do not reach clients.
+    /// Headers of backends that are removed.
     pub hidden_headers: Vec<HeaderName>,
-    /// Headers for the backend.
+    /// Request headers for the backend.
     pub request_headers: Vec<(HeaderName, SnippetText)>,
     /// Other directives of a location.
     pub directives: Vec<SnippetDirective>,
-    /// Settings of routes that do not say otherwise; only in snippets about a whole host.
+    /// Directives for routes that do not set them themselves; only in snippets about a whole host.
     pub settings: Vec<Directive>,
 }
 
 impl Snippet {
-    /// One that asks for nothing.
+    /// A snippet without content.
     pub fn new(origin: Origin) -> Self {
         Snippet {
             origin,
@@ -245,25 +252,25 @@ impl Snippet {
         }
     }
 
-    /// Whether it reads a table of all hosts.
+    /// Whether it uses a lookup table.
     pub fn reads_tables(&self) -> bool {
         let is_of_table = |part: &SnippetPart| matches!(part, SnippetPart::Own(own) if own.is_of_table());
         self.parts().into_iter().any(is_of_table)
     }
 
-    /// How many lines it takes at most.
+    /// The most lines that it can have.
     pub fn lines(&self) -> usize {
         let statements: usize = self.statements.iter().map(SnippetStatement::lines).sum();
         let headers = self.answer_headers.len() + self.hidden_headers.len() + self.request_headers.len();
         statements + headers + self.directives.len() + self.settings.len()
     }
 
-    /// How many variables it sets.
+    /// The number of variables that it sets.
     pub fn variables(&self) -> usize {
         self.statements.iter().map(SnippetStatement::variables).sum()
     }
 
-    /// How many bytes its texts have.
+    /// The length of its texts in bytes.
     pub fn length(&self) -> usize {
         let statements: usize = self.statements.iter().map(SnippetStatement::length).sum();
         let answers: usize =
@@ -275,7 +282,7 @@ impl Snippet {
         statements + answers + requests + hidden + arguments.map(SnippetText::length).sum::<usize>()
     }
 
-    /// The pieces of all its texts and conditions.
+    /// The parts of all its texts and conditions.
     pub fn parts(&self) -> Vec<&SnippetPart> {
         let answers = self.answer_headers.iter().map(|header| &header.value);
         let requests = self.request_headers.iter().map(|(_, value)| value);
@@ -289,7 +296,8 @@ impl Snippet {
         self.statements.iter().flat_map(SnippetStatement::patterns)
     }
 
-    /// Whether nginx can have all of these in one location: everybody's requests wait for what it does for one.
+    /// Checks that nginx can have all of these in one location: the work for one request delays
+    /// all others of a worker.
     pub fn fit_together(snippets: &[Arc<Snippet>]) -> Result<(), Refused> {
         let burdens = || snippets.iter().map(|snippet| &snippet.burden);
         if burdens().map(|burden| burden.longest).fold(0, u32::saturating_add) > LONGEST_TEXTS {
@@ -320,8 +328,8 @@ impl Snippet {
         }
     }
 
-    /// Whether one of these has all replaced that is searched for in an answer, and not only the first that is found. Then a request that
-    /// names a host longer than [`LONGEST_HOST`] has to be refused.
+    /// Whether one of these replaces all occurrences of a text in responses, and not only the
+    /// first. Then requests with a host longer than [`LONGEST_HOST`] have to be refused.
     pub fn replace_all(snippets: &[Arc<Snippet>]) -> bool {
         let is_off = |argument: &SnippetText| argument.to_string() == "off";
         let mut directives = snippets.iter().flat_map(|snippet| &snippet.directives);
@@ -330,7 +338,8 @@ impl Snippet {
 }
 
 impl SnippetStatement {
-    fn parts(&self) -> Vec<&SnippetPart> {
+    /// The pieces of its texts and conditions.
+    pub fn parts(&self) -> Vec<&SnippetPart> {
         match self {
             SnippetStatement::Set(_, text) | SnippetStatement::Rewrite(_, text, _) => text.parts().iter().collect(),
             SnippetStatement::Return(_, text) => text.iter().flat_map(SnippetText::parts).collect(),
@@ -399,11 +408,13 @@ impl fmt::Display for SnippetPart {
         match self {
             SnippetPart::Text(text) => formatter.write_str(text),
             SnippetPart::Variable(name) => write!(formatter, "${{{name}}}"),
+            SnippetPart::Geo(variable) => write!(formatter, "${{{variable}}}"),
             SnippetPart::Own(own) => write!(formatter, "${{{}}}", own.as_str()),
             SnippetPart::Capture(number) => write!(formatter, "${number}"),
             SnippetPart::Route(variable) => write!(formatter, "${{{variable:?}}}"),
             SnippetPart::ClientScheme => formatter.write_str("${client_scheme}"),
             SnippetPart::ClientHost => formatter.write_str("${client_host}"),
+            SnippetPart::RequestId => formatter.write_str("${req_id}"),
         }
     }
 }

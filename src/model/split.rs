@@ -1,23 +1,25 @@
-//! Requests of one route that go to other backends than the rest.
+//! Traffic splits: requests of a route that go to other upstreams than the rest, or are answered.
 
-use super::{HeaderName, HeaderValue, Origin, Pattern, UpstreamId};
+use std::fmt;
 
-/// What a request has to have.
+use super::{HeaderName, HeaderValue, Origin, Pattern, RedirectUrl, UpstreamId};
+
+/// A condition on a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Test {
-    /// A header with this value, letter for letter.
+    /// It has a header with exactly this value.
     Header(HeaderName, HeaderValue),
-    /// A header in whose value this expression matches somewhere.
+    /// It has a header in whose value this expression matches somewhere.
     HeaderMatches(HeaderName, Pattern),
-    /// A cookie with this value, letter for letter.
+    /// It has a cookie with exactly this value.
     Cookie(HeaderName, HeaderValue),
-    /// A parameter of the query with this value, letter for letter as it is sent.
+    /// Its query has a parameter with exactly this value, as sent.
     Query(HeaderName, HeaderValue),
-    /// This method.
+    /// It has this method.
     Method(HeaderName),
 }
 
-/// What of a request a test looks at.
+/// The part of a request that a test is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tested<'t> {
     /// This header.
@@ -31,7 +33,7 @@ pub enum Tested<'t> {
 }
 
 impl Test {
-    /// What is looked at.
+    /// The part of a request that it is about.
     pub const fn tested(&self) -> Tested<'_> {
         match self {
             Test::Header(name, _) | Test::HeaderMatches(name, _) => Tested::Header(name),
@@ -42,16 +44,41 @@ impl Test {
     }
 }
 
-/// Where requests go that pass a test.
+/// The action for requests that pass a test.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Branch {
-    /// What they have to have.
-    pub test: Test,
-    /// Where they go.
-    pub upstream: UpstreamId,
+pub enum Choice {
+    /// Pass them to an endpoint of this upstream.
+    Forward(UpstreamId),
+    /// Redirect them with this status, 300 to 308.
+    Redirect(u16, RedirectUrl),
+    /// Respond with this status and a short text.
+    Respond(u16),
 }
 
-/// A part of the requests, in ten-thousandths.
+/// A test, and the action for requests that pass it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Branch {
+    /// The test.
+    pub test: Test,
+    /// The action.
+    pub choice: Choice,
+}
+
+/// Names of files are digests of this text. A branch to an upstream keeps the text that it always
+/// had, so that an upgrade renames nothing.
+impl fmt::Debug for Branch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Branch");
+        shown.field("test", &self.test);
+        match &self.choice {
+            Choice::Forward(upstream) => shown.field("upstream", upstream),
+            answer => shown.field("choice", answer),
+        };
+        shown.finish()
+    }
+}
+
+/// A share of the requests, in ten-thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Share(u16);
 
@@ -59,8 +86,8 @@ impl Share {
     /// All of them.
     pub const ALL: Share = Share(10_000);
 
-    /// `part` of `whole`, to the nearest ten-thousandth: less than that is one, as long as it is anything, and a part that is not
-    /// all is not rounded to all.
+    /// `part` of `whole`, rounded to ten-thousandths: a part that is not 0 becomes at least one,
+    /// and a part that is not all does not become all.
     pub fn of(part: u64, whole: u64) -> Self {
         if part >= whole {
             return Share::ALL;
@@ -77,23 +104,28 @@ impl Share {
     }
 }
 
-/// Where requests of a route go other than to its upstream. All upstreams are spoken to in the same way as that one.
+/// A traffic split. All upstreams have the same protocol as the main one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Split {
-    /// The object that asked for it.
+    /// The object that defines it.
     pub origin: Origin,
-    /// Tests in the order in which they are tried: the first that a request passes decides.
+    /// Tests in order: the first that a request passes decides.
     pub branches: Vec<Branch>,
-    /// The cookie by whose session requests are shared out, so that a client stays on its side; `None` shares each out by itself.
+    /// The cookie by which requests are distributed, so that a client stays on its side; `None`
+    /// distributes each request by itself.
     pub session: Option<HeaderName>,
-    /// Shares of the requests that pass none, each of them more than nothing; the rest goes to the route's upstream.
+    /// Shares of the requests that pass no test, none of them 0; the rest goes to the main
+    /// upstream.
     pub shares: Vec<(UpstreamId, Share)>,
 }
 
 impl Split {
-    /// Every upstream that it names, perhaps more than once.
+    /// Every upstream of the split, perhaps more than once.
     pub fn upstreams(&self) -> impl Iterator<Item = &UpstreamId> {
-        let branches = self.branches.iter().map(|branch| &branch.upstream);
+        let branches = self.branches.iter().filter_map(|branch| match &branch.choice {
+            Choice::Forward(upstream) => Some(upstream),
+            Choice::Redirect(..) | Choice::Respond(_) => None,
+        });
         branches.chain(self.shares.iter().map(|(upstream, _)| upstream))
     }
 }

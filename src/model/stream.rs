@@ -1,11 +1,12 @@
-//! TCP and UDP services: a listener and where its connections go.
+//! TCP and UDP services: a listener and the upstream of its connections.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Endpoint, Listener, Origin, Port};
 
-/// Names the endpoints of a Service's port; parts hold no dots, as Kubernetes guarantees.
+/// The identity of a Service port's endpoints. Its parts contain no dots, as Kubernetes
+/// guarantees.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamUpstreamId {
     /// Namespace of the Service.
@@ -21,66 +22,69 @@ pub struct StreamUpstreamId {
 /// A port of a Service with its endpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamUpstream {
-    /// Its name.
+    /// Its identity.
     pub id: StreamUpstreamId,
     /// The Service.
     pub origin: Origin,
-    /// Where connections go: addresses, sorted, each once. With none every connection is closed at once.
+    /// The addresses of its endpoints, sorted, without duplicates. When empty, every connection is
+    /// closed at once.
     pub endpoints: Vec<Endpoint>,
 }
 
-/// When a connection or session ends, and when another endpoint is tried.
+/// Timeouts and retries of connections and UDP sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamPolicy {
-    /// How long nothing may be sent in either direction.
+    /// The timeout between two reads or writes, in either direction.
     pub timeout: Duration,
-    /// Whether another endpoint is tried where one cannot be connected to.
+    /// Whether another endpoint is tried when a connection to one fails.
     pub next_upstream: bool,
-    /// For how long others are tried; zero for no bound.
+    /// For how long others are tried; zero means no limit.
     pub next_upstream_timeout: Duration,
-    /// How many are tried; 0 for all.
+    /// How many are tried; 0 means all.
     pub next_upstream_tries: u32,
-    /// How many datagrams answer one of a client; after the last the session ends. 0 expects none.
+    /// How many datagrams respond to one of a client; after the last the session ends. With 0 none
+    /// are expected.
     pub responses: u32,
-    /// How long a header of the PROXY protocol is waited for.
+    /// The timeout for the header of the PROXY protocol.
     pub header_timeout: Duration,
 }
 
-/// How long nginx waits for a header of the PROXY protocol by itself.
+/// nginx's own default of that timeout.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl StreamPolicy {
-    /// How long a header of the PROXY protocol is waited for, where there is one and nginx does not do it by itself.
+    /// The timeout for the header of the PROXY protocol, when there is one and it is not nginx's
+    /// default.
     pub fn header_timeout(&self, proxy_protocol: bool) -> Option<Duration> {
         Some(self.header_timeout).filter(|timeout| proxy_protocol && *timeout != HEADER_TIMEOUT)
     }
 }
 
-impl Default for StreamPolicy {
-    fn default() -> Self {
-        let timeout = Duration::from_secs(600);
+impl StreamPolicy {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         StreamPolicy {
-            timeout,
-            next_upstream: true,
-            next_upstream_timeout: timeout,
-            next_upstream_tries: 3,
-            responses: 1,
-            header_timeout: HEADER_TIMEOUT,
+            timeout: Duration::ZERO,
+            next_upstream: false,
+            next_upstream_timeout: Duration::ZERO,
+            next_upstream_tries: 0,
+            responses: 0,
+            header_timeout: Duration::ZERO,
         }
     }
 }
 
-/// A listener and what its connections go to.
+/// A listener with the upstream of its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream {
-    /// The listener, of which each port has one.
+    /// The listener; there is one for each port.
     pub listener: Listener,
-    /// Who asks for it.
+    /// The origin of the service.
     pub origin: Origin,
-    /// Where connections go.
+    /// The upstream.
     pub upstream: StreamUpstreamId,
     /// Whether endpoints get a header of the PROXY protocol; never with UDP.
     pub sends_proxy_protocol: bool,
-    /// When they end.
+    /// Timeouts and retries.
     pub policy: StreamPolicy,
 }

@@ -1,4 +1,4 @@
-//! Text in which variables of a request stand: a URL, a header or a key.
+//! A text with variables of a request, for a URL, a header or a key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use super::value::{LONGEST, LONGEST_LINE, bounded, literal_length, longest_variable, plain, written_length};
 use super::{Refused, Variable};
 
-/// A piece of a template.
+/// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TemplatePart {
-    /// Text that stands for itself.
+    /// Literal text.
     Text(Arc<str>),
     /// A variable of nginx.
     Variable(Variable),
     /// The scheme that the client used.
     ClientScheme,
-    /// The host that the client asked for, with its port.
+    /// The host that the client requested, with its port.
     ClientHost,
-    /// The request target that the client sent, encoded for a place within a query.
+    /// The request URI that the client sent, encoded for a query.
     EscapedTarget,
 }
 
@@ -26,7 +26,7 @@ pub enum TemplatePart {
 pub struct Template(Vec<TemplatePart>);
 
 impl Template {
-    /// Proves the parts or says why they are refused.
+    /// Checks the parts, or returns why they are refused.
     pub fn new(parts: Vec<TemplatePart>) -> Result<Self, Refused> {
         let mut length = 0;
         for part in &parts {
@@ -42,22 +42,22 @@ impl Template {
         Ok(Template(parts))
     }
 
-    /// How long it may become for a request.
+    /// Its greatest length for a request.
     pub fn longest(&self) -> u32 {
         self.0.iter().map(TemplatePart::longest).fold(0, u32::saturating_add)
     }
 
-    /// Text alone.
+    /// A template of literal text.
     pub fn text(text: &str) -> Result<Self, Refused> {
         Template::new(vec![TemplatePart::Text(text.into())])
     }
 
-    /// The parts in order.
+    /// The parts, in order.
     pub fn parts(&self) -> &[TemplatePart] {
         &self.0
     }
 
-    /// How long it is when it is written.
+    /// Its length as it is written.
     pub fn length(&self) -> usize {
         self.0.iter().map(|part| part.to_string().len()).sum()
     }
@@ -67,13 +67,13 @@ impl Template {
         self.0.iter().any(|part| !matches!(part, TemplatePart::Text(_)))
     }
 
-    /// Whether it holds the target of the client encoded.
+    /// Whether it contains the encoded URI of the request.
     pub fn escapes(&self) -> bool {
         self.0.contains(&TemplatePart::EscapedTarget)
     }
 }
 
-/// How long the names of our own variables are at most.
+/// The longest name of a variable of ours.
 const DOLLAR: usize = 60;
 
 impl TemplatePart {
@@ -82,7 +82,7 @@ impl TemplatePart {
             TemplatePart::Text(text) => literal_length(text),
             TemplatePart::Variable(name) => longest_variable(name.as_str()),
             TemplatePart::ClientScheme | TemplatePart::ClientHost => LONGEST_LINE,
-            // Each of its characters takes up to three.
+            // Each character takes up to three.
             TemplatePart::EscapedTarget => 3 * LONGEST_LINE,
         }
     }

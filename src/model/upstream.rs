@@ -1,4 +1,4 @@
-//! Groups of endpoints.
+//! Upstreams: groups of endpoints.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -7,41 +7,45 @@ use std::time::Duration;
 
 use super::{BackendTls, Balance, Origin, Protocol};
 
-/// Names an upstream; parts hold no dots, as Kubernetes guarantees for namespaces, Services and port names.
+/// The identity of an upstream. Its parts contain no dots, as Kubernetes guarantees for
+/// namespaces, Services and port names.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpstreamId {
     /// Namespace of the Service.
     pub namespace: Arc<str>,
     /// Name of the Service.
     pub service: Arc<str>,
-    /// Number of the Service's port; one that objects name differently is still one upstream.
+    /// The number of the Service's port: objects that use different names for it share the
+    /// upstream.
     pub port: Arc<str>,
-    /// How the endpoints were found, when not by pod address: `nodeport`, `clusterip`, `loadbalancer`, `auto`; else empty.
+    /// How the endpoints were found: empty for pod addresses, or `nodeport`, `clusterip`,
+    /// `loadbalancer` or `auto`.
     pub mode: &'static str,
-    /// How the endpoints are spoken to. Idle connections are kept by upstream: one that has spoken HTTP/1.1 must never be
-    /// taken for gRPC, nor one without TLS for one with it.
+    /// The protocol of the endpoints. nginx keeps idle connections per upstream: an HTTP/1.1
+    /// connection must not be reused for gRPC, nor a plain one for TLS.
     pub protocol: Protocol,
-    /// How one of them is chosen; `None` takes each in its turn.
+    /// How an endpoint is selected; `None` means round robin.
     pub balance: Option<Arc<Balance>>,
-    /// How TLS is spoken where it is not without verifying. Idle connections and sessions of TLS are kept by upstream: what one client
-    /// certificate opened must not take requests for which another one was meant.
+    /// TLS settings that differ from the default without verification. nginx keeps idle
+    /// connections and TLS sessions per upstream: a connection with one client certificate must
+    /// not be reused for requests that need another one.
     pub tls: Option<Arc<BackendTls>>,
-    /// How long idle connections are kept, where it is not as the administrator says of all.
+    /// How long idle connections are kept, where that differs from the administrator's setting.
     pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
-/// How connections to endpoints are used again.
+/// How connections to endpoints are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionReuse {
-    /// How many idle ones each worker keeps; 0 keeps none.
+    /// How many idle connections each worker keeps; 0 keeps none.
     pub connections: u32,
-    /// How many requests one may have.
+    /// How many requests one connection serves.
     pub requests: u32,
-    /// How long one may be idle.
+    /// How long a connection may be idle.
     pub timeout: Duration,
 }
 
-/// Names are made of it: those of upstreams that nobody says anything about stay what they were.
+/// Names are derived from this text: it must not change for upstreams without newer settings.
 impl fmt::Debug for UpstreamId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let UpstreamId { namespace, service, port, mode, protocol, balance, tls, reuse } = self;
@@ -58,22 +62,22 @@ impl fmt::Debug for UpstreamId {
     }
 }
 
-/// One address that takes requests.
+/// The address of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
     /// Address and port.
     pub address: SocketAddr,
-    /// Share of the requests, 1 by default.
+    /// Its weight, 1 by default.
     pub weight: u32,
 }
 
 /// A Service port with its endpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
-    /// Its name.
+    /// Its identity.
     pub id: UpstreamId,
     /// The Service.
     pub origin: Origin,
-    /// Where requests go: addresses, sorted, each once; never empty.
+    /// The addresses of its endpoints, sorted, without duplicates; never empty.
     pub endpoints: Vec<Endpoint>,
 }

@@ -3,13 +3,14 @@
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// Clocks of issuers and of hosts differ by as much without anything being wrong.
+/// The difference of clocks between issuers and hosts that is tolerated.
 const SKEW: i64 = 5 * 60;
 
-/// How long before its end a certificate is warned of, the longest first.
+/// How long before its expiry a certificate is reported, the longest first.
 const WARNINGS: [i64; 3] = [30 * DAY, 14 * DAY, 3 * DAY];
 
-/// The time in which a certificate is valid, both ends included (RFC 5280, 4.1.2.5), in seconds since 1970-01-01 UTC.
+/// The validity of a certificate, both ends included (RFC 5280, 4.1.2.5), in seconds since
+/// 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Validity {
     /// Its first second.
@@ -18,41 +19,42 @@ pub struct Validity {
     pub ends: i64,
 }
 
-/// What is to be said of a certificate at a moment.
+/// What has to be reported about a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// Clients refuse it until its validity begins.
+pub enum ValidityPhase {
+    /// Clients refuse it because its validity has not begun.
     NotYet,
-    /// Nothing.
+    /// There is nothing to report.
     Good,
-    /// It should have been renewed: less than so many seconds are left.
+    /// It should have been renewed: less than this many seconds are left.
     Ending(i64),
-    /// Clients refuse it.
+    /// Clients refuse it because it has expired.
     Ended,
 }
 
 impl Validity {
-    /// What is to be said at a moment.
-    pub fn standing(self, now: i64) -> Standing {
+    /// What has to be reported at a time.
+    pub fn standing(self, now: i64) -> ValidityPhase {
         if now.saturating_add(SKEW) < self.begins {
-            return Standing::NotYet;
+            return ValidityPhase::NotYet;
         }
         if now > self.ends {
-            return Standing::Ended;
+            return ValidityPhase::Ended;
         }
         let left = self.ends - now;
-        self.warnings().filter(|before| left < *before).last().map_or(Standing::Good, Standing::Ending)
+        self.warnings().filter(|before| left < *before).last().map_or(ValidityPhase::Good, ValidityPhase::Ending)
     }
 
-    /// The next moment at which that changes.
+    /// The next time at which that changes.
     pub fn changes(self, now: i64) -> Option<i64> {
         let warnings = self.warnings().map(|before| self.ends - before + 1);
         let moments = warnings.chain([self.begins - SKEW, self.ends.saturating_add(1)]);
         moments.filter(|moment| *moment > now).min()
     }
 
-    /// Who renews in time does so when a third is left, as cert-manager and ACME clients do: nothing is said before that. What lasts only
-    /// for days is warned of once, when a sixth is left.
+    /// cert-manager and ACME clients renew when a third of the validity is left, so nothing is
+    /// reported before that. A certificate that is valid for some days is reported once, when a
+    /// sixth is left.
     fn warnings(self) -> impl Iterator<Item = i64> {
         let lasts = self.ends.saturating_sub(self.begins);
         let brief = (lasts <= 3 * WARNINGS[WARNINGS.len() - 1]).then_some(lasts / 6);
@@ -60,7 +62,7 @@ impl Validity {
     }
 }
 
-/// So many seconds for people: in days, and where that is not one, in hours.
+/// A number of seconds for people: in days, or in hours when it is less than a day.
 pub fn in_words(seconds: i64) -> String {
     let counted = |number: i64, unit: &str| format!("{number} {unit}{}", if number == 1 { "" } else { "s" });
     match (seconds / DAY, seconds / HOUR) {
@@ -72,14 +74,14 @@ pub fn in_words(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Standing::{Ended, Ending, Good, NotYet};
+    use super::ValidityPhase::{Ended, Ending, Good, NotYet};
     use super::*;
 
     #[test]
     fn what_is_said_changes_when_it_is_told_to() {
-        // How long it lasts, and what is said from when on.
+        // Each row: the validity, and what is reported from when on.
         let year = 365 * DAY;
-        let rows: &[(i64, &[(i64, Standing)])] = &[
+        let rows: &[(i64, &[(i64, ValidityPhase)])] = &[
             (
                 year,
                 &[
@@ -90,7 +92,7 @@ mod tests {
                     (year + 1, Ended),
                 ],
             ),
-            // Renewed when a third is left.
+            // It is renewed when a third is left.
             (
                 90 * DAY,
                 &[

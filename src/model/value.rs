@@ -1,7 +1,7 @@
-//! Values that are proven once, when they are made, and never checked again.
+//! Values that are checked once, when they are made.
 //!
-//! Nothing here holds a control character, and nothing is longer than [`LONGEST`] bytes: what reaches a
-//! configuration file can neither end a line nor overflow nginx's token of 4096 bytes.
+//! No value contains a control character, and none is longer than [`LONGEST`] bytes: a value in a
+//! configuration file can neither end a line nor exceed nginx's limit of 4096 bytes for a word.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,8 +12,9 @@ use super::expression;
 /// An address range, `10.0.0.0/8`; a single address is a range of full length.
 pub type Cidr = ipnet::IpNet;
 
-/// Longest value in bytes, quotes and backslashes counted twice: nginx reads at most 4096 bytes as one token, each of
-/// those needs an escape, and a pattern gets a few bytes around it.
+/// The longest value in bytes, with quotes and backslashes counted twice: nginx reads at most 4096
+/// bytes as one word, each of those characters needs an escape, and an expression gets a few bytes
+/// around it.
 pub const LONGEST: usize = 4000;
 
 /// Why a text is not a value: one clause that completes "is refused: ...".
@@ -21,7 +22,7 @@ pub const LONGEST: usize = 4000;
 pub struct Refused(pub Cow<'static, str>);
 
 impl Refused {
-    /// Refuses for a fixed reason.
+    /// A refusal with a fixed reason.
     pub const fn because(reason: &'static str) -> Self {
         Refused(Cow::Borrowed(reason))
     }
@@ -35,7 +36,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// What holds for every value.
+/// The checks that all values have in common.
 pub(super) fn plain(text: &str) -> Result<&str, Refused> {
     let length = written_length(text);
     if length > LONGEST {
@@ -49,26 +50,26 @@ pub(super) fn plain(text: &str) -> Result<&str, Refused> {
     }
 }
 
-/// Length in bytes between quotes, where quotes and backslashes take an escape.
+/// The length in bytes between quotes, where quotes and backslashes need an escape.
 pub(super) fn written_length(text: &str) -> usize {
     text.len() + text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
 }
 
-/// How many bytes a text with variables may become for a request: a request of a few KB could make as many MB otherwise, which nginx
-/// keeps until its backend has answered.
+/// The most bytes that a text with variables may become for a request. Otherwise a request of a
+/// few KB could become as many MB, which nginx would keep until its backend has responded.
 pub const LONGEST_FOR_REQUEST: u32 = 256 << 10;
 
-/// How long what a client sends may be: nginx reads lines of 8 KB.
+/// The longest variable that comes from a client: nginx reads header lines of 8 KB.
 pub const LONGEST_LINE: u32 = 8 << 10;
 
-/// How long a variable of nginx's own may be. nginx joins headers of one name, and headers of a backend may be longer than those of
-/// clients.
+/// The greatest length of an nginx variable. nginx joins headers with the same name, and headers
+/// of a backend may be longer than those of clients.
 pub fn longest_variable(name: &str) -> u32 {
     let is_header = name.starts_with("http_") || name.starts_with("upstream_http_");
     if is_header { 4 * LONGEST_LINE } else { LONGEST_LINE }
 }
 
-/// Refuses what may become too long for a request.
+/// Refuses texts that may become too long for a request.
 pub(super) fn bounded(lengths: impl Iterator<Item = u32>) -> Result<u32, Refused> {
     match lengths.fold(0, u32::saturating_add) {
         length if length > LONGEST_FOR_REQUEST => Err(Refused(
@@ -83,7 +84,7 @@ pub(super) fn bounded(lengths: impl Iterator<Item = u32>) -> Result<u32, Refused
     }
 }
 
-/// The length of a text that stands for itself.
+/// The length of a literal text.
 pub(super) fn literal_length(text: &str) -> u32 {
     u32::try_from(text.len()).unwrap_or(u32::MAX)
 }
@@ -95,7 +96,7 @@ macro_rules! text_value {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Proves the text or says why it is refused.
+            /// Checks the text, or returns why it is refused.
             pub fn new(text: &str) -> Result<Self, Refused> {
                 let check: fn(&str) -> Result<(), Refused> = $check;
                 check(plain(text)?)?;
@@ -107,7 +108,7 @@ macro_rules! text_value {
                 &self.0
             }
 
-            /// The text, shared.
+            /// The text, as a shared pointer.
             pub fn text(&self) -> Arc<str> {
                 Arc::clone(&self.0)
             }
@@ -145,7 +146,7 @@ text_value!(
     }
 );
 
-/// Longest list of ciphers.
+/// The longest list of ciphers.
 const LONGEST_CIPHERS: usize = 512;
 
 text_value!(Ciphers, "Ciphers in the words of OpenSSL; whether it knows one of them, only OpenSSL can tell.", |text| {
@@ -160,7 +161,8 @@ text_value!(
     UrlPath,
     "A request path as nginx matches it: decoded, beginning with a slash, and short enough to be written as an expression.",
     |text| {
-        // A character with a meaning in expressions gets a backslash there, which takes an escape of its own between quotes.
+        // A character with a meaning in expressions gets a backslash there, which needs an escape
+        // of its own between quotes.
         let special = text.chars().filter(|character| expression::is_special(*character)).count();
         let length = written_length(text) + 2 * special;
         match text.starts_with('/') {
@@ -174,7 +176,7 @@ text_value!(
 );
 
 impl UrlPath {
-    /// `/`, below which this path is.
+    /// The path `/`, of the same type.
     pub fn root(&self) -> Self {
         UrlPath("/".into())
     }
@@ -200,10 +202,11 @@ text_value!(
 );
 
 impl HostExpression {
-    /// Longest in bytes: that of a host.
+    /// The longest expression in bytes: as long as a host.
     const LONGEST: usize = 253;
 
-    /// One that was proven before, where it was written down: to judge its cost takes longer than all else that is done with it.
+    /// Reads an expression that was checked before it was written down, because estimating its
+    /// cost takes longer than everything else.
     pub fn read(text: &str) -> Result<Self, Refused> {
         if text.len() > Self::LONGEST {
             return Err(Refused::because("it is longer than 253 letters, which no host is"));
@@ -294,7 +297,8 @@ text_value!(
         }
     }
 );
-/// Longest value of a header that is sent, and how many dollar signs it may hold, each of which is written as a variable of ours.
+/// The longest value of a header, and the most dollar signs in it, each of which is written as a
+/// variable of ours.
 const LONGEST_HEADER_TEXT: usize = 2000;
 const MOST_DOLLARS: usize = 32;
 
@@ -315,8 +319,8 @@ text_value!(Variable, "The name of a variable of nginx, without the `$`; never o
 });
 
 impl Variable {
-    /// The variable that an object names. Hosts that are alike share a server, whose name may be that of another host: the name of
-    /// the server is that of the host.
+    /// The variable with this name in an object. Hosts that are alike share a server, whose name
+    /// may be that of another host, so `server_name` becomes `host`.
     pub fn named(name: &str) -> Result<Self, Refused> {
         Self::new(if name == "server_name" { "host" } else { name })
     }
@@ -339,23 +343,23 @@ impl fmt::Display for ByteSize {
     }
 }
 
-/// A piece of a rewrite target.
+/// A part of a rewrite target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TargetPart {
     /// Text without `$`, `?` and control characters.
     Literal(Arc<str>),
-    /// `$1` to `$9`: what the expression captured.
+    /// `$1` to `$9`: a capture of the expression.
     Capture(u8),
     /// A variable of nginx.
     Variable(Variable),
 }
 
-/// What a path becomes: it begins with `/`, holds no `?`, and refers to captures by number.
+/// The target of a rewrite: it begins with `/`, contains no `?`, and refers to captures by number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RewriteTarget(Vec<TargetPart>);
 
 impl RewriteTarget {
-    /// Proves the parts or says why they are refused. An empty list stands for `/`.
+    /// Checks the parts, or returns why they are refused. An empty list means `/`.
     pub fn new(parts: Vec<TargetPart>) -> Result<Self, Refused> {
         for part in &parts {
             match part {
@@ -378,7 +382,7 @@ impl RewriteTarget {
         Ok(RewriteTarget(parts))
     }
 
-    /// The parts in order.
+    /// The parts, in order.
     pub fn parts(&self) -> &[TargetPart] {
         &self.0
     }

@@ -1,7 +1,8 @@
-//! The variables of nginx that texts of objects refer to by names of their own choice; it must not know where these texts stand.
+//! Counts the nginx variables in texts of objects whose names are freely chosen. It must not know
+//! where these texts stand.
 //!
-//! nginx keeps a place for each such name in each request, whoever it is from, and looks through all of them for each reference that
-//! it reads. So names are counted.
+//! nginx reserves memory for each such name in every request, and compares all of them for each
+//! reference in the configuration. So the names are counted.
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -11,15 +12,15 @@ use super::{
     SnippetPart, TargetPart, Template, TemplatePart,
 };
 
-/// How names begin that are made of what the author of a text chooses.
+/// The prefixes of names whose rest the author of a text chooses.
 const FAMILIES: [&str; 4] = ["arg_", "cookie_", "http_", "upstream_http_"];
 
-/// Such names, each once.
+/// Such names, without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Variables(BTreeSet<String>);
 
 impl Variables {
-    /// All of them.
+    /// All names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
@@ -29,7 +30,7 @@ impl Variables {
         self.0.extend(chosen.map(str::to_owned));
     }
 
-    /// Adds those of a text.
+    /// Adds those in a template.
     pub fn of_template(&mut self, template: &Template) {
         self.add(template.parts().iter().filter_map(|part| match part {
             TemplatePart::Variable(name) => Some(name.as_str()),
@@ -37,7 +38,7 @@ impl Variables {
         }));
     }
 
-    /// Adds those of what a path, a header or a key becomes.
+    /// Adds those in a rewrite target.
     pub fn of_target(&mut self, target: &RewriteTarget) {
         self.add(target.parts().iter().filter_map(|part| match part {
             TargetPart::Variable(name) => Some(name.as_str()),
@@ -45,7 +46,7 @@ impl Variables {
         }));
     }
 
-    /// Adds those of a snippet.
+    /// Adds those in a snippet.
     pub fn of_snippet(&mut self, snippet: &Snippet) {
         self.add(snippet.parts().into_iter().filter_map(|part| match part {
             SnippetPart::Variable(name) => Some(name.as_str()),
@@ -53,7 +54,7 @@ impl Variables {
         }));
     }
 
-    /// Adds those of what all routes of an object have.
+    /// Adds those in the behaviour of an object's routes.
     pub fn of_behaviour(&mut self, behaviour: &Behaviour) {
         let headers = behaviour.backend_headers.as_deref();
         headers.into_iter().for_each(|headers| self.of_headers(headers));
@@ -70,7 +71,7 @@ impl Variables {
         told.parameters.iter().for_each(|(_, value)| self.of_template(value));
     }
 
-    /// Adds those of a question.
+    /// Adds those of an authentication subrequest.
     pub fn of_question(&mut self, policy: &AuthenticationPolicy) {
         let headers = policy.request_headers.iter().map(|(_, value)| value);
         let optional = policy.sign_in.iter().chain(&policy.request_redirect);
@@ -81,12 +82,12 @@ impl Variables {
         self.0.extend(told.map(|name| name.to_ascii_lowercase().replace('-', "_")));
     }
 
-    /// Adds those of a copy.
+    /// Adds those of a mirrored request.
     pub fn of_copy(&mut self, policy: &MirrorPolicy) {
         [&policy.host, &policy.target].into_iter().for_each(|text| self.of_template(text));
     }
 
-    /// Adds that by which an endpoint is chosen.
+    /// Adds those by which an endpoint is selected.
     pub fn of_balance(&mut self, balance: &Balance) {
         match balance {
             Balance::Key(key) | Balance::SharedKey(key, _) => self.of_target(key),

@@ -1,4 +1,5 @@
-//! Where requests are logged, and how: from the settings and from what `nginx.conf` says; it must not know who asked for it.
+//! Decides where requests are logged, and how, from the settings and from what `nginx.conf` says.
+//! It must not know who asked for it.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -6,52 +7,58 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::OtherSites;
+use super::{OtherSites, StreamLogOptions};
 use crate::model::{ByteSize, LogLine, USUAL_LINE, Unlogged};
 
-/// Which hosts log in the line of the settings.
+/// Which hosts use the log line of the settings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Those of the ingress-nginx dialect.
+    /// The hosts of the ingress-nginx dialect.
     #[default]
     Dialect,
-    /// All of them.
+    /// All hosts.
     IngressNginx,
-    /// None: lines are as `nginx.conf` has them.
+    /// No host: lines have the format that `nginx.conf` names.
     NginxConf,
 }
 
-/// What the administrator decides about logs of requests.
+/// The administrator's settings for access logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessLogOptions {
-    /// Whether there are any.
+    /// Whether requests are logged.
     pub enabled: bool,
-    /// Which hosts log in the line.
+    /// Whether requests for hosts that no object has are logged as well.
+    pub unknown_hosts: bool,
+    /// Which hosts use the log line.
     pub format: LogFormat,
-    /// The line.
+    /// The log line.
     pub line: Option<LogLine>,
-    /// Whether what variables hold is escaped for JSON.
+    /// Whether the values of variables are escaped for JSON.
     pub json: bool,
-    /// Where they go: `None` leaves the places that `nginx.conf` names.
+    /// The file; `None` keeps the logs that `nginx.conf` names.
     pub path: Option<PathBuf>,
-    /// How they are written there.
+    /// How nginx buffers lines.
     pub buffering: Buffering,
     /// Requests that are not logged.
     pub unlogged: Vec<Unlogged>,
-    /// Questions to services that say who may pass are logged as well.
+    /// Whether subrequests to external authentication services are logged as well.
     pub questions: bool,
-    /// They go to a syslog server, and not to a file.
+    /// Whether lines go to a syslog server instead of a file.
     pub syslog: bool,
-    /// Its address.
+    /// The address of the syslog server.
     pub syslog_address: Option<IpAddr>,
-    /// Its port.
+    /// The port of the syslog server.
     pub syslog_port: u16,
+    /// How connections to TCP and UDP services are logged.
+    pub streams: StreamLogOptions,
 }
 
-impl Default for AccessLogOptions {
-    fn default() -> Self {
+impl AccessLogOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         AccessLogOptions {
             enabled: true,
+            unknown_hosts: true,
             format: LogFormat::Dialect,
             line: None,
             json: false,
@@ -62,18 +69,19 @@ impl Default for AccessLogOptions {
             syslog: false,
             syslog_address: None,
             syslog_port: 514,
+            streams: StreamLogOptions::default(),
         }
     }
 }
 
-/// How lines are gathered before they are written.
+/// How nginx buffers lines before it writes them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Buffering {
-    /// Memory for them.
+    /// The size of the buffer.
     pub size: Option<ByteSize>,
-    /// How long they wait at most.
+    /// How long lines wait in the buffer at most.
     pub flush: Option<Duration>,
-    /// How much they are compressed, 1 to 9.
+    /// The compression level, 1 to 9.
     pub gzip: Option<u8>,
 }
 
@@ -84,78 +92,82 @@ impl Buffering {
     }
 }
 
-/// A log that `nginx.conf` names for all sites.
+/// A log that `nginx.conf` has at `http` level, for all sites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostLog {
-    /// Its file or server, as written.
+    /// Its file or syslog server, as written.
     pub place: String,
     /// Its format, where it names one.
     pub format: Option<String>,
-    /// What else it says, such as `buffer=32k`.
+    /// Its other parameters, such as `buffer=32k`.
     pub parameters: Vec<String>,
 }
 
-/// Where lines go.
+/// Where log lines go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogPlace {
     /// To a file.
     File(PathBuf),
     /// To a syslog server.
     Syslog(SocketAddr),
-    /// Where `nginx.conf` has it, in its words.
+    /// A place that `nginx.conf` names, as written there.
     Host(String),
 }
 
-/// A log of a server.
+/// One `access_log` of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogTarget {
     /// Where it is.
     pub place: LogPlace,
-    /// The format of `nginx.conf` where lines are not of the settings; `None` is nginx's own.
+    /// The format that `nginx.conf` names, where the log line of the settings is not used; `None`
+    /// is nginx's own.
     pub format: Option<String>,
-    /// How it is written.
+    /// How nginx buffers lines.
     pub buffering: Buffering,
-    /// What `nginx.conf` says of it besides.
+    /// Other parameters that `nginx.conf` gives.
     pub parameters: Vec<String>,
 }
 
 /// The logs of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Logs {
-    /// As `nginx.conf` has them, without a word of ours.
+    /// What `nginx.conf` has at `http` level: nothing is written.
     #[default]
     Inherited,
-    /// None.
+    /// No log.
     Off,
     /// These.
     To(Vec<LogTarget>),
 }
 
-/// What is decided about logs of requests.
+/// The decision about access logs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccessLog {
-    /// The line of the settings, where some host logs in it.
+    /// The log line of the settings, where some host uses it.
     pub line: Option<Arc<LogLine>>,
-    /// Whether it is escaped for JSON.
+    /// Whether the values of variables are escaped for JSON.
     pub json: bool,
-    /// Whether all hosts log in it, and not only those of the dialect.
+    /// Whether all hosts use the log line, and not only those of the dialect.
     pub everywhere: bool,
     /// The logs.
     pub logs: Logs,
+    /// Requests for hosts that no object has are not logged.
+    pub leaves_out_unknown_hosts: bool,
     /// Requests that are not logged.
     pub unlogged: Vec<Unlogged>,
-    /// Questions to services that say who may pass are logged as well.
+    /// Whether subrequests to external authentication services are logged as well.
     pub questions: bool,
 }
 
 impl AccessLog {
-    /// The line of a host, which may be one of the dialect.
+    /// The log line of a host, which may be one of the dialect; `None` where the format is
+    /// nginx.conf's.
     pub fn line(&self, is_of_dialect: bool) -> Option<&LogLine> {
         self.line.as_deref().filter(|_| self.everywhere || is_of_dialect)
     }
 }
 
-/// Decides about logs.
+/// Decides about access logs.
 pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut tell: impl FnMut(String)) -> AccessLog {
     let mut wants = options.format != LogFormat::NginxConf;
     let logs = logs(options, other_sites, wants, &mut tell);
@@ -171,6 +183,7 @@ pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut tell: im
         json: options.json,
         everywhere: options.format == LogFormat::IngressNginx,
         logs,
+        leaves_out_unknown_hosts: !options.unknown_hosts,
         unlogged,
         questions: options.questions,
     }
@@ -194,7 +207,7 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
             let buffering = buffering(options.buffering, &place, other_sites, tell);
             Logs::To(vec![LogTarget { place, format: None, buffering, parameters: Vec::new() }])
         }
-        // Whoever runs the node wants none.
+        // The administrator's `nginx.conf` switches logs off.
         None if of_host.iter().any(is_off) => Logs::Inherited,
         None if !wants_line && options.unlogged.is_empty() && !options.buffering.is_asked() => Logs::Inherited,
         None if of_host.is_empty() => Logs::Inherited,
@@ -214,8 +227,8 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
     }
 }
 
-/// nginx keeps one buffer for each file, whoever logs there, and refuses another.
-fn buffering(
+/// nginx keeps one buffer for each file, whoever logs to it, and refuses two of different sizes.
+pub(super) fn buffering(
     wanted: Buffering,
     place: &LogPlace,
     other_sites: &OtherSites,
@@ -237,7 +250,7 @@ fn buffering(
     wanted
 }
 
-/// What a line of `access_log` says.
+/// Parses the arguments of an `access_log` directive.
 pub fn host_log(arguments: &[String]) -> Option<HostLog> {
     let (place, rest) = arguments.split_first()?;
     let (format, parameters) = match rest.split_first() {
@@ -251,13 +264,13 @@ fn is_parameter(word: &str) -> bool {
     word == "gzip" || ["buffer=", "flush=", "gzip=", "if="].iter().any(|start| word.starts_with(start))
 }
 
-/// The file of a log that has a buffer.
+/// The file of a log, if the log has a buffer.
 pub fn buffered(log: &HostLog) -> Option<String> {
     let has_buffer = log.parameters.iter().any(|word| word.starts_with("buffer=") || word.starts_with("gzip"));
     has_buffer.then(|| log.place.clone())
 }
 
-/// Names of files with a buffer.
+/// Files of logs with a buffer.
 pub type BufferedLogs = BTreeSet<String>;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What an nginx can do, from the words of `nginx -V` and its `load_module` lines; it must not run anything.
+//! What an nginx can do, parsed from the output of `nginx -V` and its `load_module` lines. It must
+//! not run anything.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,17 +13,19 @@ pub struct Capabilities {
     pub version: Version,
     /// The modules it has.
     pub modules: BTreeSet<Module>,
-    /// The folder of its temporary files, in which its workers may have others; `None` where it was not said when it was built.
+    /// The folder of its temporary files, in which its workers may create others; `None` where
+    /// `nginx -V` names none.
     pub temporary: Option<PathBuf>,
 }
 
 /// How a module gets into a build.
 enum Built {
-    /// Unless `--without-NAME` is given.
+    /// It is built in unless `--without-NAME` is given.
     Always,
-    /// When `--with-NAME` is given.
+    /// It is built in when `--with-NAME` is given.
     Asked,
-    /// It is not part of nginx: this package of Debian and Ubuntu brings it, and it counts when it is loaded.
+    /// It is not part of nginx: this package of Debian and Ubuntu contains it, and it must be
+    /// loaded.
     Apart(&'static str),
 }
 
@@ -55,6 +58,8 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::HeadersMore, "http_headers_more_filter_module", Built::Apart("libnginx-mod-http-headers-more-filter")),
     (Module::Brotli, "http_brotli_filter_module", Built::Apart("libnginx-mod-http-brotli-filter")),
     (Module::ModSecurity, "http_modsecurity_module", Built::Apart("libnginx-mod-http-modsecurity")),
+    (Module::GeoIp2, "http_geoip2_module", Built::Apart("libnginx-mod-http-geoip2")),
+    (Module::Threads, "threads", Built::Asked),
     (Module::Stream, "stream_module", Built::Asked),
     (Module::StreamRealIp, "stream_realip_module", Built::Asked),
     (Module::StreamSslPreread, "stream_ssl_preread_module", Built::Asked),
@@ -62,7 +67,7 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::StreamGeo, "stream_geo_module", Built::Always),
 ];
 
-/// What `nginx -V` said cannot be understood.
+/// Why the output of `nginx -V` cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownBuild {
     /// There is no line `nginx version: nginx/X.Y.Z`.
@@ -81,10 +86,11 @@ impl Capabilities {
         let flags: BTreeSet<&str> =
             output.lines().filter_map(|line| line.strip_prefix("configure arguments:")).flat_map(words).collect();
         let has = |name: &str, built: &Built| {
-            // The only one without `_module` in its flag.
+            // The flag of the stream module is the only one without `_module`.
             let flag = if name == "stream_module" { "stream" } else { name };
             let asked = flags.contains(format!("--with-{flag}").as_str());
-            // A module built as `dynamic` is a file of its own and counts only when it is loaded.
+            // A module built as `dynamic` is a file of its own and is available only when it is
+            // loaded.
             let file = format!("ngx_{name}.so");
             let present = loaded.iter().any(|path| path.rsplit('/').next() == Some(&file));
             match built {
@@ -100,7 +106,8 @@ impl Capabilities {
         Ok(Capabilities { version, modules, temporary: temporary.map(Path::to_path_buf) })
     }
 
-    /// What the packages of the usual distributions have at this version: every module of nginx that we know of.
+    /// The capabilities of the usual distributions' packages at this version: every module of
+    /// nginx that we know.
     pub fn profile(version: Version) -> Self {
         let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Built::Apart(_)));
         let modules = modules.map(|(module, ..)| *module).collect();
@@ -117,7 +124,7 @@ impl Capabilities {
         row.since <= self.version && row.module.is_none_or(|module| self.has(module))
     }
 
-    /// Whether it has TCP and UDP services.
+    /// Whether it can serve TCP and UDP services.
     pub fn has_stream(&self) -> bool {
         self.has(Module::Stream)
     }
@@ -137,7 +144,7 @@ impl Capabilities {
     }
 }
 
-/// Reads `nginx version: nginx/1.22.1` with or without what a distribution adds behind it.
+/// Parses `nginx version: nginx/1.22.1`, with or without what a distribution adds behind it.
 fn version(line: &str) -> Option<Version> {
     let (_, rest) = line.strip_prefix("nginx version: ")?.split_once('/')?;
     let mut numbers = rest.split(|character: char| !character.is_ascii_digit()).map(str::parse);
@@ -162,7 +169,7 @@ mod tests {
     const DEBIAN: &str = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.11 19 Sep 2023\nTLS SNI support enabled\n\
         configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx \
         --http-proxy-temp-path=/var/lib/nginx/proxy --with-compat \
-        --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
+        --with-threads --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
         --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module \
         --with-http_auth_request_module --with-http_sub_module --with-http_gunzip_module --with-stream_ssl_preread_module\n";
 

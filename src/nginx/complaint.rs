@@ -1,22 +1,22 @@
-//! Reads what nginx says on its standard error when it tests a configuration.
+//! Parses the messages that nginx prints when it tests a configuration.
 
-/// How serious nginx is.
+/// The severity of a message of nginx.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// It goes on.
+    /// nginx goes on.
     Notice,
-    /// It goes on, but something is odd.
+    /// nginx goes on, but something is odd.
     Warning,
-    /// It does not start, or keeps its old configuration.
+    /// nginx does not start, or keeps its old configuration.
     Failure,
 }
 
-/// One line of nginx.
+/// One message of nginx.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     /// How serious it is.
     pub level: Level,
-    /// The words, without level and place.
+    /// The text, without level and place.
     pub words: String,
     /// The file it names: the place of the mistake, or a file that it could not use.
     pub file: Option<String>,
@@ -24,13 +24,15 @@ pub struct Remark {
     pub line: Option<u32>,
 }
 
-/// Every remark in order; lines of another form, such as the summary at the end, are left out.
+/// Parses every message in order. Lines of another form, such as the summary at the end, are left
+/// out.
 pub fn parse(standard_error: &str) -> Vec<Remark> {
     standard_error.lines().filter_map(remark).collect()
 }
 
 impl Remark {
-    /// Whether nginx lacks what the host has only so much of. Whatever line it names then is where it happened to run out.
+    /// Whether the host ran out of a resource (memory, files, disk). The line that nginx names
+    /// then is only where it happened.
     pub fn is_shortage(&self) -> bool {
         const SHORTAGES: [&str; 6] = [
             "Cannot allocate memory",
@@ -40,7 +42,7 @@ impl Remark {
             "No space left on device",
             "nginx was ended by signal",
         ];
-        // What users wrote stands between quotes, which it may hold itself.
+        // What users wrote stands between quotes, and may contain quotes itself.
         let (head, rest) = self.words.split_once('"').unwrap_or((&self.words, ""));
         let tail = rest.rsplit_once('"').map_or("", |(_, tail)| tail);
         SHORTAGES.iter().any(|shortage| head.contains(shortage) || tail.contains(shortage))
@@ -48,7 +50,8 @@ impl Remark {
 }
 
 fn remark(line: &str) -> Option<Remark> {
-    // `nginx: [emerg] words`, or in a log `2026/11/21 10:00:00 [emerg] 12#12: *3 words`.
+    // The form is `nginx: [emerg] words`, or in a log
+    // `2026/11/21 10:00:00 [emerg] 12#12: *3 words`.
     let (_, rest) = line.split_once('[')?;
     let (level, rest) = rest.split_once("] ")?;
     let level = match level {
@@ -66,7 +69,7 @@ fn remark(line: &str) -> Option<Remark> {
     Some(Remark { level, words: words.to_owned(), file: file.map(str::to_owned), line: line.flatten() })
 }
 
-/// Leaves out `12#12: ` and `*3 `, which log files have in front of the words.
+/// Strips `12#12: ` and `*3 `, which log files have in front of the text.
 fn without_process(text: &str) -> &str {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let Some((head, rest)) = text.split_once(": ") else { return text };
@@ -79,7 +82,8 @@ fn without_process(text: &str) -> &str {
     }
 }
 
-/// Takes ` in FILE:LINE` from the end. A file name may hold colons and blanks, a line number is the last thing.
+/// Splits ` in FILE:LINE` from the end. A file name may contain colons and blanks; the line number
+/// is the last part.
 fn placed(text: &str) -> Option<(&str, &str, u32)> {
     let (head, number) = text.rsplit_once(':')?;
     let number = number.trim_end().parse().ok()?;
@@ -87,7 +91,8 @@ fn placed(text: &str) -> Option<(&str, &str, u32)> {
     Some((words, file, number))
 }
 
-/// The absolute path in `cannot load certificate "/path"`, `open() "/path" failed` and their kin.
+/// Finds the absolute path in `cannot load certificate "/path"`, `open() "/path" failed` and
+/// similar messages.
 fn named_file(text: &str) -> Option<&str> {
     let start = text.find("\"/")? + 1;
     let length = text[start..].find('"')?;

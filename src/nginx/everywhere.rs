@@ -1,67 +1,83 @@
-//! What every host gets, whoever asks for it: the administrator's choices that are more than one directive; it must not know how they are written.
+//! Settings of the administrator that hold for all hosts and are more than one directive. It must
+//! not know how they are written.
 
 use std::time::Duration;
 
-use crate::model::{ByteSize, Cidr, HeaderName, HeaderValue, LogLine, Pattern, Refused, UrlPath};
+use crate::model::{
+    ByteSize, Cidr, DhParameters, HeaderName, HeaderValue, LogLine, Pattern, Refused, Text, TicketKey, UrlPath,
+};
 
 /// What holds for all hosts of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Everywhere {
-    /// Headers of all answers, in the place of those of backends.
+    /// Headers that are set in all responses, and replace those of backends.
     pub answer_headers: Vec<SetHeader>,
-    /// Headers of all requests to backends, besides those that every backend gets.
+    /// Headers that are set in all requests to backends, besides the usual ones.
     pub request_headers: Vec<SetHeader>,
-    /// The header by which trusted proxies tell the client's address, where it is not `X-Forwarded-For`.
+    /// The header in which trusted proxies send the client's address, where it is not
+    /// `X-Forwarded-For`.
     pub client_header: Option<HeaderName>,
-    /// The header by which they tell the host, where it is not `X-Forwarded-Host`.
+    /// The header in which trusted proxies send the host, where it is not `X-Forwarded-Host`.
     pub host_header: Option<HeaderName>,
-    /// Whether requests that bring no `X-Request-ID` get one, where backends are told of it.
+    /// Whether a request without `X-Request-ID` gets one, where backends get that header.
     pub request_ids: bool,
-    /// Whether backends are told what was asked for, as it came.
+    /// Whether backends get the original URI of the request in `X-Original-URI`.
     pub original_uri: bool,
-    /// Headers of backends that do not reach clients.
+    /// Headers of backends that are removed from responses.
     pub hidden_headers: Vec<HeaderName>,
-    /// Answers of hosts of the ingress-nginx dialect name nginx in the header `Server`.
+    /// Whether responses of hosts of the ingress-nginx dialect have a `Server` header that names
+    /// nginx.
     pub server_header: bool,
-    /// Clients that are turned away.
+    /// Networks whose clients are refused.
     pub blocked_networks: Vec<Cidr>,
-    /// Programs that are.
+    /// User agents that are refused.
     pub blocked_agents: Vec<Test>,
-    /// Requests that come from other pages.
+    /// Referers that are refused.
     pub blocked_referers: Vec<Test>,
-    /// Beginnings of paths whose routes send nobody to https.
+    /// Path prefixes whose routes are not redirected to https.
     pub plain_paths: Vec<UrlPath>,
-    /// Status of requests above a rate.
+    /// The status of requests above a rate limit.
     pub rate_status: u16,
-    /// Status of those of clients with too many connections.
+    /// The status of requests of clients with too many connections.
     pub connections_status: u16,
-    /// How long sessions of TLS may be taken up.
+    /// How long TLS sessions may be resumed.
     pub session_timeout: Duration,
-    /// Memory for them; 0 keeps none.
+    /// The size of the TLS session cache; 0 means no cache.
     pub session_cache: ByteSize,
-    /// Whether clients keep them.
+    /// Whether clients may resume TLS sessions by tickets.
     pub session_tickets: bool,
-    /// Requests of one connection to an endpoint.
+    /// The key by which they are encrypted then; nginx makes one of its own where there is none.
+    pub ticket_key: Option<TicketKey>,
+    /// Parameters for ciphers with DHE, which are not offered without.
+    pub dh_parameters: Option<DhParameters>,
+    /// Memory for the first part of an answer of gRPC, for routes that say nothing of it.
+    pub grpc_buffer: Option<ByteSize>,
+    /// The type of texts by which snippets answer; `text/plain` where there is none.
+    pub default_type: Option<Text>,
+    /// Programs that get answers as they are, where answers are compressed.
+    pub uncompressed: Option<Uncompressed>,
+    /// How many requests one connection to an endpoint serves.
     pub keepalive_requests: u32,
-    /// How long such a connection is used.
+    /// How long a connection to an endpoint is used.
     pub keepalive_time: Duration,
-    /// How long it may be idle.
+    /// How long a connection to an endpoint may be idle.
     pub keepalive_timeout: Duration,
 }
 
-/// How long connections to endpoints are used where nobody says otherwise, as nginx does it.
+/// nginx's own default of `keepalive_time` for connections to endpoints.
 pub const KEEPALIVE_TIME: Duration = Duration::from_secs(3600);
-/// How long they may be idle.
+/// nginx's own default of `keepalive_timeout` for connections to endpoints.
 pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(60);
 
-impl Default for Everywhere {
-    fn default() -> Self {
+impl Everywhere {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         Everywhere {
             answer_headers: Vec::new(),
             request_headers: Vec::new(),
             client_header: None,
             host_header: None,
-            request_ids: true,
+            request_ids: false,
             original_uri: false,
             hidden_headers: Vec::new(),
             server_header: false,
@@ -69,11 +85,16 @@ impl Default for Everywhere {
             blocked_agents: Vec::new(),
             blocked_referers: Vec::new(),
             plain_paths: Vec::new(),
-            rate_status: 503,
-            connections_status: 503,
-            session_timeout: Duration::from_secs(600),
-            session_cache: ByteSize(10 << 20),
+            rate_status: 0,
+            connections_status: 0,
+            session_timeout: Duration::ZERO,
+            session_cache: ByteSize(0),
             session_tickets: false,
+            ticket_key: None,
+            dh_parameters: None,
+            grpc_buffer: None,
+            default_type: None,
+            uncompressed: None,
             keepalive_requests: 10_000,
             keepalive_time: KEEPALIVE_TIME,
             keepalive_timeout: KEEPALIVE_TIMEOUT,
@@ -82,18 +103,28 @@ impl Default for Everywhere {
 }
 
 impl Everywhere {
-    /// Whether a header tells the first name of a server, which hosts may share.
+    /// Whether a header contains the first name of the server, which differs when hosts share a
+    /// server.
     pub fn tells_server_name(&self) -> bool {
         self.answer_headers.iter().chain(&self.request_headers).any(|header| header.value.tells_server_name())
     }
 
-    /// Whether anybody is turned away.
+    /// Whether any client is refused.
     pub fn blocks(&self) -> bool {
         !(self.blocked_networks.is_empty() && self.blocked_agents.is_empty() && self.blocked_referers.is_empty())
     }
 }
 
-/// A header with its value: text and variables that say nothing but what the client sent.
+/// Which programs get answers as they are, by the value of `User-Agent`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Uncompressed {
+    /// Old versions of the Internet Explorer, for which nginx has a word.
+    OldExplorers,
+    /// Those that match, in small or large letters.
+    Matching(Pattern),
+}
+
+/// A header with its value: text, and variables that contain nothing but what the client sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetHeader {
     /// Its name: letters, digits, `-` and `_`.
@@ -102,22 +133,22 @@ pub struct SetHeader {
     pub value: LogLine,
 }
 
-/// What a header of a request is compared with.
+/// A condition on a request header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Test {
-    /// This value, in small or large letters.
+    /// It equals this value, case-insensitively.
     Exact(HeaderValue),
-    /// Those that match.
+    /// It matches this expression.
     Expression {
         /// The expression.
         pattern: Pattern,
-        /// Whether small letters are told from others.
+        /// Whether case is significant.
         case_sensitive: bool,
     },
 }
 
 impl Test {
-    /// A value, or an expression behind `~` or `~*`.
+    /// Parses a value, or an expression behind `~` or `~*`.
     pub fn new(text: &str) -> Result<Self, Refused> {
         let expression = |text: &str, case_sensitive| {
             Pattern::new(text.trim()).map(|pattern| Test::Expression { pattern, case_sensitive })

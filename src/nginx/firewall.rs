@@ -1,17 +1,19 @@
-//! Where the rules of the firewall are on this host; it must not know who asks for it, or what they say.
+//! Where the rules of the web application firewall are on this host. It must not know who asks for
+//! it, or what the rules say.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A file, or with `*` in its last part several: absolute, of letters, digits and `_ . / -`, so that it means the same to nginx, to
-/// ModSecurity, which reads it as a shell would, and to whoever looks for it.
+/// A file, or several by a `*` in the last part of the path. It is absolute and consists of
+/// letters, digits and `_ . / -`, so that nginx and ModSecurity, which expands it like a shell,
+/// read it alike.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleFiles(Arc<str>);
 
 impl RuleFiles {
-    /// As it is written.
+    /// The path as it is written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -38,64 +40,56 @@ impl fmt::Display for RuleFiles {
     }
 }
 
-/// What the administrator says of the firewall.
+/// The administrator's settings for the firewall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirewallOptions {
-    /// Settings and rules of every route that has the firewall.
+    /// Files with the settings and rules of every route that has the firewall.
     pub rules: Vec<RuleFiles>,
-    /// The rules of OWASP, in their order; where there are none they are among the others.
+    /// Files with the OWASP rules, in their order; empty where they are among the other rules.
     pub core_rules: Vec<RuleFiles>,
-    /// They are read once, for all sites of nginx.
+    /// Whether the rules are loaded once, for all sites of nginx.
     pub shared: bool,
 }
 
-impl Default for FirewallOptions {
-    /// Where the packages of Debian and Ubuntu have them.
-    fn default() -> Self {
-        let files = |all: &[&str]| all.iter().filter_map(|file| file.parse().ok()).collect();
-        FirewallOptions {
-            rules: files(&["/etc/nginx/modsecurity.conf"]),
-            core_rules: files(&[
-                "/etc/modsecurity/crs/crs-setup.conf",
-                "/etc/modsecurity/crs/REQUEST-900-EXCLUSION-RULES-BEFORE-CRS.conf",
-                "/usr/share/modsecurity-crs/rules/*.conf",
-                "/etc/modsecurity/crs/RESPONSE-999-EXCLUSION-RULES-AFTER-CRS.conf",
-            ]),
-            shared: false,
-        }
+impl FirewallOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        FirewallOptions { rules: Vec::new(), core_rules: Vec::new(), shared: false }
     }
 }
 
-/// What servers read for the firewall.
+/// The rule files that servers load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FirewallRules {
-    /// Settings and rules of every route that has it; none where nginx.conf has them for all sites.
+    /// Files with settings and rules of every route that has the firewall; empty where
+    /// `nginx.conf` loads them for all sites.
     pub rules: Vec<RuleFiles>,
-    /// The rules of OWASP.
+    /// Files with the OWASP rules.
     pub core_rules: Vec<RuleFiles>,
-    /// All sites read them once, so that no server has to.
+    /// Whether the rules are loaded once for all sites, so that no server has to.
     pub shared: bool,
 }
 
-/// What nginx says of rules where it does not say which routes they are for.
+/// The directives by which a configuration of nginx loads rules.
 pub const RULE_DIRECTIVES: [&str; 3] = ["modsecurity_rules", "modsecurity_rules_file", "modsecurity_rules_remote"];
 
-/// What keeps routes from being looked after, in words; nothing where nothing does.
+/// Why routes cannot have the firewall, as messages; `None` where they can.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Obstacles {
-    /// Any of them.
+    /// For any route with the firewall.
     pub rules: Option<String>,
-    /// Those that ask for the rules of OWASP.
+    /// For routes that ask for the OWASP rules.
     pub core_rules: Option<String>,
 }
 
 impl FirewallOptions {
-    /// Every file that is named.
+    /// Every file that the settings name.
     pub fn files(&self) -> impl Iterator<Item = &RuleFiles> {
         self.rules.iter().chain(&self.core_rules)
     }
 
-    /// What keeps routes from being looked after where these are missing, and whether nginx.conf has rules for all sites.
+    /// Why routes cannot have the firewall when these files are missing. `has_rules` says whether
+    /// nginx.conf loads rules for all sites.
     pub fn obstacles(&self, missing: &BTreeSet<RuleFiles>, has_rules: bool) -> Obstacles {
         let lacking = |files: &[RuleFiles], key: &str, package: &str| {
             let file = files.iter().find(|file| missing.contains(file))?;

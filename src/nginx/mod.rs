@@ -1,4 +1,5 @@
-//! What this host's nginx is and can do, and the gate that fits a model to it; it must not know Kubernetes types, templates or files.
+//! What this host's nginx is and can do, and the gate that fits a model to it. It must not know
+//! Kubernetes types, templates or files.
 
 pub mod access_log;
 mod capabilities;
@@ -6,14 +7,22 @@ pub mod complaint;
 mod everywhere;
 mod firewall;
 mod gate;
+pub mod geoip;
+mod host_lines;
 mod other_sites;
 mod plan;
+mod stream_log;
 
 pub use crate::model::language::{lexer, syntax};
 pub use access_log::{AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs};
 pub use capabilities::{Capabilities, UnknownBuild};
-pub use everywhere::{Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, SetHeader, Test};
+pub use everywhere::{Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, SetHeader, Test, Uncompressed};
 pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
 pub use gate::{gate, wanted};
-pub use other_sites::{HostConfiguration, OtherSites, ParsedFile, SiteListen, SiteName, StreamListen, survey};
+pub use geoip::{Geo, GeoFile, GeoOptions};
+pub use host_lines::{HostBlock, HostLine};
+pub use other_sites::{
+    HostConfiguration, OtherSites, ParsedFile, SiteCertificate, SiteListen, SiteName, StreamListen, survey,
+};
 pub use plan::{ConnectedBy, Decisions, GateOptions, Http2, Inside, Listen, NamesHash, Plan, Preread, Reset};
+pub use stream_log::{StreamLog, StreamLogOptions};

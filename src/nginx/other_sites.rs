@@ -1,10 +1,12 @@
-//! What other sites and the host's own `nginx.conf` already set, from parsed files.
+//! What other sites and the host's own `nginx.conf` already set, from parsed configuration files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use super::access_log::{BufferedLogs, HostLog, buffered, host_log};
 use super::firewall::{RULE_DIRECTIVES, RuleFiles};
+use super::host_lines::{HostBlock, HostLine};
 use super::syntax::Directive;
 use crate::model::{Instance, Transport};
 
@@ -13,59 +15,68 @@ use crate::model::{Instance, Transport};
 pub struct ParsedFile {
     /// Its path, for messages.
     pub path: String,
-    /// What it says.
+    /// Its directives.
     pub directives: Vec<Directive>,
 }
 
-/// What the files of the host say, ours left out.
+/// What the host's configuration files say, without ours.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostConfiguration {
-    /// What the sites claim.
+    /// What the other sites claim.
     pub other_sites: OtherSites,
-    /// Files of `load_module`, as written.
+    /// The files of `load_module`, as written.
     pub load_modules: Vec<String>,
     /// The file of `pid`, as written.
     pub pid: Option<String>,
     /// User and group of the workers, as written.
     pub user: Option<(String, Option<String>)>,
-    /// Whether it includes our files: otherwise nginx never reads them.
+    /// Whether the configuration includes our files: otherwise nginx never reads them.
     pub includes_ours: bool,
 }
 
-/// What other sites and the host's own `nginx.conf` already set, read from the tree that nginx would load, ours left out.
+/// What other sites and the host's own `nginx.conf` already set, read from the configuration that
+/// nginx would load, without our files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtherSites {
     /// `listen` lines of other sites.
     pub listens: Vec<SiteListen>,
     /// Names of directives at http level, for example `gzip`.
     pub http_directives: BTreeSet<String>,
-    /// Whether something at http level asks for the first name of a server, as the format of a log does.
+    /// Whether something at http level uses `$server_name`, as a log format may.
     pub tells_server_name: bool,
-    /// The file and line, for messages, where the host or a site lets through headers that nginx drops by itself, such as those with
-    /// underscores in their names.
+    /// The file and line, for messages, where the host or a site accepts headers that nginx drops
+    /// by default, such as those with underscores in their names.
     pub lenient_headers: Option<String>,
-    /// Logs of requests that are kept for all sites.
+    /// Access logs at `http` level, which all sites inherit.
     pub logs: Vec<HostLog>,
-    /// Their files and those of sites that have a buffer.
+    /// The files of all logs that have a buffer, those of sites included.
     pub buffered_logs: BufferedLogs,
     /// Names that other sites claim, in nginx's order.
     pub server_names: Vec<SiteName>,
+    /// Certificates that other sites serve.
+    pub certificates: Vec<SiteCertificate>,
     /// `listen` lines of TCP and UDP services that are not ours.
     pub stream_listens: Vec<StreamListen>,
-    /// Names of directives at stream level, those of TCP and UDP services left out.
+    /// Names of directives at stream level, without those inside TCP and UDP services.
     pub stream_directives: BTreeSet<String>,
-    /// No block `stream` includes our files.
+    /// Whether no `stream` block includes our files.
     pub leaves_streams_out: bool,
-    /// Ports that other programs have of those that are asked for.
+    /// The wanted ports that other programs use.
     pub occupied: BTreeSet<(Transport, SocketAddr)>,
-    /// The file and line, for messages, where a site reads rules of a firewall.
+    /// The file and line, for messages, where a site loads rules of a firewall.
     pub firewall_rules: Option<String>,
-    /// Files with rules of the firewall that are asked for and not there.
+    /// Wanted rule files of the firewall that do not exist.
     pub missing_rules: BTreeSet<RuleFiles>,
+    /// Databases of GeoIP2 that the settings name and that are not there.
+    pub missing_databases: BTreeSet<PathBuf>,
     /// Value of `worker_processes`, when a number.
     pub worker_processes: Option<u32>,
     /// Value of `worker_connections`, when it is set.
     pub worker_connections: Option<u32>,
+    /// Whether expressions are compiled to machine code (`pcre_jit`).
+    pub compiles_expressions: bool,
+    /// Everything that stands outside of servers and other blocks.
+    pub lines: Vec<HostLine>,
 }
 
 /// A `server_name` of another site.
@@ -73,9 +84,22 @@ pub struct OtherSites {
 pub struct SiteName {
     /// The file and line, for messages.
     pub place: String,
-    /// A name, a wildcard, or an expression behind `~`; all but expressions in lower case.
+    /// A name, a wildcard, or an expression behind `~`. Names and wildcards are in lower case.
     pub name: String,
     /// The ports on which the site has it.
+    pub ports: BTreeSet<u16>,
+}
+
+/// A certificate of another site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteCertificate {
+    /// The file and line, for messages.
+    pub place: String,
+    /// The file of the certificate, as written.
+    pub file: String,
+    /// The names of the site.
+    pub names: Vec<String>,
+    /// The ports on which it has them.
     pub ports: BTreeSet<u16>,
 }
 
@@ -88,15 +112,16 @@ pub struct SiteListen {
     pub address: SocketAddr,
     /// Whether it claims to be the default server.
     pub default_server: bool,
-    /// Whether it speaks TLS.
+    /// Whether it has the parameter `ssl`.
     pub ssl: bool,
-    /// Whether it speaks HTTP/2 by parameter of `listen`.
+    /// Whether it has the parameter `http2`.
     pub http2: bool,
-    /// Whether it has clients begin with a header of the PROXY protocol.
+    /// Whether clients must begin with a header of the PROXY protocol.
     pub proxy_protocol: bool,
-    /// Whether an IPv6 socket takes IPv4 too, by `ipv6only=off`.
+    /// Whether an IPv6 socket accepts IPv4 too, by `ipv6only=off`.
     pub dual_stack: bool,
-    /// Whether nginx reads it before our files. Where nobody says `default_server`, the first is it.
+    /// Whether nginx reads it before our files. Where no site says `default_server`, the first is
+    /// the default server.
     pub before_ours: bool,
 }
 
@@ -105,7 +130,7 @@ pub struct SiteListen {
 pub struct StreamListen {
     /// The file and line, for messages.
     pub place: String,
-    /// What is spoken there.
+    /// Its transport protocol.
     pub transport: Transport,
     /// The address; unspecified for a bare port.
     pub address: SocketAddr,
@@ -114,11 +139,12 @@ pub struct StreamListen {
 /// How deep files may include each other before the rest is left unread.
 const DEEPEST_INCLUDE: u8 = 16;
 
-/// Reads the tree that begins with the main file.
+/// Surveys the configuration that begins with the main file.
 ///
-/// `include` gives the files for the argument of an `include` line, as nginx would find them, in nginx's order; it
-/// leaves out what cannot be read, and gives `None` for our files. Files of other instances are known by the variable
-/// that tells their generation. Of two that have one host, the one that is first in order keeps it.
+/// `include` returns the files for the argument of an `include` line in nginx's order. It leaves
+/// out files that cannot be read, and returns `None` for our files. Files of other instances are
+/// recognised by the variable with their generation. Of two instances that have the same host, the
+/// one that is first in order keeps it.
 pub fn survey(
     main: &ParsedFile,
     own: &Instance,
@@ -129,12 +155,15 @@ pub fn survey(
     let mut walk = Walk { include, depth: 0, ours_read: false };
     walk.each(main, &mut |walk, path, directive| {
         let first = directive.arguments.first();
+        found.other_sites.lines.extend(HostLine::of(HostBlock::Main, path, directive));
         match (directive.name.as_str(), first) {
             ("load_module", Some(file)) => found.load_modules.push(file.clone()),
             ("pid", Some(file)) => found.pid = Some(file.clone()),
             ("user", Some(user)) => found.user = Some((user.clone(), directive.arguments.get(1).cloned())),
+            ("pcre_jit", Some(switch)) => found.other_sites.compiles_expressions = switch == "on",
             ("worker_processes", Some(number)) => found.other_sites.worker_processes = number.parse().ok(),
-            ("events", _) => walk.inside(path, directive, &mut |_, _, directive| {
+            ("events", _) => walk.inside(path, directive, &mut |_, path, directive| {
+                found.other_sites.lines.extend(HostLine::of(HostBlock::Events, path, directive));
                 if let ("worker_connections", Some(number)) = (directive.name.as_str(), directive.arguments.first()) {
                     found.other_sites.worker_connections = number.parse().ok();
                 }
@@ -144,7 +173,7 @@ pub fn survey(
                 found.other_sites.at_http_level(walk, path, directive, sibling.map(|sibling| own < sibling));
             }),
             ("stream", _) => {
-                // Which sites are read before ours is a question of `http` alone.
+                // Only in `http` does it matter which sites are read before ours.
                 let before = std::mem::replace(&mut walk.ours_read, false);
                 walk.inside(path, directive, &mut |walk, path, directive| {
                     found.other_sites.at_stream_level(walk, path, directive);
@@ -160,9 +189,11 @@ pub fn survey(
 }
 
 impl OtherSites {
-    /// `behind` tells of a directive of another instance whether that one comes behind us.
+    /// For a directive of another instance, `behind` says whether that instance comes behind us in
+    /// order.
     fn at_http_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive, behind: Option<bool>) {
         self.look_for_buffers(directive);
+        self.lines.extend(HostLine::of(HostBlock::Http, path, directive));
         if directive.name != "server" {
             self.logs.extend(host_log(&directive.arguments).filter(|_| directive.name == "access_log"));
             self.http_directives.insert(directive.name.clone());
@@ -170,10 +201,10 @@ impl OtherSites {
             self.look_for_leniency(path, directive);
             return;
         }
-        // An instance is the default server where it says so, never by its place.
+        // Another instance is the default server only where it says so, never by its place.
         let before_ours = !walk.ours_read && behind.is_none();
         walk.inside(path, directive, &mut |_, path, directive| self.look_for_rules(path, directive));
-        let (mut listens, mut ssl, mut names) = (Vec::new(), false, Vec::new());
+        let (mut listens, mut ssl, mut names, mut files) = (Vec::new(), false, Vec::new(), Vec::new());
         walk.inside(path, directive, &mut |_, path, directive| self.look_for_leniency(path, directive));
         walk.inside(path, directive, &mut |_, path, directive| match directive.name.as_str() {
             "listen" => listens.extend(listen(&format!("{path}:{}", directive.line), &directive.arguments)),
@@ -182,17 +213,27 @@ impl OtherSites {
                     directive.arguments.iter().map(|name| (format!("{path}:{}", directive.line), written(name))),
                 );
             }
+            "ssl_certificate" => {
+                files.extend(
+                    directive.arguments.first().map(|file| (format!("{path}:{}", directive.line), file.clone())),
+                );
+            }
             // The form that nginx had before 1.25.1 besides the parameter of `listen`.
             "ssl" => ssl = directive.arguments.first().is_some_and(|value| value == "on"),
             _ => {}
         });
         if listens.is_empty() {
-            // nginx takes port 80 for a server that names none.
+            // nginx listens on port 80 for a server without `listen`.
             listens.extend(listen(&format!("{path}:{}", directive.line), &["80".to_owned()]));
         }
         let ports: BTreeSet<_> = listens.iter().map(|listen: &SiteListen| listen.address.port()).collect();
+        if behind != Some(true) {
+            let names: Vec<String> = names.iter().map(|(_, name): &(String, String)| name.clone()).collect();
+            let of_file = |(place, file)| SiteCertificate { place, file, names: names.clone(), ports: ports.clone() };
+            self.certificates.extend(files.into_iter().map(of_file));
+        }
         let named = |(place, name)| SiteName { place, name, ports: ports.clone() };
-        // It will see that we have them, and leave them to us.
+        // The other instance will see that we have the names, and leave them to us.
         self.server_names.extend(names.into_iter().filter(|_| behind != Some(true)).map(named));
         let complete = |listen: SiteListen| SiteListen { ssl: listen.ssl || ssl, before_ours, ..listen };
         self.listens.extend(listens.into_iter().map(complete));
@@ -246,7 +287,8 @@ fn tells_server_name(directive: &Directive) -> bool {
     has(&directive.name) || directive.arguments.iter().any(has) || directive.children().iter().any(tells_server_name)
 }
 
-/// The instance that wrote a file: one file of its folder, which is read before any with hosts, names it.
+/// The instance that wrote a file. One file of its folder names it, and is read before any file
+/// with hosts.
 fn sibling<'s>(
     siblings: &'s mut BTreeMap<String, Instance>,
     path: &str,
@@ -261,7 +303,7 @@ fn sibling<'s>(
     siblings.get(folder)
 }
 
-/// In an expression case has a meaning: `\d` is not `\D`.
+/// The name in lower case, unless it is an expression, where case has a meaning: `\d` is not `\D`.
 fn written(name: &str) -> String {
     if name.starts_with('~') { name.to_owned() } else { name.to_ascii_lowercase() }
 }
@@ -271,7 +313,7 @@ type Visit<'v> = &'v mut dyn FnMut(&mut Walk<'_>, &str, &Directive);
 struct Walk<'a> {
     include: &'a mut dyn FnMut(&str) -> Option<Vec<ParsedFile>>,
     depth: u8,
-    /// Whether our files were passed already.
+    /// Whether our files were read already.
     ours_read: bool,
 }
 
@@ -287,7 +329,8 @@ impl Walk<'_> {
     fn list(&mut self, path: &str, directives: &[Directive], visit: Visit<'_>) {
         for directive in directives {
             match (directive.name.as_str(), directive.arguments.first()) {
-                // A file that includes itself would never end; nginx refuses it, we only stop.
+                // A file that includes itself would never end. nginx refuses it; here the depth is
+                // limited.
                 ("include", Some(pattern)) if self.depth < DEEPEST_INCLUDE => {
                     let Some(files) = (self.include)(pattern) else {
                         self.ours_read = true;
@@ -305,7 +348,8 @@ impl Walk<'_> {
     }
 }
 
-/// The sockets of one `listen` line: several for a range of ports, none for a Unix socket or a name.
+/// The sockets of one `listen` line: several for a range of ports, none for a Unix socket or a
+/// host name.
 fn listen(place: &str, arguments: &[String]) -> Vec<SiteListen> {
     let Some((address, parameters)) = arguments.split_first() else { return Vec::new() };
     let has = |name: &str| parameters.iter().any(|parameter| parameter == name);
@@ -357,9 +401,9 @@ mod tests {
 
     #[test]
     fn reads_sites_through_includes() {
-        let main = "user www-data www; worker_processes 4; events { worker_connections 768; } pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
+        let main = "user www-data www; pcre_jit on; worker_processes 4; events { worker_connections 768; } pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
             http { gzip on; include sites; include ours; server { server_name A.example ~^B\\D$; listen 8080; } }";
-        let site = "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2 proxy_protocol; }";
+        let site = "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2 proxy_protocol;\nserver_name c.example; ssl_certificate /c.pem; }";
         let found = survey(&file("main", main), &Instance::default(), &mut |pattern| match pattern {
             "mods" => Some(vec![file("mods", "load_module b.so;")]),
             "ours" => None,
@@ -388,9 +432,30 @@ mod tests {
         assert_eq!(other_sites.http_directives, BTreeSet::from(["gzip".to_owned()]));
         assert!(!other_sites.tells_server_name);
         let named = |name: &str| SiteName { place: "main:2".into(), name: name.into(), ports: BTreeSet::from([8080]) };
-        assert_eq!(other_sites.server_names, ["a.example", "~^B\\D$"].map(named));
+        let (of_site, of_main) = other_sites.server_names.split_at(1);
+        assert_eq!((&*of_site[0].place, of_main), ("site:3", &["a.example", "~^B\\D$"].map(named)[..]));
+        let (place, file, names) = ("site:3".into(), "/c.pem".into(), vec!["c.example".into()]);
+        assert_eq!(
+            other_sites.certificates,
+            [SiteCertificate { place, file, names, ports: BTreeSet::from([80, 443]) }]
+        );
         assert!(found.includes_ours);
         assert_eq!((other_sites.worker_processes, other_sites.worker_connections), (Some(4), Some(768)));
+        assert!(other_sites.compiles_expressions && !OtherSites::default().compiles_expressions);
+        let line =
+            |line: &HostLine| format!("{} {} {} {}", line.place, line.block, line.name, line.arguments.join(" "));
+        let lines: Vec<_> = other_sites.lines.iter().map(line).collect();
+        let expected = [
+            "main:1 outside of every block user www-data www",
+            "main:1 outside of every block pcre_jit on",
+            "main:1 outside of every block worker_processes 4",
+            "main:1 in the block events worker_connections 768",
+            "main:1 outside of every block pid /run/nginx.pid",
+            "main:1 outside of every block load_module modules/a.so",
+            "mods:1 outside of every block load_module b.so",
+            "main:2 in the block http gzip on",
+        ];
+        assert_eq!(lines, expected);
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));
         assert_eq!(found.user, Some(("www-data".to_owned(), Some("www".to_owned()))));
@@ -469,7 +534,7 @@ mod tests {
         );
         assert!(!found.other_sites.leaves_streams_out && found.includes_ours);
         assert!(!found.other_sites.listens[0].before_ours, "our files of http come before the site");
-        // Each of the two blocks has to include ours.
+        // `http` and `stream` each have to include our files.
         let found = of(&services.replace("include ours;", ""));
         assert!(found.other_sites.leaves_streams_out && found.includes_ours);
         let found = survey(&file("main", services), &Instance::default(), &mut |_| None);
@@ -481,7 +546,7 @@ mod tests {
         for (text, expected) in [
             ("http { server { location / { modsecurity_rules_file /a; } } }", true),
             ("http { server { modsecurity_rules a; } }", true),
-            // For all sites, which inherit them.
+            // All sites inherit it.
             ("http { modsecurity_rules_file /a; server { modsecurity on; } }", false),
         ] {
             let found = survey(&file("main", text), &Instance::default(), &mut |_| None).other_sites;

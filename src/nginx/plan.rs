@@ -1,4 +1,4 @@
-//! A model together with the decisions that one nginx makes necessary.
+//! A model together with the decisions that one nginx requires.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -7,52 +7,60 @@ use std::sync::Arc;
 use super::access_log::{AccessLog, AccessLogOptions};
 use super::everywhere::Everywhere;
 use super::firewall::{FirewallOptions, FirewallRules};
+use super::geoip::{Geo, GeoOptions};
+use super::stream_log::StreamLog;
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Cidr, Model, Protocols};
 
-/// What the administrator decides about nginx.
+/// The administrator's settings for nginx.
 #[derive(Debug, Clone)]
 pub struct GateOptions {
-    /// Port that clients use for https, for redirects; 443 is left out of URLs.
+    /// The port that clients use for https, for redirects; 443 is left out of URLs.
     pub public_https_port: u16,
     /// Whether HTTP/2 is offered.
     pub http2: bool,
-    /// Versions of TLS.
+    /// The offered versions of TLS.
     pub tls_protocols: Protocols,
-    /// Loopback address that serves the generation number and stub_status.
+    /// The loopback address that serves the generation number and `stub_status`.
     pub status: SocketAddr,
     /// The port of [`Inside`].
     pub passthrough_port: u16,
-    /// nginx has that port now, by the files in place: connections may be on their way to it.
+    /// Whether nginx uses that port now, by the files in place: connections may be on their way to
+    /// it.
     pub has_passthrough: bool,
-    /// The folder that nginx will see as the current generation, for example `/etc/nginx/ingressd/current`.
+    /// The folder that nginx will see as the current generation, for example
+    /// `/etc/nginx/ingressd/current`.
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker.
     pub upstream_keepalive: u32,
-    /// What all hosts get.
+    /// Settings that hold for all hosts.
     pub everywhere: Everywhere,
-    /// How requests are logged.
+    /// The settings for access logs.
     pub access_log: AccessLogOptions,
     /// Where the rules of the firewall are.
     pub firewall: FirewallOptions,
-    /// Whether hosts that are served alike share a `server` block.
+    /// Where databases are that tell where clients are.
+    pub geo: GeoOptions,
+    /// Whether hosts with the same configuration share a `server` block.
     pub shared_servers: bool,
 }
 
-impl Default for GateOptions {
-    fn default() -> Self {
+impl GateOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         GateOptions {
-            public_https_port: 443,
-            http2: true,
+            public_https_port: 0,
+            http2: false,
             tls_protocols: Protocols::Both,
-            status: SocketAddr::from(([127, 0, 0, 1], 10246)),
-            passthrough_port: 10247,
+            status: SocketAddr::from(([127, 0, 0, 1], 0)),
+            passthrough_port: 0,
             has_passthrough: false,
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
             everywhere: Everywhere::default(),
             access_log: AccessLogOptions::default(),
             firewall: FirewallOptions::default(),
+            geo: GeoOptions::default(),
             shared_servers: true,
         }
     }
@@ -61,7 +69,7 @@ impl Default for GateOptions {
 /// How HTTP/2 is switched on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Http2 {
-    /// Not at all.
+    /// HTTP/2 is off.
     #[default]
     Off,
     /// As a parameter of `listen`, before 1.25.1.
@@ -70,14 +78,14 @@ pub enum Http2 {
     Directive,
 }
 
-/// One `listen` of ours.
+/// One `listen` directive of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Listen {
     /// Address and port.
     pub address: SocketAddr,
-    /// Whether TLS is spoken.
+    /// Whether it has the parameter `ssl`.
     pub ssl: bool,
-    /// Whether clients begin with a header of the PROXY protocol.
+    /// Whether clients must begin with a header of the PROXY protocol.
     pub proxy_protocol: bool,
     /// Whether our catch-all server is the default of this socket.
     pub default_server: bool,
@@ -91,9 +99,9 @@ pub enum ConnectedBy {
     /// Clients.
     #[default]
     Outside,
-    /// nginx itself, for clients, of which it tells by the PROXY protocol.
+    /// nginx itself, on behalf of clients whose addresses it sends by the PROXY protocol.
     Inside,
-    /// nginx itself, for proxies whose headers are believed about their clients.
+    /// nginx itself, on behalf of proxies whose headers about their clients are trusted.
     InsideTrusted,
 }
 
@@ -104,35 +112,38 @@ impl ConnectedBy {
     }
 }
 
-/// Loopback addresses on which nginx listens for itself where TLS of some host is not opened here. A port of each is taken, so
-/// that one setting is enough.
+/// The loopback addresses on which nginx listens for itself when TLS of some host is passed
+/// through. The same port is used on each, so that one setting is enough.
 pub struct Inside;
 
 impl Inside {
-    /// For what is opened here.
+    /// For TLS that is terminated here.
     pub const HTTPS: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1));
-    /// For what is not.
+    /// For TLS that is passed through.
     pub const PASSED: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
-    /// For what is opened here and comes from proxies whose headers are believed.
+    /// For TLS that is terminated here and comes from trusted proxies.
     pub const TRUSTED: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
-    /// All of them.
+    /// All of these addresses.
     pub const ALL: [IpAddr; 3] = [Self::HTTPS, Self::PASSED, Self::TRUSTED];
 }
 
-/// How TLS is told apart by the name in its handshake, before anybody opens it.
+/// The stream server that selects the way of a connection by the server name (SNI) before TLS is
+/// terminated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preread {
-    /// Where clients come to.
+    /// The sockets for clients.
     pub listens: Vec<SocketAddr>,
-    /// Whether they begin with a header of the PROXY protocol.
+    /// Whether clients must begin with a header of the PROXY protocol.
     pub proxy_protocol: bool,
     /// The port of [`Inside`].
     pub port: u16,
-    /// Whether the sizes of the tables of `map` are ours to write; otherwise they are those that nginx has by itself, or better.
+    /// Whether we write the sizes of the hash tables of `map`; otherwise the host's or nginx's own
+    /// are enough.
     pub sizes_tables: bool,
 }
 
-/// The size of nginx's table of server names, an http-level setting that is ours to write when the host does not.
+/// The size of nginx's hash table of server names, a directive at http level that we write when
+/// the host does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NamesHash {
     /// `server_names_hash_max_size`, a power of two.
@@ -141,95 +152,103 @@ pub struct NamesHash {
     pub bucket_size: u32,
 }
 
-/// A line of our servers that takes back what the host's `http` level says.
+/// A directive in our servers that overrides what they would inherit from the host's `http` level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reset {
     /// The directive.
     pub row: &'static DirectiveRow,
-    /// Its arguments, as nginx reads them.
+    /// Its arguments, as they are written.
     pub arguments: &'static str,
 }
 
-/// What one nginx makes necessary, apart from the model; it changes rarely.
+/// The decisions that one nginx requires, apart from the model; they change rarely.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decisions {
-    /// Where we listen.
+    /// The sockets of our servers.
     pub listens: Vec<Listen>,
     /// How HTTP/2 is switched on.
     pub http2: Http2,
-    /// Every server names its certificate: another site is the default server of a socket of ours, or the host names
-    /// one for all sites.
+    /// Whether every server names its certificate: this is needed where another site is the
+    /// default server of one of our sockets, or where the host names a certificate for all sites.
     pub explicit_certificates: bool,
-    /// What our servers take back of the host's `http` level.
+    /// Directives that override the host's `http` level in our servers.
     pub resets: Vec<Reset>,
-    /// The table of server names.
+    /// The size of the hash table of server names.
     pub names_hash: Option<NamesHash>,
-    /// The table of variables is ours to size: the host's `nginx.conf` does not.
+    /// Whether we set `variables_hash_max_size`, because the host's `nginx.conf` does not.
     pub variables_hash_max_size: bool,
-    /// The same of its buckets, which limit how long names may be.
+    /// Whether we set `variables_hash_bucket_size`, which limits how long names may be.
     pub variables_hash_bucket_size: bool,
-    /// Longest server name in bytes that nginx's table takes; longer ones are written as regular expressions.
+    /// The longest server name in bytes that fits into nginx's hash table; longer ones are written
+    /// as regular expressions.
     pub longest_name: usize,
     /// The port of https URLs.
     pub public_https_port: u16,
-    /// The address that serves the generation number, and whether it serves `stub_status`.
+    /// The address that serves the generation number, and whether it also serves `stub_status`.
     pub status: Option<(SocketAddr, bool)>,
     /// The folder that nginx will see as the current generation.
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker; `None` without the module.
     pub upstream_keepalive: Option<u32>,
-    /// Whether nginx keeps idle connections also where nobody asks for that.
+    /// Whether nginx keeps idle connections by default, where no upstream asks for it.
     pub keeps_connections: bool,
-    /// What all hosts get.
+    /// Settings that hold for all hosts.
     pub everywhere: Everywhere,
-    /// Whether `keepalive_time` is known (1.19.10).
+    /// Whether nginx knows `keepalive_time` (1.19.10).
     pub keepalive_time: bool,
-    /// Whether hosts of the ingress-nginx dialect take the header `Server` out of their answers.
+    /// Whether hosts of the ingress-nginx dialect remove the header `Server` from their responses.
     pub clears_server_header: bool,
-    /// How requests are logged.
+    /// The decision about access logs.
     pub access_log: AccessLog,
-    /// Whether hosts that are served alike share a `server` block.
+    /// How connections to TCP and UDP services are; `None` where there are none of these, or no
+    /// log.
+    pub stream_log: Option<StreamLog>,
+    /// Whether hosts with the same configuration share a `server` block.
     pub shared_servers: bool,
-    /// Versions of TLS that hosts offer.
+    /// The offered versions of TLS.
     pub tls_protocols: Protocols,
     /// Whether the client's address may come from a header (`realip` module).
     pub real_ip: bool,
-    /// Load balancers that are believed about clients when they tell them by the PROXY protocol.
+    /// Load balancers that are trusted to send clients' addresses by the PROXY protocol.
     pub proxies: Vec<Cidr>,
-    /// Whether the addresses of clients of TCP services may come from the PROXY protocol.
+    /// Whether the client addresses of TCP services may come from the PROXY protocol.
     pub stream_real_ip: bool,
-    /// Where TLS of some host is not opened here.
+    /// The stream server in front of TLS, where some host is passed through.
     pub preread: Option<Preread>,
-    /// Whether `keepalive_min_timeout` is known.
+    /// Whether nginx knows `keepalive_min_timeout`.
     pub keepalive_min_timeout: bool,
-    /// Whether endpoints may be chosen by a text: without the module each takes its turn.
+    /// Whether nginx has `hash` for upstreams; without the module endpoints are used in turn.
     pub upstream_hash: bool,
-    /// The same where they may be chosen by how many connections they have.
+    /// Whether nginx has `least_conn`.
     pub upstream_least_conn: bool,
-    /// The same where they may be chosen by chance.
+    /// Whether nginx has `random`.
     pub upstream_random: bool,
-    /// Whether what they are chosen by may differ from request to request.
+    /// Whether nginx has `split_clients`, so that the key of the choice may differ from request to
+    /// request.
     pub split_clients: bool,
-    /// What servers read for the firewall.
+    /// The rule files of the firewall that servers load.
     pub firewall: FirewallRules,
-    /// Where answers about clients may be remembered: nginx makes the folder. `None` where there is no place that is known to be its own.
+    /// What is looked up of the addresses of clients.
+    pub geo: Geo,
+    /// The folder of the cache for authentication answers, which nginx creates. `None` where no
+    /// place is known to be nginx's own.
     pub answer_memory: Option<PathBuf>,
 }
 
-/// A model that this nginx can serve, together with the decisions it makes necessary.
+/// A model that this nginx can serve, together with the decisions that nginx requires.
 ///
-/// The gate has proven what rendering relies on: every upstream, certificate and password file that a route
-/// names is in the model, and every value fits into a token of nginx.
+/// The gate guarantees what rendering relies on: every upstream, certificate and password file
+/// that a route names is in the model, and every value fits into an nginx token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// What traffic should do, without what this nginx cannot do.
+    /// The model, without what this nginx cannot do.
     pub model: Model,
     /// The decisions.
     pub decisions: Arc<Decisions>,
 }
 
 impl Plan {
-    /// Who is believed about clients, by headers or by the PROXY protocol.
+    /// The networks that are trusted to name clients, by headers or by the PROXY protocol.
     pub fn trusted(&self) -> &[Cidr] {
         let Plan { model, decisions } = self;
         if model.forwarded.trusts_proxies() { &model.forwarded.trusted } else { &decisions.proxies }

@@ -1,4 +1,4 @@
-//! An address at which clients reach a node, as in the status of an Ingress.
+//! An address at which clients reach a node, as it stands in the status of an Ingress.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,7 +10,7 @@ use crate::model::is_label;
 /// Longest host name in bytes.
 const LONGEST_NAME: usize = 253;
 
-/// An address of a node, proven to make sense to clients on other machines.
+/// An address of a node, checked to be reachable from other machines in principle.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Address {
     /// An IP address.
@@ -19,7 +19,7 @@ pub enum Address {
     Name(Arc<str>),
 }
 
-/// Why something is no address to publish; one clause.
+/// Why an address cannot be published; one clause.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refused(String);
@@ -38,10 +38,10 @@ impl TryFrom<IpAddr> for Address {
         let (link_local, reserved) = match address {
             IpAddr::V4(four) => (
                 four.is_link_local() || four == Ipv4Addr::BROADCAST,
-                // "This network", and what was once kept for later.
+                // "This network", and the range that is reserved for future use.
                 four.octets()[0] == 0 || four.octets()[0] >= 240,
             ),
-            // Discard-only addresses, and those of sites, which were given up.
+            // Discard-only addresses, and site-local ones, which are deprecated.
             IpAddr::V6(six) => (
                 six.is_unicast_link_local(),
                 six.segments()[..4] == [0x100, 0, 0, 0] || six.segments()[0] & 0xffc0 == 0xfec0,
@@ -66,7 +66,7 @@ impl FromStr for Address {
         if let Ok(address) = text.parse::<IpAddr>() {
             return address.try_into();
         }
-        // What ends in a number was meant to be an IP address.
+        // A text whose last label is a number was meant to be an IP address.
         let is_numeric = text.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
         match text.len() <= LONGEST_NAME && text.split('.').all(is_label) && !is_numeric && text != "localhost" {
             true => Ok(Address::Name(text.into())),

@@ -1,4 +1,4 @@
-//! Writes Events while this node leads, at a steady pace.
+//! Writes Events while this node leads, at a limited rate.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,16 +38,16 @@ pub struct Announcer {
     chronicle: Chronicle,
     bucket: Bucket,
     pause: Duration,
-    /// The namespace of the Event that could not be written last, when none was written since.
+    /// The namespace of the last failed Event, when none was written since.
     failed: Option<String>,
-    /// How long each namespace rests after the next Event that cannot be written, where the last
-    /// one could not.
+    /// How long each namespace is skipped after its next failed Event, where its last one failed
+    /// too.
     rests: HashMap<String, Duration>,
     trouble: Trouble,
 }
 
 impl Announcer {
-    /// Reports as the node of this identity.
+    /// An announcer that reports as the node of this identity.
     pub fn new(client: Client, identity: Arc<str>, options: &Options, counts: Counts, trouble: Trouble) -> Self {
         Announcer {
             client,
@@ -63,14 +63,14 @@ impl Announcer {
         }
     }
 
-    /// Writes for ever. Nothing that fails here has any other consequence than that an Event is missing.
+    /// Writes for ever. A failure here has no other consequence than that an Event is missing.
     pub async fn run(mut self, mut inputs: Inputs, mut contended: watch::Receiver<Vec<Arc<ObjectId>>>) {
         let mut due = Instant::now();
         loop {
             let now = Instant::now();
             if !inputs.leadership.borrow_and_update().holds(now) {
-                // When this node leads again, others may have reported some of it: the names of
-                // Events prevent duplicates.
+                // When this node leads again, another leader may have reported some of it: the
+                // names of Events prevent duplicates.
                 self.chronicle.rest();
                 self.trouble.ceased();
                 self.failed = None;
@@ -87,7 +87,7 @@ impl Announcer {
                 self.counts.events(EventResult::Suppressed, suppressed);
             }
             // The queue is emptied before the state is compared again, unless the state changed,
-            // or there is room for what found none.
+            // or there is room again for notices that found none.
             loop {
                 let next = self.chronicle.due(Instant::now());
                 tokio::select! {
@@ -109,7 +109,7 @@ impl Announcer {
         }
     }
 
-    /// Writes one Event; gives the time for the next.
+    /// Writes one Event. Returns when the next one may be written.
     async fn announce(&mut self, now: Instant) -> Instant {
         let Some(mut notice) = self.chronicle.take(now) else { return now };
         let result = match self.write(&notice).await {
@@ -119,7 +119,7 @@ impl Announcer {
                 return now;
             }
             Err(Failure::Exists(_)) => EventResult::Known,
-            // What it is about is gone, or the API will never take it.
+            // The object is gone, or the API will never accept the Event.
             Err(failure @ (Failure::NoNamespace(_) | Failure::Refused(_))) => {
                 tracing::debug!("an Event about {:?} was not written: {failure}", notice.regarding.name);
                 EventResult::Failed
@@ -137,9 +137,9 @@ impl Announcer {
         now
     }
 
-    /// The cause may be its namespace, for example a quota: then that namespace rests and all
-    /// others go on, until an Event of another namespace fails next. Returns when the next one may
-    /// be written.
+    /// Handles a failed Event. The cause may be its namespace, for example a quota: then that
+    /// namespace is skipped and all others go on, until an Event of another namespace fails next.
+    /// Returns when the next Event may be written.
     fn fail(&mut self, notice: Notice, failure: &Failure) -> Instant {
         let now = Instant::now();
         let namespace = notice.namespace().to_owned();

@@ -1,15 +1,15 @@
-//! A token bucket: so many at once, so many a second.
+//! A token bucket, which limits bursts and the rate per second.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A token bucket, full at first.
+/// A token bucket; it starts full.
 #[derive(Debug, Clone)]
 pub struct Bucket {
     burst: u32,
     interval: Duration,
-    /// When it would be full again: this far in the future it is empty.
+    /// When it will be full again: the further in the future, the fewer tokens it has.
     full: Option<Instant>,
 }
 
@@ -28,7 +28,7 @@ impl Bucket {
     ///
     /// # Errors
     ///
-    /// When the next one comes.
+    /// When the bucket is empty; the error is the time of the next token.
     pub fn take(&mut self, now: Instant) -> Result<(), Instant> {
         let full = self.full.map_or(now, |full| full.max(now)) + self.interval;
         let earliest = full.checked_sub(self.interval * self.burst).unwrap_or(now);

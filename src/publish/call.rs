@@ -1,46 +1,46 @@
-//! One request with a deadline, and what its failure means for the next one.
+//! One API request with a deadline, and what its failure means for the next request.
 
 use std::error::Error;
 use std::time::Duration;
 
-/// The longest time that we wait because the API says so.
+/// The longest `Retry-After` of the API that is respected.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// What the API says of a namespace in which nothing can be made any more.
+/// The cause that the API names for a namespace that is being deleted.
 const TERMINATING: &str = "NamespaceTerminating";
 
-/// Why a request did not do what it was for.
+/// Why an API request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// What was asked for does not exist.
+    /// The requested object does not exist.
     #[error("not found: {0}")]
     Missing(String),
-    /// The namespace does not exist, or is going away, so that nothing can be made in it any more.
+    /// The namespace does not exist, or is being deleted, so that nothing can be created in it.
     #[error("no namespace: {0}")]
     NoNamespace(String),
-    /// It exists already.
+    /// The object exists already.
     #[error("it exists: {0}")]
     Exists(String),
     /// Another write came first (a conflict).
     #[error("conflict: {0}")]
     Conflict(String),
-    /// The API refuses this one for what it holds.
+    /// The API refuses this object because of its content.
     #[error("refused: {0}")]
     Refused(String),
-    /// Any other request might have fared the same.
+    /// The API is unavailable, so that any other request would have failed too.
     #[error("{why}")]
     Away {
-        /// What the API says, or why it says nothing.
+        /// The error of the API, or of the connection.
         why: String,
-        /// The code of its answer, if there was one.
+        /// The HTTP status of the response, if there was one.
         code: Option<u16>,
-        /// How long it asks us to wait.
+        /// How long the API asks us to wait.
         retry_after: Duration,
     },
 }
 
 impl Failure {
-    /// The same for failures that have the same cause, whatever was asked for.
+    /// A number that is equal for failures with the same cause, whatever was requested.
     pub fn sort(&self) -> u16 {
         match self {
             Failure::Missing(_) | Failure::NoNamespace(_) => 404,
@@ -51,11 +51,11 @@ impl Failure {
     }
 }
 
-/// Sends a request and waits for its answer, but not longer than this.
+/// Sends a request and waits for its response until the deadline.
 ///
 /// # Errors
 ///
-/// What the API says, or that it said nothing in time.
+/// The error of the API, or that it did not respond in time.
 pub async fn call<T>(deadline: Duration, request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Failure> {
     match tokio::time::timeout(deadline, request).await {
         Ok(Ok(answer)) => Ok(answer),

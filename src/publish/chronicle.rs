@@ -1,4 +1,5 @@
-//! Decides which Events are due: one for each finding that appears, and for each version of an object that begins to be served.
+//! Decides which Events are due: one for each new finding, and one for each version of an object
+//! that begins to be served.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,50 +16,50 @@ use crate::finding::{Finding, Severity, limit};
 use crate::model::ObjectId;
 use crate::source::{Published, Version};
 
-/// Findings of one object that become Events at once, however many the settings show elsewhere.
+/// How many findings of one object become Events at once, however many the settings show
+/// elsewhere.
 const MOST_OF_OBJECT: usize = 24;
 
-/// Events about one object at once, the Event about suppressed ones included, and the time until
-/// one more.
+/// The burst of Events about one object, including the one about suppressed Events, and the time
+/// until one more is allowed.
 const PER_OBJECT: (u32, Duration) = (MOST_OF_OBJECT as u32 + 1, Duration::from_secs(60));
 
-/// A finding that appears so soon after this node began to lead may be older than that: some
-/// findings are made one after the other.
+/// A finding that appears so soon after this node became leader may be older than that, because
+/// findings are not all made at once.
 const SETTLING: Duration = Duration::from_secs(60);
 
-/// Most findings of which it is remembered how often they came back, and most objects whose rate
-/// is.
+/// For how many findings the number of returns is remembered, and for how many objects the rate.
 const MOST_REMEMBERED: usize = 10_000;
 
-/// What was reported, and the queue of Events. What finds no room in the queue counts as not
-/// reported, and is looked for again when there is room.
+/// What was reported, and the queue of Events. A notice that does not fit into the queue counts as
+/// not reported, and is made again when there is room.
 #[derive(Debug, Default)]
 pub struct Chronicle {
     told: HashSet<Finding>,
-    /// How often something that was reported before came back.
+    /// How often each finding that was reported before came back.
     returned: HashMap<Finding, u32>,
-    /// The leaderless time: how long there may have been no leader before this node began to lead.
+    /// The longest time without any leader before this node became leader.
     leaderless: Duration,
-    /// When this node began to lead.
+    /// When this node became leader.
     first: Option<Instant>,
-    /// What was wrong at the last look.
+    /// The findings at the last look.
     findings: Option<Arc<[Finding]>>,
     others: Vec<Finding>,
-    /// Namespaces of which a warning found no room in the queue.
+    /// Namespaces with a warning that did not fit into the queue.
     crowded_out_warnings: HashSet<Arc<str>>,
-    /// The version of each object that was last reported as served, `None` where the first one
-    /// found no room in the queue, and what was served then.
+    /// The version of each object that was last reported as served (`None` where the first report
+    /// did not fit into the queue), and what was served then.
     synced: HashMap<Arc<ObjectId>, Option<Version>>,
     carried: Option<Arc<[Carried]>>,
-    /// Namespaces of which an Event about a served version found no room in the queue.
+    /// Namespaces with a report of a served version that did not fit into the queue.
     crowded_out_synced: HashSet<Arc<str>>,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
     queue: Queue,
 }
 
 impl Chronicle {
-    /// Nothing is reported yet. `leaderless` is the longest time without a leader before this
-    /// node leads.
+    /// A chronicle in which nothing is reported yet. `leaderless` is the longest time without a
+    /// leader before this node leads.
     pub fn new(leaderless: Duration) -> Self {
         Chronicle { leaderless, ..Chronicle::default() }
     }
@@ -66,13 +67,13 @@ impl Chronicle {
     /// Compares the state with what was reported and queues what is new. Returns the number of
     /// suppressed notices.
     ///
-    /// `others` are findings of publishing itself.
+    /// `others` are the findings about publishing.
     pub fn update(&mut self, served: &Served, others: &[Finding], now: Instant) -> usize {
         self.update_findings(served, others, now) + self.update_synced(served, now)
     }
 
-    /// Whether the queue has room again for what found none, so that an update is due although
-    /// nothing is new.
+    /// Whether the queue has room again for notices that did not fit, so that an update is due
+    /// although nothing is new.
     pub fn is_due(&self) -> bool {
         self.is_due_for(Sort::Warning) || self.is_due_for(Sort::Good)
     }
@@ -113,8 +114,8 @@ impl Chronicle {
                 self.crowded_out_warnings.insert(Arc::clone(namespace));
                 continue;
             }
-            // What exists at first may have been reported by the leader before, or by this node:
-            // it gets the same name, so the API answers that it exists.
+            // Findings that exist at first may have been reported by the previous leader, or by
+            // this node: they get the same name, so that the API answers that the Event exists.
             let again = if is_first { 0 } else { 1 };
             let occurrence = self.returned.get(finding).map_or(0, |returned| returned + again);
             if let Some(mut notice) = Notice::of_finding(finding, &served.snapshot, occurrence) {
@@ -130,7 +131,7 @@ impl Chronicle {
     fn update_synced(&mut self, served: &Served, now: Instant) -> usize {
         let mut suppressed = 0;
         let Some(carried) = served.carried.as_ref().filter(|_| served.serving) else { return 0 };
-        // What others write into thousands of objects changes nothing here.
+        // Changes by others to objects that are served do not matter here.
         let is_same = self.carried.as_ref().is_some_and(|known| Arc::ptr_eq(known, carried));
         if is_same && !self.is_due_for(Sort::Good) {
             return 0;
@@ -144,7 +145,8 @@ impl Chronicle {
             let published = served.snapshot.published_in(id);
             let before = self.synced.remove(id);
             let before = before.or_else(|| self.is_old(carried, published, now).then(|| Some(carried.version.clone())));
-            // An earlier version is served in its place, or a newer one was read meanwhile.
+            // Skipped: an earlier version is served in its place, or a newer one was read
+            // meanwhile.
             if *version != carried.version {
                 synced.extend(before.map(|before| (Arc::clone(id), before)));
                 continue;
@@ -172,14 +174,14 @@ impl Chronicle {
         suppressed
     }
 
-    /// Whether the leader before has reported that this version is served. It has if the object
+    /// Whether the previous leader has reported that this version is served. It has if the object
     /// has an address, unless there may have been no leader when this node began to serve it.
     fn is_old(&self, carried: &Carried, published: Option<&Published>, now: Instant) -> bool {
         let age = now.into_std().saturating_duration_since(carried.since);
         !published_addresses(published).0.is_empty() && (carried.earlier || age >= self.leaderless)
     }
 
-    /// Queues a notice unless there were too many about the object; returns how many were
+    /// Queues a notice unless there were too many about the object. Returns how many were
     /// suppressed.
     fn wait(&mut self, id: &Arc<ObjectId>, notice: Notice, now: Instant) -> usize {
         if self.buckets.len() >= MOST_REMEMBERED {
@@ -193,32 +195,32 @@ impl Chronicle {
         0
     }
 
-    /// When the next notice may be written: `None` while none waits. A moment that has passed
+    /// When the next notice may be written: `None` when the queue is empty. A time in the past
     /// means now.
     pub fn due(&self, now: Instant) -> Option<Instant> {
         self.queue.due(now)
     }
 
-    /// Takes the notice whose turn it is. One that is not written has to be put back.
+    /// Takes the next notice. One that is not written has to be put back.
     pub fn take(&mut self, now: Instant) -> Option<Notice> {
         self.queue.take(now)
     }
 
-    /// The notice was not written and goes back into the queue.
+    /// Puts a notice back that was not written.
     pub fn put_back(&mut self, notice: Notice) {
         self.queue.push(notice);
     }
 
-    /// The notice could not be written: all others of its namespace go first, and nothing of the
-    /// namespace before that moment. It may have been written all the same.
+    /// Puts a notice back that could not be written: all others of its namespace go first, and
+    /// none of the namespace is written before that time. The Event may exist all the same.
     pub fn defer(&mut self, mut notice: Notice, until: Instant) {
         notice.is_news = false;
         self.queue.rest(notice.regarding.namespace.clone().unwrap_or_default(), until);
         self.queue.push(notice);
     }
 
-    /// This node leads no longer. The next leader reports the state under the same names; the
-    /// counters go on.
+    /// Clears what is reported, because this node leads no longer. The next leader reports the
+    /// state under the same names; the counters go on.
     pub fn rest(&mut self) {
         *self = Chronicle { returned: std::mem::take(&mut self.returned), ..Chronicle::new(self.leaderless) };
     }
@@ -382,7 +384,7 @@ mod tests {
         )
     }
 
-    /// This many objects that are served, and something is wrong with each.
+    /// A state with this many served objects and a finding about each.
     fn crowd(objects: usize) -> Served {
         let names: Vec<_> = (0..objects).map(|number| format!("{number:04}")).collect();
         let (stored, carried): (Vec<_>, Vec<_>) = names.iter().map(|name| object(name, "1", "1", false)).unzip();
@@ -401,7 +403,7 @@ mod tests {
         let mut chronicle = Chronicle::default();
         let mut served = crowd(5000);
         assert_eq!(chronicle.update(&served, &[], now), 0, "waiting is not being suppressed");
-        // Addresses are written sooner than Events; that does not make old news of what is served.
+        // Addresses are written sooner than Events; that does not make a served version old.
         let (stored, _): (Vec<_>, Vec<_>) =
             (0..5000).map(|number| object(&format!("{number:04}"), "1", "1", true)).unzip();
         served.snapshot = Arc::new(Snapshot { ingresses: stored.into(), ..Snapshot::default() });
@@ -495,7 +497,8 @@ mod tests {
             chronicle.update(&served, &[], now);
             assert_eq!(spread(&mut chronicle).len(), expected, "{what}");
         }
-        // A new leader does not repeat what the one before told, and tells what is served since then.
+        // A new leader does not repeat what the previous one reported, and reports what is served
+        // since then.
         let mut chronicle = Chronicle::default();
         for (what, served, expected) in [
             ("an earlier version is served", serving("4", "3", true), 0),

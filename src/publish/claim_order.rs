@@ -1,4 +1,4 @@
-//! The order of claims in a Lease; it must not know what is claimed.
+//! Writes and reads the order of claims in a Lease. It must not know what is claimed.
 
 use std::sync::Arc;
 
@@ -7,26 +7,25 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::model::ClaimOrder;
 
-/// Between claims and namespaces that come last.
+/// The separator between claims and the namespaces that come last.
 const SEPARATOR: char = '.';
 
-/// Bytes of a mark.
+/// The length of a mark in bytes.
 const MARK: usize = 8;
 
-/// Longest text that is read; nobody writes longer ones.
+/// The longest text that is read; nodes write shorter ones.
 const LONGEST: usize = 128 * 1024;
 
-/// As it stands in a Lease; `None` when there is nothing to say.
+/// The text for a Lease; `None` when the order is empty.
 pub fn text(order: &ClaimOrder) -> Option<String> {
     if order.is_empty() {
         return None;
     }
-    let (known, last) = order.marks();
-    let last: Vec<_> = last.copied().collect();
+    let [known, last] = order.marks();
     Some(format!("{}{SEPARATOR}{}", STANDARD.encode(known.as_flattened()), STANDARD.encode(last.as_flattened())))
 }
 
-/// Reads the value from a Lease. An invalid one says nothing.
+/// Reads the text from a Lease. An invalid one counts as empty.
 pub fn read(text: Option<&str>) -> Arc<ClaimOrder> {
     let read = || {
         let (known, last) = text.filter(|text| text.len() <= LONGEST)?.split_once(SEPARATOR)?;

@@ -1,4 +1,4 @@
-//! The back-off from writing what another controller keeps overwriting.
+//! The backoff from writing an object that another controller keeps overwriting.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,17 +8,18 @@ use tokio::time::Instant;
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, ObjectId, Origin};
 
-/// How often something may be written again at once: a leader that was just replaced may overwrite once or twice.
+/// How often an object may be rewritten without a pause: a leader that was just replaced may
+/// overwrite once or twice.
 const FREE: u32 = 3;
 
 /// The first and the longest pause.
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// How long it must have been quiet for everything to be forgotten.
+/// How long no rewrite must have been needed before the count is reset.
 const QUIET: Duration = Duration::from_secs(10 * 60);
 
-/// How often one object had to be written again because another controller changed it.
+/// Counts how often one object had to be rewritten because another controller changed it.
 #[derive(Debug, Clone, Default)]
 pub struct Contention {
     rewrites: u32,
@@ -27,22 +28,22 @@ pub struct Contention {
 }
 
 impl Contention {
-    /// Until when nothing is written.
+    /// The time before which the object is not written.
     pub fn paused_until(&self, now: Instant) -> Option<Instant> {
         self.last.map(|last| last + self.pause).filter(|until| *until > now)
     }
 
-    /// Whether another controller keeps changing it.
+    /// Whether another controller keeps changing the object.
     pub fn is_contended(&self, now: Instant) -> bool {
         self.rewrites >= FREE && !self.is_over(now)
     }
 
-    /// Whether nothing is remembered any more that matters.
+    /// Whether the count has been reset by time.
     pub fn is_over(&self, now: Instant) -> bool {
         self.last.is_none_or(|last| now >= last + self.pause + QUIET)
     }
 
-    /// It was written again with the same content.
+    /// Counts a rewrite with the same content.
     pub fn rewritten(&mut self, now: Instant) {
         if self.is_over(now) {
             *self = Contention::default();

@@ -1,4 +1,4 @@
-//! What was published, for the metrics.
+//! Counters of what was published, for the metrics.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -10,27 +10,27 @@ struct ResultLabel {
     result: &'static str,
 }
 
-/// How a write of status ended.
+/// The result of writing a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusWrite {
-    /// It stands there.
+    /// It was written.
     Written,
-    /// The object was changed meanwhile; it is looked at again.
+    /// The object was changed meanwhile, and is compared again.
     Outdated,
-    /// The object is gone or refuses it.
+    /// The object is gone, or the API refuses the status.
     Refused,
-    /// The API did not answer, or not in time.
+    /// The API failed or did not respond in time.
     Failed,
 }
 
-/// What became of an Event.
+/// The result of an Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventResult {
     /// It was written.
     Sent,
-    /// It was written before, by this node or another leader.
+    /// It exists already, from this node or another leader.
     Known,
-    /// There were too many.
+    /// It was suppressed because there were too many.
     Suppressed,
     /// It could not be written.
     Failed,
@@ -65,7 +65,7 @@ impl Counts {
         self.events.get_or_create(&ResultLabel { result }).inc_by(count as u64);
     }
 
-    /// Adds them to what is shown.
+    /// Adds the counters to this registry.
     pub fn register(&self, registry: &mut Registry) {
         let help = "Writes of the status of Ingresses, by result";
         registry.register("status_writes", help, self.status_writes.clone());

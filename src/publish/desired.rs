@@ -1,4 +1,4 @@
-//! Which addresses an object should have, from what is known of it and of the nodes.
+//! Which addresses an object should have, from what is known about it and about the nodes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,48 +11,50 @@ use crate::model::ObjectId;
 /// Whether our own confirmed generation serves an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serves {
-    /// It does.
+    /// The generation serves it.
     Yes,
-    /// It does not.
+    /// The generation does not serve it.
     No,
-    /// The generation is one of an earlier run, of which that is not known.
+    /// The generation was made by an earlier run, and what it serves was not recorded.
     Unknown,
 }
 
-/// What is known of an object.
+/// What is known about an object.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
-    /// Which it is.
+    /// The object.
     pub id: &'a ObjectId,
-    /// Whether it is ours and fit to be served.
+    /// Whether it belongs to our class and is valid.
     pub accepted: bool,
-    /// Whether it is ours and refused here, because others asked for its hosts and paths first as
-    /// far as this node knows. Others may know better, and serve it.
+    /// Whether it belongs to our class and is refused here, because as far as this node knows
+    /// others claimed its hosts and paths first. Other nodes may know better, and serve it.
     pub disputed: bool,
-    /// Whether something of it closes all its routes, wherever it is served.
+    /// Whether a fault of the object closes all its routes, on every node.
     pub closed: bool,
     /// Whether our own confirmed generation serves it.
     pub carried: Serves,
-    /// The revision in which its present content was first seen; `None` when the API does not count.
+    /// The revision in which its present content was first seen; `None` when the API's
+    /// `resourceVersion` is not a number.
     pub needs: Option<Revision>,
-    /// The addresses that are published in it.
+    /// The addresses that its status has now.
     pub current: &'a [Address],
 }
 
-/// What is known of the nodes.
+/// What is known about the nodes.
 #[derive(Debug, Clone, Default)]
 pub struct Nodes {
-    /// The addresses of this node when they may be published, otherwise empty.
+    /// The addresses of this node; empty when they must not be published.
     pub own: Vec<Address>,
-    /// The other nodes that may live and may be published.
+    /// The other nodes that may be alive and may be published.
     pub others: Vec<(Arc<Member>, Life)>,
-    /// All addresses that any record names and those that this node had before, sorted, also those that may not be published.
+    /// All addresses in the records of nodes, and those that this node had before, sorted;
+    /// including those that must not be published.
     pub known: Vec<Address>,
 }
 
 impl Nodes {
-    /// The nodes that may be published. `us` is not among the others, whatever its record says; `former` are addresses that it
-    /// had.
+    /// Selects the nodes that may be published. `us` is not among the others, whatever its record
+    /// says; `former` are addresses that this node had before.
     pub fn new<'a>(
         us: &Member,
         members: impl Iterator<Item = (&'a Arc<Member>, Life)>,
@@ -72,7 +74,7 @@ impl Nodes {
         nodes
     }
 
-    /// Whether an address was published by one of us.
+    /// Whether an address is or was one of our nodes'.
     pub fn knows(&self, address: &Address) -> bool {
         self.known.binary_search(address).is_ok()
     }
@@ -81,12 +83,12 @@ impl Nodes {
 /// The addresses that the object should have, sorted.
 ///
 /// A node's address is added when the node is known to serve the object: that takes a sign of life
-/// and a confirmed generation that contains it. The address stays until something says that it
-/// should go, such as a node that is pinned to an earlier generation without the object. An object
+/// and a confirmed generation that contains it. The address stays until there is a reason to
+/// remove it, such as a node that is pinned to an earlier generation without the object. An object
 /// whose routes are all closed gets no address, and keeps those that it has: DNS names that follow
-/// addresses must not vanish because of a brief mistake. What this node alone refuses gets no
-/// address either, and keeps those of nodes that serve it: a node that knows less than others must
-/// not withdraw what they serve because it leads.
+/// addresses must not vanish because of a brief mistake. An object that this node alone refuses
+/// gets no address from it, and keeps those of nodes that serve it: a leader that knows less than
+/// other nodes must not withdraw what they serve.
 pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
     let is_there = |addresses: &[Address]| addresses.iter().any(|address| subject.current.contains(address));
     let mut wanted = Vec::new();
@@ -113,7 +115,8 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
     for (member, life) in &nodes.others {
         let is_served = match (subject.needs, member.observed) {
             (Some(needs), Some(observed)) => needs <= observed,
-            // Nothing can be compared; that it serves is all that is known.
+            // Without revisions nothing can be compared; the node serves something, which has to
+            // be enough.
             (None, _) => true,
             (Some(_), None) => false,
         };
@@ -139,20 +142,7 @@ mod tests {
     const B: &str = "192.0.2.2";
 
     fn member(node: &str, address: &str, observed: Option<u128>) -> Member {
-        Member {
-            identity: node.into(),
-            addresses: vec![address.parse().unwrap()],
-            serving: true,
-            drained: false,
-            generation: Some(1),
-            observed: observed.map(Revision),
-            pinned: None,
-            unserved: Unserved::Nothing,
-            claim_order: Default::default(),
-            version: "1".into(),
-            phase: "serving".into(),
-            writes: None,
-        }
+        Member { observed: observed.map(Revision), ..Member::serving_at(node, &[address]) }
     }
 
     fn cart() -> ObjectId {
@@ -271,7 +261,7 @@ mod tests {
             assert_eq!(texts(&desired(subject, &nodes)), [""; 0]);
             assert!(nodes.knows(&A.parse().unwrap()));
         }
-        // An API that does not count: that the other one serves is all that is known.
+        // An API without numeric revisions: all that is known is that the other node serves.
         let other = Arc::new(member("b", B, None));
         let nodes = Nodes::new(&member("a", A, None), [(&other, Life::Alive)].into_iter(), &BTreeSet::new());
         assert_eq!(texts(&desired(subject, &nodes)), [A, B]);

@@ -1,4 +1,4 @@
-//! Where Events say that a reason is explained.
+//! Where Events link to the explanation of a reason.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,31 +7,34 @@ use url::Url;
 
 use crate::finding::Reason;
 
-/// The repository that this program was built from: that of `Cargo.toml`, unless whoever makes packages names another one.
+/// The repository of this program: that of `Cargo.toml`, unless the builder of packages names
+/// another one.
 const REPOSITORY: &str = match option_env!("PACKAGE_REPOSITORY") {
     Some(repository) => repository,
     None => env!("CARGO_PKG_REPOSITORY"),
 };
 
-/// The folder of the pages in the repository.
+/// The folder of the documentation in the repository.
 const FOLDER: &str = "docs/";
 
-/// Longest address in bytes: Events hold little more than a thousand, and most of that is for what is wrong.
+/// The longest URL in bytes: an Event takes little more than a thousand, and most of that is
+/// needed for the note.
 const LONGEST: usize = 256;
 
-/// Where the pages are found by those who read Events, and may not have the files of a node.
+/// Where readers of Events find the documentation; they may not have access to the files of a
+/// node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Documentation {
-    /// In the repository: by its address, or where the build names none by their path in it.
+    /// In the repository: by its URL, or as a path in it where the build names none.
     #[default]
     Repository,
-    /// Below this address, which ends with a slash.
+    /// Below this URL, which ends with a slash.
     At(Url),
     /// Nowhere: Events have no link.
     Nowhere,
 }
 
-/// Why a text is no address of pages.
+/// Why a text is not a URL of the documentation.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "it takes an absolute URL such as \"https://docs.example/ingressd/\" with neither user, query nor fragment and at most \
@@ -40,7 +43,7 @@ pub enum Documentation {
 pub struct NoAddress;
 
 impl Documentation {
-    /// Where this reason is explained.
+    /// The link to the explanation of this reason.
     pub fn link(&self, reason: Reason) -> Option<String> {
         let place = reason.place();
         match self {
@@ -51,7 +54,7 @@ impl Documentation {
     }
 }
 
-/// The folder of the pages of this version.
+/// The folder of the documentation of this version.
 fn in_repository(repository: &str) -> String {
     match repository.trim_end_matches('/') {
         "" => FOLDER.to_owned(),
@@ -68,7 +71,7 @@ impl FromStr for Documentation {
             "auto" => return Ok(Documentation::Repository),
             _ => {}
         }
-        // A reader of URLs forgives blanks and line ends, which would be left out without a word.
+        // The URL parser tolerates white space and line ends by dropping them silently.
         let is_plain = text.len() <= LONGEST && text.bytes().all(|byte| byte.is_ascii_graphic());
         let mut url = Url::parse(text).map_err(|_| NoAddress)?;
         if !url.path().ends_with('/') {
@@ -132,7 +135,7 @@ mod tests {
         assert_eq!(in_repository("https://git.example/a/"), format!("https://git.example/a/blob/v{version}/docs/"));
         assert_eq!(in_repository(""), "docs/");
         assert_eq!("auto".parse(), Ok(Documentation::Repository));
-        // What the build names has to be one.
+        // A repository that the build names has to be a valid URL.
         let is_address = matches!(REPOSITORY.parse(), Ok(Documentation::At(_)));
         assert!(REPOSITORY.is_empty() || is_address, "{REPOSITORY}");
     }

@@ -1,4 +1,5 @@
-//! Leader election: what to do next with the leader's Lease, from what was seen of it and when.
+//! Leader election: decides the next action on the leader's Lease, from what was seen of it and
+//! when.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,23 +11,23 @@ use tokio::time::Instant;
 
 use super::options::Timing;
 
-/// What the leader's Lease says.
+/// The content of the leader's Lease.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Who holds it; `None` when it was released.
+    /// The holder; `None` when the Lease was released.
     pub holder: Option<Arc<str>>,
-    /// When its holder took it, by the clock of the holder.
+    /// When its holder acquired it, by the holder's clock.
     pub acquired: Option<Timestamp>,
-    /// When its holder last renewed it, by the clock of the holder.
+    /// When its holder last renewed it, by the holder's clock.
     pub renewed: Option<Timestamp>,
-    /// How often it changed hands.
+    /// How often the holder changed.
     pub transitions: i32,
-    /// How long its holder wants it to count.
+    /// How long the holder wants it to be valid.
     pub duration: Duration,
 }
 
 impl Record {
-    /// What the Lease says.
+    /// Reads the content of the Lease.
     pub fn read(lease: &Lease) -> Self {
         let Some(spec) = &lease.spec else { return Record::default() };
         let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
@@ -39,7 +40,7 @@ impl Record {
         }
     }
 
-    /// Puts it into a Lease and leaves everything else in it as it is.
+    /// Writes the content into a Lease and leaves all other fields as they are.
     pub fn write(&self, lease: &mut Lease) {
         let kept = lease.spec.take().unwrap_or_default();
         lease.spec = Some(LeaseSpec {
@@ -53,25 +54,25 @@ impl Record {
     }
 }
 
-/// What was seen of the Lease last.
+/// What was last seen of the Lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// What it said; `None` when there was none.
+    /// Its content; `None` when it did not exist.
     pub record: Option<Record>,
-    /// When what it says was seen to change.
+    /// When its content was last seen to change.
     pub changed: Instant,
-    /// Whether it may have changed, so that it has to be read before it can be written.
+    /// Whether it may have changed since, so that it has to be read before it can be written.
     pub stale: bool,
 }
 
 /// The state of this candidate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
-    /// What was seen; `None` before the first look.
+    /// What was seen of the Lease; `None` before the first look.
     pub observed: Option<Observed>,
-    /// When the request began that last made or kept us leader.
+    /// When the request began that last made this node the leader or kept it so.
     pub renewed: Option<Instant>,
-    /// When the Lease was last looked at, or tried to be written.
+    /// When the Lease was last read, or a write was tried.
     pub tried: Option<Instant>,
 }
 
@@ -80,19 +81,20 @@ pub struct State {
 pub enum Action {
     /// Read the Lease.
     Read,
-    /// Write a record over the one that was seen, provided that it is still that one; make the Lease when there is none.
+    /// Write a record over the one that was seen, provided that the Lease is unchanged; create the
+    /// Lease when there is none.
     Write {
-        /// Whether the Lease changes hands, so that its time of acquisition is now.
+        /// Whether the holder changes, so that its time of acquisition is now.
         takes: bool,
-        /// How often it will have changed hands.
+        /// The number of changes of the holder after the write.
         transitions: i32,
     },
-    /// Do nothing until then.
+    /// Do nothing until this time.
     Wait(Instant),
 }
 
-/// Decides as the controllers of Kubernetes do: a record counts for its duration after *we* saw it change, whatever the
-/// times in it say.
+/// Decides as the controllers of Kubernetes do: a record is valid for its duration after *we* saw
+/// it change, whatever times it contains.
 pub fn step(now: Instant, us: &str, state: &State, timing: &Timing) -> Action {
     let Some(observed) = &state.observed else {
         return again(now, state.tried, timing, Action::Read);
@@ -111,7 +113,7 @@ pub fn step(now: Instant, us: &str, state: &State, timing: &Timing) -> Action {
     }
     let Some(record) = &observed.record else { return Action::Write { takes: true, transitions: 0 } };
     match &record.holder {
-        // This node held the Lease before, and nobody took it meanwhile.
+        // This node held the Lease before, and no other node acquired it meanwhile.
         Some(holder) if **holder == *us => Action::Write { takes: false, transitions: record.transitions },
         Some(_) if now < observed.changed + record.duration.max(timing.duration) => {
             again(now, state.tried, timing, Action::Read)
@@ -120,7 +122,7 @@ pub fn step(now: Instant, us: &str, state: &State, timing: &Timing) -> Action {
     }
 }
 
-/// The action, but not before the pause after the last attempt is over.
+/// Delays the action until the pause after the last attempt is over.
 fn again(now: Instant, tried: Option<Instant>, timing: &Timing, action: Action) -> Action {
     match tried.map(|tried| tried + timing.retry).filter(|due| now < *due) {
         Some(due) => Action::Wait(due),
@@ -129,7 +131,7 @@ fn again(now: Instant, tried: Option<Instant>, timing: &Timing, action: Action) 
 }
 
 impl State {
-    /// The Lease was read: `None` when there is none.
+    /// Records that the Lease was read: `None` when there is none.
     pub fn read(&mut self, record: Option<Record>, us: &str, now: Instant) {
         let same = self.observed.as_ref().filter(|observed| observed.record == record);
         let changed = same.map_or(now, |observed| observed.changed);
@@ -140,31 +142,31 @@ impl State {
         self.tried = Some(now);
     }
 
-    /// The record was written by a request that began then.
+    /// Records that our record was written by a request that began at this time.
     pub fn wrote(&mut self, record: Record, began: Instant) {
         self.renewed = Some(began);
         self.observed = Some(Observed { record: Some(record), changed: began, stale: false });
         self.tried = Some(began);
     }
 
-    /// A request failed, or somebody else was faster.
+    /// Records that a request failed, or that another node was faster.
     pub fn failed(&mut self, now: Instant) {
         self.tried = Some(now);
         self.observed.as_mut().into_iter().for_each(|observed| observed.stale = true);
     }
 }
 
-/// Who leads, as far as this node knows.
+/// The leader, as far as this node knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leadership {
-    /// Until when it is this node; `None` when it is not.
+    /// Until when this node leads; `None` when it does not.
     pub until: Option<Instant>,
-    /// Who it is, as the Lease said last.
+    /// The holder that the Lease named last.
     pub holder: Option<Arc<str>>,
 }
 
 impl Leadership {
-    /// How the state looks to those who ask.
+    /// The leader according to this state.
     pub fn of(state: &State, timing: &Timing) -> Self {
         let record = state.observed.as_ref().and_then(|observed| observed.record.as_ref());
         Leadership {
@@ -193,14 +195,15 @@ mod tests {
     #[test]
     fn what_is_done_follows_from_what_was_seen_and_when() {
         let timing = Timing::of(Duration::from_secs(15));
-        // Long enough after the start of the clock for everything to lie in the past.
+        // Long enough after the clock's start for all times to lie in its past.
         let now = Instant::now() + Duration::from_secs(1000);
         let ago = |seconds: u64| now - Duration::from_secs(seconds);
         let wait = |seconds: u64| Action::Wait(now + Duration::from_secs(seconds));
         let take = |transitions| Action::Write { takes: true, transitions };
         let renew = Action::Write { takes: false, transitions: 3 };
         let (other, ours) = (|| record(Some("other_2")), || record(Some(US)));
-        // What was seen, how long ago it changed, whether it is stale; when we renewed; when we tried last; what follows.
+        // Each row: what was seen, how long ago it changed, whether it is stale; when we renewed;
+        // when we tried last; the expected action.
         for (what, observed, renewed, tried, expected) in [
             ("nothing seen yet", None, None, None, Action::Read),
             ("nothing seen, just tried", None, None, Some(1), wait(1)),
@@ -248,7 +251,7 @@ mod tests {
         let leadership = Leadership::of(&state, &timing);
         assert!(leadership.holds(began + Duration::from_millis(9_999)));
         assert!(!leadership.holds(began + Duration::from_secs(10)));
-        // A record that only looks different does not count as ours.
+        // A record that is not exactly ours does not count as ours.
         state.read(record(Some("other_2")), US, began + Duration::from_secs(1));
         assert_eq!(Leadership::of(&state, &timing).until, None);
     }
@@ -261,7 +264,7 @@ mod tests {
         state.read(seen.clone(), US, began);
         state.read(seen.clone(), US, began + Duration::from_secs(4));
         assert_eq!(state.observed.as_ref().unwrap().changed, began);
-        // The clock of the other one stands in the past: it renewed all the same.
+        // The other node's clock stands still in the past, and yet it renewed.
         seen.iter_mut().for_each(|record| record.renewed = Some(Timestamp::UNIX_EPOCH));
         state.read(seen, US, began + Duration::from_secs(8));
         assert_eq!(state.observed.unwrap().changed, began + Duration::from_secs(8));

@@ -1,4 +1,4 @@
-//! Watches one object of the cluster that has addresses.
+//! Watches one object of the cluster that has addresses (a Node or a Service).
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use tokio::sync::watch;
 use super::trouble::Trouble;
 use crate::source::cluster::{Clients, Failure, Found, Known, Sink, Stream, Timing};
 
-/// How patient the watch is. A single object is silent for long, and bookmarks come where nothing changes.
+/// The timing of the watch. A single object changes seldom, and bookmarks arrive when nothing
+/// changes.
 pub const TIMING: Timing = Timing {
     answer: Duration::from_secs(30),
     silence: Duration::from_secs(300),
@@ -16,23 +17,23 @@ pub const TIMING: Timing = Timing {
     pauses: (Duration::from_millis(500), Duration::from_secs(1)),
 };
 
-/// What is known of an object.
+/// The state of a watched object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Followed {
-    /// Nothing yet.
+    /// It was not read yet.
     #[default]
     Unknown,
-    /// It may not be seen.
+    /// We have no right to read it.
     Refused,
-    /// It is not there.
+    /// It does not exist.
     Absent,
-    /// It is there, and these are its addresses: what sort of address, and the address as it is written.
+    /// It exists and has these addresses: their type, and the address as written.
     Present(Vec<(String, String)>),
 }
 
-/// An object that has addresses.
+/// A kind of object that has addresses.
 pub trait Addressed: Known {
-    /// What sort of address, and the address as it is written.
+    /// The type of each address, and the address as written.
     fn addresses(&self) -> Vec<(String, String)>;
 }
 
@@ -43,7 +44,7 @@ impl Addressed for Node {
     }
 }
 
-/// What its load balancer was given, and the addresses that its owner says lead to it.
+/// The addresses of its load balancer, and its `externalIPs`.
 impl Addressed for Service {
     fn addresses(&self) -> Vec<(String, String)> {
         let balancer = self.status.as_ref().and_then(|status| status.load_balancer.as_ref());
@@ -55,7 +56,8 @@ impl Addressed for Service {
     }
 }
 
-/// Watches the object of this name, in a namespace or without one, for ever. What was seen stays while it cannot be seen.
+/// Watches the object of this name, namespaced or not, for ever. The last state is kept while the
+/// object cannot be read.
 pub async fn follow<K: Addressed>(
     clients: &Clients,
     namespace: Option<&str>,
@@ -68,7 +70,7 @@ pub async fn follow<K: Addressed>(
     stream.follow(&mut Told { listed: Followed::Absent, told, trouble }).await;
 }
 
-/// Tells what is known of the object.
+/// Reports the state of the object.
 struct Told {
     listed: Followed,
     told: watch::Sender<Followed>,
@@ -117,7 +119,7 @@ impl<K: Addressed> Sink<K> for Told {
 
     fn failed(&mut self, failure: &Failure) {
         self.trouble.failed(failure.code(), failure);
-        // Nothing is to be waited for.
+        // There is nothing to wait for.
         if failure.is_refusal() && *self.told.borrow() == Followed::Unknown {
             self.tell(Followed::Refused);
         }

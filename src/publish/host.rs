@@ -1,17 +1,19 @@
-//! The addresses of this host, and which of them it uses.
+//! The addresses of this host, and which of them it uses as source addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, UdpSocket};
 
 use super::address::Address;
 
-/// Addresses of documentation: no packet is ever sent there, but the route to them is the default route.
+/// Addresses reserved for documentation: no packet is ever sent there, but the route to them is
+/// the default route.
 const ELSEWHERE: [(&str, &str); 2] = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
 
-/// What is known of this host.
+/// What is known about this host's network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Host {
-    /// The addresses from which it reaches the rest of the world, at most one for each family.
+    /// The source addresses of connections to the rest of the world, at most one for each address
+    /// family.
     pub sources: Vec<IpAddr>,
     /// Its interfaces by name.
     pub interfaces: BTreeMap<String, Interface>,
@@ -19,22 +21,22 @@ pub struct Host {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// Whether it is up and connected.
+    /// Whether it is up and has a carrier.
     pub running: bool,
-    /// Its addresses, and whether they last.
+    /// Its addresses, and whether each is permanent.
     pub addresses: BTreeSet<(IpAddr, bool)>,
 }
 
 impl Host {
-    /// One with these interfaces.
+    /// A host with these interfaces.
     pub fn with(interfaces: BTreeMap<String, Interface>) -> Self {
         let mut host = Host { sources: Vec::new(), interfaces };
         host.sources = sources().map(|source| host.lasting(source)).collect();
         host
     }
 
-    /// The address, or one that lasts of the same interface when it does not: what a host uses to ask others is not what others
-    /// should keep.
+    /// The address, or a permanent one of the same interface when it is temporary: a source
+    /// address that changes soon must not be published.
     fn lasting(&self, source: IpAddr) -> IpAddr {
         let its = |interface: &&Interface| interface.addresses.contains(&(source, false));
         let Some(interface) = self.interfaces.values().find(its) else { return source };
@@ -50,7 +52,7 @@ impl Host {
     }
 }
 
-/// The source addresses that the kernel would choose; a socket that is connected but never written to asks it.
+/// Asks the kernel for source addresses, by connecting a UDP socket without sending anything.
 fn sources() -> impl Iterator<Item = IpAddr> {
     let source = |(any, elsewhere): (&str, &str)| -> Option<IpAddr> {
         let socket = UdpSocket::bind(any).ok()?;

@@ -1,4 +1,4 @@
-//! The interfaces of this host and their addresses, from the kernel by netlink.
+//! Reads the interfaces of this host and their addresses from the kernel, by netlink.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::host::Interface;
 
-/// What may change the addresses of a host, or which of them it uses.
+/// The netlink groups that report changes of addresses and of routes.
 const GROUPS: [MulticastGroup; 5] = [
     MulticastGroup::Link,
     MulticastGroup::Ipv4Ifaddr,
@@ -22,31 +22,31 @@ const GROUPS: [MulticastGroup; 5] = [
     MulticastGroup::Ipv6Route,
 ];
 
-/// Marks of an IPv6 address that is not, or not for long, one to be reached by: temporary (which the kernel calls secondary),
-/// without its check for duplicates or having failed it, deprecated.
+/// Flags of IPv6 addresses that must not be published: temporary (secondary in the kernel's
+/// terms), deprecated, or not passed by duplicate address detection.
 const FLEETING: AddressFlags = AddressFlags::Secondary
     .union(AddressFlags::Tentative)
     .union(AddressFlags::Dadfailed)
     .union(AddressFlags::Deprecated);
 
-/// The number of the loopback interface, in every network.
+/// The index of the loopback interface, in every network namespace.
 const LOOPBACK: u32 = 1;
 
-/// A connection to the kernel.
+/// A netlink connection to the kernel.
 pub struct Kernel {
     handle: Handle,
-    /// An item for each change.
+    /// A stream with an item for each change.
     told: BoxStream<'static, ()>,
-    /// Ends with this value.
+    /// The task of the connection; it ends when this is dropped.
     _connection: JoinSet<()>,
 }
 
 impl Kernel {
-    /// Begins to listen, in the network of this thread.
+    /// Begins to listen, in the network namespace of this thread.
     ///
     /// # Errors
     ///
-    /// What the system says, as when such sockets are not allowed.
+    /// The error of the system, for example when netlink sockets are not allowed.
     pub fn open() -> io::Result<Self> {
         let (connection, handle, told) = rtnetlink::new_multicast_connection(&GROUPS)?;
         let mut task = JoinSet::new();
@@ -54,11 +54,12 @@ impl Kernel {
         Ok(Kernel { handle, told: told.map(drop).boxed(), _connection: task })
     }
 
-    /// All interfaces by name. Answers may be lost when very much changes: callers set a deadline.
+    /// All interfaces by name. Messages may be lost when very much changes, so callers set a
+    /// deadline.
     ///
     /// # Errors
     ///
-    /// What the kernel answers, as when the connection has ended.
+    /// The error of the kernel, for example when the connection has ended.
     pub async fn interfaces(&mut self) -> Result<BTreeMap<String, Interface>, rtnetlink::Error> {
         let links: Vec<_> = self.handle.link().get().execute().try_collect().await?;
         let mut interfaces: BTreeMap<_, _> = links.iter().filter_map(named).collect();
@@ -69,24 +70,25 @@ impl Kernel {
                 interface.addresses.insert(found);
             }
         }
-        // A connection that ends cuts answers short; this one would not come.
+        // The end of the connection would cut the list short without an error; this request would
+        // then fail.
         self.handle.link().get().match_index(LOOPBACK).execute().try_collect::<Vec<_>>().await?;
         Ok(interfaces.into_values().collect())
     }
 
-    /// Waits until something changed; `false` when the connection has ended. What changed is not
-    /// returned: callers look again.
+    /// Waits for a change; returns `false` when the connection has ended. Callers then look again,
+    /// because the change itself is not returned.
     pub async fn changed(&mut self) -> bool {
         self.told.next().await.is_some()
     }
 
-    /// Drops pending events, because the next look sees their effect.
+    /// Drops pending events, because the next look sees their effects.
     pub fn forget(&mut self) {
         while let Some(Some(())) = self.told.next().now_or_never() {}
     }
 }
 
-/// An interface by its number.
+/// An interface with its index.
 fn named(link: &LinkMessage) -> Option<(u32, (String, Interface))> {
     let name = link.attributes.iter().find_map(|attribute| match attribute {
         LinkAttribute::IfName(name) => Some(name.clone()),
@@ -96,14 +98,14 @@ fn named(link: &LinkMessage) -> Option<(u32, (String, Interface))> {
     Some((link.header.index, (name, Interface { running, ..Interface::default() })))
 }
 
-/// An address of an interface, and whether it lasts.
+/// An address of an interface, and whether it is permanent.
 fn address(message: &AddressMessage) -> Option<(IpAddr, bool)> {
     let mut flags = AddressFlags::from_bits_retain(message.header.flags.bits().into());
     let (mut local, mut other) = (None, None);
     for attribute in &message.attributes {
         match attribute {
             AddressAttribute::Local(address) => local = Some(*address),
-            // Of a connection between two points it is the other's, and of any other ours.
+            // On a point-to-point link `Address` is the peer's; elsewhere it is ours.
             AddressAttribute::Address(address) => other = Some(*address),
             AddressAttribute::Flags(all) => flags = *all,
             _ => {}
@@ -136,7 +138,7 @@ mod tests {
         ] {
             let attributes = |address| vec![AddressAttribute::Address(address), AddressAttribute::Flags(flags)];
             assert_eq!(of(attributes(six)), Some((six, lasts)), "{flags:?}");
-            // A second address of a network is one like the first.
+            // A secondary IPv4 address of a network is published like the first.
             assert_eq!(of(attributes(four)), Some((four, true)), "{flags:?}");
         }
         assert_eq!(of(vec![AddressAttribute::Address(peer), AddressAttribute::Local(four)]), Some((four, true)));

@@ -1,4 +1,4 @@
-//! Keeps the leader's Lease, or waits for it.
+//! Competes for the leader's Lease, and renews it while this node holds it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,19 +26,19 @@ pub struct Candidate {
     us: Arc<str>,
     timing: Timing,
     state: State,
-    /// The Lease as it was read or written last.
+    /// The Lease as it was last read or written.
     lease: Option<Lease>,
     trouble: Trouble,
 }
 
 impl Candidate {
-    /// Competes for the Lease of this name as `us`.
+    /// A candidate `us` for the Lease of this name.
     pub fn new(leases: Api<Lease>, name: Arc<str>, us: Arc<str>, timing: Timing, trouble: Trouble) -> Self {
         Candidate { leases, name, us, timing, state: State::default(), lease: None, trouble }
     }
 
-    /// Competes until `stop` says so, then releases the Lease. It never ends by itself: without an API there is no leader
-    /// here, and that is all.
+    /// Competes until `stop` says so, then releases the Lease. It never ends by itself: while the
+    /// API is away, there is just no leader here.
     pub async fn run(mut self, told: watch::Sender<Leadership>, mut stop: watch::Receiver<bool>) {
         loop {
             let now = Instant::now();
@@ -76,7 +76,7 @@ impl Candidate {
         });
     }
 
-    /// How long a request may take: a renewal that begins in time also ends in time.
+    /// The time limit of a request: a renewal that begins in time also ends in time.
     fn patience(&self) -> Duration {
         self.timing.deadline - self.timing.renew
     }
@@ -110,17 +110,18 @@ impl Candidate {
         match self.put(&lease).await {
             Ok(lease) => {
                 self.trouble.worked();
-                // As the API server stored it: it may have shortened the times.
+                // The API server's version of the Lease: it may have truncated the times.
                 self.state.wrote(Record::read(&lease), began);
                 self.lease = Some(lease);
             }
-            // Another candidate was faster, which is no failure.
+            // Another candidate was faster, which is not a failure.
             Err(Failure::Conflict(_) | Failure::Exists(_)) => self.state.failed(began),
             Err(failure) => self.failed(&failure),
         }
     }
 
-    /// With the version that was read, so that nothing is overwritten that was not seen.
+    /// Writes the Lease with the `resourceVersion` that was read, so that no unseen change is
+    /// overwritten.
     async fn put(&self, lease: &Lease) -> Result<Lease, Failure> {
         let parameters = PostParams::default();
         match lease.metadata.resource_version {
@@ -134,7 +135,7 @@ impl Candidate {
         self.state.failed(Instant::now());
     }
 
-    /// Releases the Lease, so that nobody has to wait until it expires.
+    /// Releases the Lease, so that no other candidate has to wait until it expires.
     async fn release(mut self) {
         let Some(mut lease) = self.lease.take() else { return };
         let held = Record::read(&lease);

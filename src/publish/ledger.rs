@@ -1,5 +1,5 @@
-//! Plans the writes of status, from what is desired, the cache, and what was written since: which objects, in which order, and
-//! which have to wait.
+//! Plans the writes of statuses from what is desired, what the cache has, and what was written
+//! since: which objects, in which order, and which have to wait.
 
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
@@ -19,37 +19,38 @@ use super::status::{Content, IngressAddresses, Object, StatusStrategy};
 use crate::model::ObjectId;
 use crate::source::Version;
 
-/// Time to the next attempt after one that failed: twice as long each time.
+/// The first pause after a failed write; it doubles each time.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// The longest such time when the API may take it later, and when it refuses what the object holds.
+/// The longest pause when the API may accept the write later, and when it refuses the content.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 const LONGEST_AFTER_REFUSAL: Duration = Duration::from_secs(600);
 
-/// What is to be written into the status of one object.
+/// A status to write for one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write<C = Vec<Address>> {
     /// The object.
     pub id: Arc<ObjectId>,
-    /// Its uid: another object of the same name must not get them.
+    /// Its UID: another object with the same name must not get the status.
     pub uid: Arc<str>,
-    /// The version in the cache.
+    /// The `resourceVersion` in the cache.
     pub over: Arc<str>,
-    /// The version that the write was decided for, which is newer if the cache is behind what we
-    /// wrote. The write names it, so that a late write of a former leader changes nothing.
+    /// The `resourceVersion` that the write was decided for, which is newer if the cache is behind
+    /// what we wrote. The write names it, so that a late write of a former leader changes nothing.
     pub at: Arc<str>,
-    /// What is published; nothing withdraws what our group applied, and only that.
+    /// The content to publish. An empty content withdraws what our group applied, and only that.
     pub content: C,
-    /// Whether an address is withdrawn to which no more requests should be sent.
+    /// Whether it withdraws an address to which no more requests should be sent.
     pub urgent: bool,
-    /// Whether an address comes back that was withdrawn because of a node, not because of the
+    /// Whether it restores an address that was withdrawn because of a node, not because of the
     /// object.
     pub back: bool,
-    /// Whether something was written before and somebody else changed it.
+    /// Whether another controller changed what was written before.
     pub again: bool,
-    /// Whether it could not be written the last time.
+    /// Whether the last attempt failed.
     pub failed: bool,
-    /// Whether an address of a node is withdrawn that somebody else wrote, into an object that is ours.
+    /// Whether it withdraws, from an object of ours, an address of a node that somebody else
+    /// wrote.
     pub theirs: bool,
     created: Option<Timestamp>,
 }
@@ -57,13 +58,14 @@ pub struct Write<C = Vec<Address>> {
 /// What is to be done now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan<C = Vec<Address>> {
-    /// The writes, the most pressing first.
+    /// The writes, the most urgent first.
     pub writes: Vec<Write<C>>,
-    /// When something that waits has to be looked at again.
+    /// When an object that waits has to be compared again.
     pub next: Option<Instant>,
     /// Objects whose status somebody else keeps changing, sorted.
     pub contended: Vec<Arc<ObjectId>>,
-    /// Whether an object has to be looked at again when its write has ended.
+    /// Whether an object was skipped because it is being written, and has to be compared again
+    /// afterwards.
     pub left_out: bool,
 }
 
@@ -73,17 +75,17 @@ impl<C> Default for Plan<C> {
     }
 }
 
-/// The objects that are being written, and what is written.
+/// The writes in progress, by object.
 pub type UnderWay<C = Vec<Address>> = HashMap<Arc<ObjectId>, Write<C>>;
 
-/// What is remembered of each object.
+/// The state that is remembered about each object.
 #[derive(Debug)]
 pub struct Ledger<S: StatusStrategy = IngressAddresses> {
     strategy: S,
     /// The field manager of all nodes of the group.
     manager: Arc<str>,
     entries: HashMap<Arc<ObjectId>, Entry<S::Content>>,
-    /// The observed revision of our generation at the plan before.
+    /// The observed revision of our generation at the previous plan.
     known: Option<Revision>,
 }
 
@@ -91,20 +93,22 @@ pub struct Ledger<S: StatusStrategy = IngressAddresses> {
 struct Entry<C> {
     uid: Arc<str>,
     version: Version,
-    /// The revision in which that version was first seen, or in which the object became ours without changing.
+    /// The revision in which that version was first seen, or in which the object became ours
+    /// without a change of its own.
     needs: Option<Revision>,
-    /// Whether our generation knew that version and it was not ours.
+    /// Whether the object was known at the previous plan and was not ours.
     foreign: bool,
-    written: Option<Written<C>>,
+    written: Option<LastWrite<C>>,
     contention: Contention,
     patience: Option<Patience<C>>,
-    /// Whether the last write failed, whatever became of the object since.
+    /// Whether the last write failed, whatever happened to the object since.
     failed: bool,
-    /// The version that turned out not to be the newest.
+    /// The version whose write failed because the cache was behind.
     outdated: Option<Arc<str>>,
 }
 
-/// A write failed: how long the pause is, until when, and what could not be written. Anything else need not wait.
+/// The pause after a failed write: how long, until when, and the content that failed. Another
+/// content need not wait.
 #[derive(Debug)]
 struct Patience<C> {
     pause: Duration,
@@ -114,13 +118,13 @@ struct Patience<C> {
 
 /// What we wrote last; the cache may not have it yet.
 #[derive(Debug)]
-struct Written<C> {
+struct LastWrite<C> {
     content: C,
-    /// The version that the API gave it.
+    /// The `resourceVersion` that the API returned.
     version: Option<Arc<str>>,
-    /// The version in the cache when it was written.
+    /// The `resourceVersion` in the cache at the time of the write.
     over: Arc<str>,
-    /// Whether an address was withdrawn by it that may come back.
+    /// Whether the write withdrew an address that may come back.
     withdrew: bool,
 }
 
@@ -130,12 +134,13 @@ impl<S: StatusStrategy> Ledger<S> {
         Ledger { strategy, manager, entries: HashMap::new(), known: None }
     }
 
-    /// The kind.
+    /// The strategy of the kind.
     pub fn strategy(&self) -> &S {
         &self.strategy
     }
 
-    /// Compares what should be with what is. Objects in `under_way` are being written.
+    /// Compares the desired statuses with the present ones. The objects in `under_way` are being
+    /// written.
     pub fn plan(
         &mut self,
         served: &Served,
@@ -173,7 +178,7 @@ impl<S: StatusStrategy> Ledger<S> {
                 plan.contended.push(Arc::clone(id));
             }
             if let Some(sent) = under_way.get(id) {
-                // Another controller may have changed it again before the answer came.
+                // Another controller may have changed the object again before the response came.
                 let is_new = *sent.over != *version && !is_exactly(&current, &sent.content);
                 plan.left_out |= is_new || sent.content != content;
                 continue;
@@ -195,8 +200,8 @@ impl<S: StatusStrategy> Ledger<S> {
             let mut addresses = current.0.addresses().iter();
             let urgent = addresses.any(|address| nodes.knows(address) && !content.addresses().contains(address));
             let written = entry.written.as_ref().filter(|written| !is_exactly(&current, &written.content));
-            // Whatever is desired by now, the other controller would change it again. The
-            // withdrawal of an address does not wait for that, unless it was overwritten as well.
+            // Whatever is desired now, the other controller would change it again. The withdrawal
+            // of an address does not wait for that, unless it was overwritten as well.
             let waits = written.is_some_and(|written| !urgent || written.content == content);
             let contended = entry.contention.paused_until(now).filter(|_| waits);
             let refused = entry.patience.as_ref().filter(|patience| patience.content == content);
@@ -224,8 +229,8 @@ impl<S: StatusStrategy> Ledger<S> {
             self.entries.retain(|id, _| known.contains(id));
         }
         self.known = served.observed;
-        // Failed writes go last: while one write at a time is tried, it must not be the same one
-        // each time.
+        // Failed writes go last: while only one write at a time is tried, it must not be the same
+        // one each time.
         plan.writes.sort_by(|left, right| {
             (right.urgent, left.failed, right.created, &left.id).cmp(&(
                 left.urgent,
@@ -248,7 +253,8 @@ impl<S: StatusStrategy> Ledger<S> {
             uid: object.uid.into(),
             version: object.version.clone(),
             needs,
-            // It was there before it was ours, as in a namespace that was not served.
+            // The object existed before it became ours, for example in a namespace that was not
+            // served.
             foreign: needs.zip(known).is_some_and(|(needs, known)| needs <= known),
             written: None,
             contention: Contention::default(),
@@ -267,18 +273,18 @@ impl<S: StatusStrategy> Ledger<S> {
         entry
     }
 
-    /// A write is sent.
+    /// Records that a write is sent.
     pub fn sent(&mut self, write: &Write<S::Content>, now: Instant) {
         if let Some(entry) = self.entries.get_mut(&write.id).filter(|_| write.again) {
             entry.contention.rewritten(now);
         }
     }
 
-    /// A write succeeded and gave the object this version.
+    /// Records that a write succeeded and returned this version.
     pub fn wrote(&mut self, write: &Write<S::Content>, version: Option<&str>) {
         if let Some(entry) = self.entries.get_mut(&write.id).filter(|entry| entry.uid == write.uid) {
             (entry.patience, entry.failed) = (None, false);
-            entry.written = Some(Written {
+            entry.written = Some(LastWrite {
                 content: write.content.clone(),
                 version: version.map(Arc::from),
                 over: Arc::clone(&write.over),
@@ -287,8 +293,8 @@ impl<S: StatusStrategy> Ledger<S> {
         }
     }
 
-    /// A write failed. Others go first until its time comes again, or until the cache has the version that it has to be
-    /// written over.
+    /// Records that a write failed. Other objects go first until its pause is over, or until the
+    /// cache has the version that it has to be based on.
     pub fn failed(&mut self, write: &Write<S::Content>, failure: &Failure, now: Instant) {
         let longest = if matches!(failure, Failure::Refused(_)) { LONGEST_AFTER_REFUSAL } else { LONGEST_RETRY };
         if let Some(entry) = self.entries.get_mut(&write.id) {
@@ -299,8 +305,8 @@ impl<S: StatusStrategy> Ledger<S> {
         }
     }
 
-    /// Whether a write failed because the object is another by now, which the cache will tell. When that happens twice for the
-    /// same version, it is something else.
+    /// Whether a write failed because the object has changed, which the cache will show. When that
+    /// happens twice for the same version, there is another cause.
     pub fn is_outdated(&self, write: &Write<S::Content>, failure: &Failure) -> bool {
         let before = self.entries.get(&write.id).and_then(|entry| entry.outdated.as_ref());
         matches!(failure, Failure::Conflict(_)) && before != Some(&write.at)
@@ -311,16 +317,16 @@ impl<S: StatusStrategy> Ledger<S> {
         self.entries.values().all(|entry| entry.patience.is_none())
     }
 
-    /// Another node leads: what we wrote says nothing any more about the status.
+    /// Forgets what this node wrote, because another node leads now.
     pub fn forget(&mut self) {
         (self.entries, self.known) = (HashMap::new(), None);
     }
 }
 
 impl<C: Content> Entry<C> {
-    /// The object is ours or not, as of a generation with this `observed` revision. If it
-    /// became ours without changing, as when its class was created, no node serves it whose
-    /// observed revision is older.
+    /// Records whether the object is ours, as of a generation with this `observed` revision. If it
+    /// became ours without a change of its own, for example because its class was created, nodes
+    /// with an older observed revision do not serve it.
     fn judge(&mut self, accepted: bool, observed: Option<Revision>) {
         let Some((needs, observed)) = self.needs.zip(observed) else { return };
         match accepted {
@@ -330,8 +336,7 @@ impl<C: Content> Entry<C> {
         }
     }
 
-    /// What stands in the status as far as we know, and whether the cache is behind what we
-    /// wrote.
+    /// The present status as far as we know, and whether the cache is behind what we wrote.
     fn current(&self, seen: (C, bool), version: &str) -> ((C, bool), bool) {
         let Some(written) = &self.written else { return (seen, false) };
         let is_stale = match (Revision::of(Some(version)), Revision::of(written.version.as_deref())) {
@@ -344,16 +349,16 @@ impl<C: Content> Entry<C> {
         }
     }
 
-    /// The newest version that we know of, when this is the one in the cache.
+    /// The newest version that we know, when this is the one in the cache.
     fn newest(&self, cached: &Arc<str>, is_stale: bool) -> Arc<str> {
         let written = self.written.as_ref().and_then(|written| written.version.as_ref());
         Arc::clone(written.filter(|_| is_stale).unwrap_or(cached))
     }
 
-    /// Whether the status has something that we have to withdraw: what our group applied, and in
-    /// an object of ours the address of a node, whoever wrote it. If the object does not say who
-    /// applied what, that is any address in an object of ours, because a node may have had another
-    /// address before, and a known address of a node in other objects. That is tried only once.
+    /// Whether the status has addresses that we have to withdraw: what our group applied, and in
+    /// an object of ours the address of a node, whoever wrote it. If the object has no managed
+    /// fields, it is any address in an object of ours, because a node may have had another address
+    /// before, and the known addresses of nodes in other objects. That is tried only once.
     fn is_ours(&self, subject: Subject<'_>, nodes: &Nodes, applied: Option<bool>) -> bool {
         let withdrawn = self.written.as_ref().is_some_and(|written| written.content.is_empty());
         let is_meant = |address: &Address| match applied {
@@ -365,12 +370,13 @@ impl<C: Content> Entry<C> {
     }
 }
 
-/// Whether the status has exactly this.
+/// Whether the status has exactly this content.
 fn is_exactly<C: Content>((current, is_plain): &(C, bool), content: &C) -> bool {
     *is_plain && current == content
 }
 
-/// Whether our confirmed generation serves an object. One that is older than the object's content says nothing about it.
+/// Whether our confirmed generation serves an object. A generation that is older than the object's
+/// content proves nothing about it.
 fn serves(is_carried: Option<bool>, needs: Option<Revision>, observed: Option<Revision>) -> Serves {
     match is_carried {
         None => Serves::Unknown,
@@ -386,7 +392,7 @@ fn is_next<'a, T: 'a>(
     id: &Arc<ObjectId>,
     of: impl Fn(&T) -> &Arc<ObjectId>,
 ) -> bool {
-    // Names are mostly shared, which is seen sooner than that they are alike.
+    // Most identifiers are shared pointers, which compare faster than their contents.
     while list.next_if(|item| !Arc::ptr_eq(of(item), id) && of(item) < id).is_some() {}
     list.next_if(|item| of(item) == id).is_some()
 }

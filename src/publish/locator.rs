@@ -1,4 +1,4 @@
-//! Keeps track of the addresses of this node while they change.
+//! Tracks the addresses of this node while they change.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -18,34 +18,34 @@ use super::trouble::{Board, Trouble};
 use super::whereabouts::Whereabouts;
 use crate::source::cluster::Clients;
 
-/// How long after a change of the host's network it is looked at: changes come in groups, and a new IPv6 address is checked
-/// for duplicates first.
+/// How long to wait after a change of the host's network: changes come in groups, and a new IPv6
+/// address is checked for duplicates first.
 const SETTLING: Duration = Duration::from_millis(300);
 
-/// How often the host's network is looked at while the kernel reports no changes.
+/// How often the host's network is read while the kernel reports no changes.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// How long the kernel may take to tell them.
+/// How long the kernel may take to list the interfaces.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Keeps track.
+/// Tracks the addresses of this node.
 pub struct Locator {
     options: Arc<Options>,
     /// The name of this host's Node object.
     node: Arc<str>,
     host: Host,
     knows_host: bool,
-    /// `None` while it does not answer.
+    /// The netlink connection; `None` while the kernel does not answer.
     kernel: Option<Kernel>,
     trouble: Trouble,
     object: watch::Receiver<Followed>,
     told: watch::Sender<Option<Arc<Whereabouts>>>,
-    /// Ends with this value.
+    /// The task that watches an object of the cluster; it ends when this is dropped.
     following: JoinSet<()>,
 }
 
 impl Locator {
-    /// Begins. What needs nobody else is known at once.
+    /// Starts to track. Addresses that need no API request are known at once.
     pub fn start(
         options: &Arc<Options>,
         identity: &str,
@@ -89,13 +89,13 @@ impl Locator {
         (locator, whereabouts)
     }
 
-    /// Whether the host's own addresses count.
+    /// Whether the settings need the host's own addresses.
     fn asks_host(&self) -> bool {
         let asks = |entry: &Announced| matches!(entry, Announced::Automatic | Announced::Interface(_));
         self.options.mode != Mode::Service && self.options.addresses.iter().any(asks)
     }
 
-    /// Keeps track for ever.
+    /// Tracks for ever.
     pub async fn run(mut self) {
         let asks_host = self.asks_host();
         if asks_host {
@@ -109,12 +109,12 @@ impl Locator {
                         return;
                     }
                     match asks_host {
-                        // A look that was about to be taken is taken now.
+                        // A look that was due soon is taken now.
                         true => self.look().await,
                         false => self.tell(),
                     }
                 }
-                // Nothing ever changes.
+                // No change will ever be reported.
                 () = std::future::pending() => {}
             }
         }
@@ -131,7 +131,7 @@ impl Locator {
             Err(error) => {
                 self.kernel = None;
                 self.trouble.failed(0, &error);
-                // Known addresses stay. An interface that was never looked at has none to report.
+                // Known addresses stay. An interface that was never read cannot be missing yet.
                 let is_interface = |entry: &Announced| matches!(entry, Announced::Interface(_));
                 if !self.knows_host && self.options.addresses.iter().any(is_interface) {
                     return;
@@ -165,7 +165,7 @@ impl Locator {
     }
 }
 
-/// Waits until the host's network may be another one.
+/// Waits until the host's network may have changed.
 async fn changed(kernel: &mut Option<Kernel>) {
     match kernel {
         Some(listening) => {

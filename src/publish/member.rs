@@ -29,7 +29,8 @@ const VERSION: &str = "ingressd/version";
 const PHASE: &str = "ingressd/phase";
 const WRITES: &str = "ingressd/writes";
 
-/// Most addresses of one node that are used, and longest texts: others write Leases.
+/// The most addresses of one node that are used, and the longest texts: anybody with the right may
+/// write a Lease.
 pub const MOST_ADDRESSES: usize = 16;
 const LONGEST_TEXT: usize = 253;
 const LONGEST_DURATION: Duration = Duration::from_secs(24 * 3600);
@@ -37,38 +38,38 @@ const LONGEST_DURATION: Duration = Duration::from_secs(24 * 3600);
 /// The record of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Who it is: host name and machine.
+    /// Its identity: host name and machine ID.
     pub identity: Arc<str>,
-    /// Where clients reach it, sorted.
+    /// Its addresses for clients, sorted.
     pub addresses: Vec<Address>,
     /// Whether its nginx serves a confirmed generation.
     pub serving: bool,
-    /// Whether the administrator took it out.
+    /// Whether the administrator drained it.
     pub drained: bool,
     /// The number of its generation.
     pub generation: Option<u64>,
     /// The observed revision of Ingresses when that generation was made.
     pub observed: Option<Revision>,
-    /// The generation that the administrator wants to stay at.
+    /// The generation that the administrator pinned.
     pub pinned: Option<u64>,
-    /// What that one does not serve.
+    /// The objects that its generation does not serve.
     pub unserved: Unserved,
-    /// In which order it has seen namespaces ask for what several of them ask for.
+    /// The order in which it has seen namespaces claim what several of them claim.
     pub claim_order: Arc<ClaimOrder>,
     /// The version of the program.
     pub version: Arc<str>,
-    /// The phase of its daemon, in one word.
+    /// The state of its daemon, in one word.
     pub phase: Arc<str>,
-    /// What it does about statuses; `None` for a version that takes no orders.
+    /// Whether it writes statuses; `None` for a version that takes no orders.
     pub writes: Option<Writes>,
 }
 
-/// A resource version, of which the API says that a higher number is newer.
+/// A `resourceVersion` as a number: the API guarantees that a higher one is newer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Revision(pub u128);
 
 impl Revision {
-    /// The revision in `metadata.resourceVersion`; `None` when the API does not count.
+    /// The revision in `metadata.resourceVersion`; `None` when it is not a number.
     pub fn of(resource_version: Option<&str>) -> Option<Self> {
         resource_version?.parse().ok().map(Revision)
     }
@@ -80,7 +81,7 @@ impl Member {
         self.serving && !self.drained
     }
 
-    /// The Lease with this record. `duration` is how long it counts when it is not renewed.
+    /// The Lease with this record. `duration` is how long it is valid without a renewal.
     pub fn lease(&self, group: &str, duration: Duration, acquired: Timestamp, now: Timestamp) -> Lease {
         let addresses: Vec<_> = self.addresses.iter().map(ToString::to_string).collect();
         let mut annotations = BTreeMap::from([
@@ -113,8 +114,8 @@ impl Member {
         }
     }
 
-    /// The record in a Lease and its duration; `None` for Leases that are not of a member. Invalid
-    /// parts are left out: anybody may have written them.
+    /// The record in a Lease and its duration; `None` for Leases of other kinds. Invalid parts are
+    /// left out, because anybody with the right may have written them.
     pub fn read(lease: &Lease) -> Option<(Self, Duration)> {
         let whole = |key: &str| lease.metadata.annotations.as_ref()?.get(key).map(String::as_str);
         let text = |key: &str| whole(key).filter(|value| value.len() <= LONGEST_TEXT * MOST_ADDRESSES);
@@ -143,7 +144,8 @@ impl Member {
     }
 }
 
-/// The name of a node's Lease: readable as far as names allow, and never that of another node.
+/// The name of a node's Lease: readable as far as the rules of names allow, and never that of
+/// another node.
 pub fn lease_name(group: &str, identity: &str) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
     let node = identity.rsplit_once('_').map_or(identity, |(node, _)| node);
@@ -153,24 +155,36 @@ pub fn lease_name(group: &str, identity: &str) -> String {
 }
 
 #[cfg(test)]
+impl Member {
+    /// A node for tests that serves its first generation at these addresses, and takes no orders.
+    pub fn serving_at(identity: &str, addresses: &[&str]) -> Self {
+        Member {
+            identity: identity.into(),
+            addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
+            serving: true,
+            drained: false,
+            generation: Some(1),
+            observed: None,
+            pinned: None,
+            unserved: Unserved::Nothing,
+            claim_order: Arc::default(),
+            version: "1".into(),
+            phase: "serving".into(),
+            writes: None,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::{Kind, ObjectId};
 
     fn member() -> Member {
         Member {
-            identity: "Edge_1.example_0123".into(),
-            addresses: vec!["192.0.2.1".parse().unwrap(), "edge.example".parse().unwrap()],
-            serving: true,
-            drained: false,
-            generation: Some(7),
             observed: Some(Revision(4711)),
-            pinned: None,
-            unserved: Unserved::Nothing,
-            claim_order: Arc::default(),
-            version: "0.1.0".into(),
-            phase: "serving".into(),
             writes: Some(Writes::Held),
+            ..Member::serving_at("Edge_1.example_0123", &["192.0.2.1", "edge.example"])
         }
     }
 

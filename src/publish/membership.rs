@@ -19,22 +19,22 @@ use super::trouble::Trouble;
 use super::unserved::Unserved;
 use super::whereabouts::Whereabouts;
 
-/// Least time between two writes of the record when no urgent part of it changed.
+/// The least time between two writes of the record when no urgent part of it changed.
 const SPACING: Duration = Duration::from_secs(1);
 
-/// What the last record says of a daemon that was stopped in good order, while its nginx goes on.
+/// The `phase` in the last record of a daemon that was stopped cleanly, while its nginx goes on.
 pub const STOPPED: &str = "stopped";
 
-/// Keeps the record.
+/// Keeps this node's record up to date.
 #[derive(Debug)]
 pub struct Membership {
     leases: Api<Lease>,
     identity: Arc<str>,
     options: Arc<Options>,
     acquired: Timestamp,
-    /// The Lease as it was read or written last; `None` when it has to be read.
+    /// The Lease as it was last read or written; `None` when it has to be read.
     lease: Option<Lease>,
-    /// What was written last, and when that began.
+    /// The record that was written last, and when that write began.
     written: Option<(Member, Instant)>,
     failed: Option<Instant>,
     trouble: Trouble,
@@ -42,7 +42,7 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// The record of the node of this identity; its writer tells what it does about statuses.
+    /// Keeps the record of the node of this identity. `writes` comes from the status writer.
     pub fn new(
         leases: Api<Lease>,
         identity: Arc<str>,
@@ -54,10 +54,11 @@ impl Membership {
         Membership { leases, identity, options, acquired, lease: None, written: None, failed: None, trouble, writes }
     }
 
-    /// Keeps the record until `stop` says so; then it leaves one that counts for the grace period.
+    /// Keeps the record until `stop` says so; then writes a last one that is valid for the grace
+    /// period.
     ///
-    /// Nothing is written before it is known what nginx serves and where clients reach it: after a
-    /// restart the record of the last run speaks for this node.
+    /// Nothing is written before it is known what nginx serves and under which addresses: until
+    /// then the record of the previous run stands.
     pub async fn run(
         mut self,
         mut served: watch::Receiver<Option<Served>>,
@@ -77,19 +78,20 @@ impl Membership {
                 }
                 changed = served.changed() => if changed.is_err() { break },
                 changed = place.changed() => if changed.is_err() { break },
-                // Without a writer nothing changes any more.
+                // Without a writer this never changes.
                 Ok(()) = self.writes.changed() => {}
             }
         }
         let last = self.member(&served.borrow(), &place.borrow());
-        // Also when this run has written none: that of the run before may be of other settings, and say something else.
+        // Also when this run has written none: the record of the previous run may come from other
+        // settings.
         if let Some(member) = last {
             let (member, duration) = farewell(member, &self.options);
             self.write(member, duration).await;
         }
     }
 
-    /// The record of this node, when all of it is known.
+    /// The record of this node, when all of its parts are known.
     fn member(&self, served: &Option<Served>, place: &Option<Arc<Whereabouts>>) -> Option<Member> {
         let writes = Some(*self.writes.borrow());
         Some(Member { writes, ..Member::of(&self.identity, served.as_ref()?, place.as_ref()?) })
@@ -138,7 +140,7 @@ impl Membership {
     }
 }
 
-/// Waits until it is asked to stop, or until nobody is left who could ask.
+/// Waits for the request to stop, or until the sender is gone.
 pub async fn asked(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
@@ -164,7 +166,7 @@ fn due(
         Some((last, began)) => {
             let Member { observed, generation, phase, claim_order, .. } = last.clone();
             match *last == (Member { observed, generation, phase, claim_order, ..member.clone() }) {
-                // Only how far it has come, and how it is.
+                // Only the generation's number or the phase changed.
                 true => *began + SPACING.min(timing.renew),
                 false => now,
             }
@@ -174,7 +176,7 @@ fn due(
 }
 
 impl Member {
-    /// What this node tells of itself.
+    /// The record of this node.
     pub fn of(identity: &Arc<str>, served: &Served, place: &Whereabouts) -> Self {
         Member {
             identity: Arc::clone(identity),
@@ -202,20 +204,7 @@ mod tests {
     fn what_must_be_known_at_once_is_written_at_once() {
         let timing = Timing::of(Duration::from_secs(15));
         let began = Instant::now();
-        let member = Member {
-            identity: "a".into(),
-            addresses: Vec::new(),
-            serving: true,
-            drained: false,
-            generation: Some(1),
-            observed: Some(Revision(5)),
-            pinned: None,
-            unserved: Unserved::Nothing,
-            claim_order: Arc::default(),
-            version: "1".into(),
-            phase: "serving".into(),
-            writes: None,
-        };
+        let member = Member { observed: Some(Revision(5)), ..Member::serving_at("a", &[]) };
         let now = began + Duration::from_millis(300);
         let written = (member.clone(), began);
         let when = |other: Member, failed: Option<Instant>| {

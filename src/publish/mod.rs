@@ -1,5 +1,5 @@
-//! Publishing into the cluster: status, Events, and the Leases by which several nodes share that
-//! work; it must not know how files come about.
+//! Publishing into the cluster: statuses, Events, and the Leases by which several nodes share that
+//! work. It must not know how files are made.
 
 mod address;
 mod announcer;

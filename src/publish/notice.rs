@@ -1,4 +1,4 @@
-//! An Event about an object, as the API takes it.
+//! An Event about an object, within the limits of the API.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -10,48 +10,48 @@ use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Digest, Field, ObjectId};
 use crate::source::{Row, Snapshot};
 
-/// Limits of the API, in bytes.
+/// The limits of the API, in bytes.
 const LONGEST_NOTE: usize = 1024;
 const LONGEST_WORD: usize = 128;
 const LONGEST_NAME: usize = 200;
 
-/// Most other names that are tried; one digit tells them apart.
+/// How many other names are tried; one digit tells them apart.
 const MOST_NAMES: u32 = 9;
 
-/// The namespace of Events about things that have none.
+/// The namespace of Events about cluster-scoped objects.
 const DEFAULT_NAMESPACE: &str = "default";
 
-/// Who reports, for those who look for our Events.
+/// The reporting controller, by which our Events can be found.
 const CONTROLLER: &str = "ingressd/nginx";
 
 /// Something to report about an object of the cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
-    /// Name of the Event: the same on every node that reports the same, so that it is written
+    /// The name of the Event: equal on every node that reports the same, so that it is written
     /// once.
     pub name: String,
-    /// Whether it is about something wrong.
+    /// Whether its type is `Warning`.
     pub warns: bool,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
-    /// What was done or not done: the field.
+    /// The action: the field that the finding is about.
     pub action: String,
-    /// What is wrong and where in the object, what follows, and the remedy. `kubectl describe` shows the note without the
-    /// action, and object and reason beside it.
+    /// The problem and its place in the object, its effect, and the remedy. `kubectl describe`
+    /// shows the note without the action, beside the object and the reason.
     pub note: String,
     explained: Option<Reason>,
-    /// The object.
+    /// The object that the Event is about.
     pub regarding: ObjectReference,
-    /// Whether nobody can have reported it before: an existing Event of this name is about an
+    /// Whether it cannot have been reported before: an existing Event of this name is about an
     /// earlier time.
     pub is_news: bool,
-    /// How many names were taken by Events of earlier times.
+    /// How many names were taken by earlier Events.
     taken: u32,
 }
 
 impl Notice {
-    /// About something wrong; `None` when it is not about an object of the cluster. `occurrence` counts from 0 how often it
-    /// went away and came back.
+    /// The notice about a finding; `None` when that is not about an object of the cluster.
+    /// `occurrence` counts from 0 how often the finding went away and came back.
     pub fn of_finding(finding: &Finding, snapshot: &Snapshot, occurrence: u32) -> Option<Self> {
         let field = match finding.origin.field.to_string() {
             field if field.is_empty() => "Object".to_owned(),
@@ -68,8 +68,8 @@ impl Notice {
         })
     }
 
-    /// nginx serves this version of the object, which the cluster has had since this revision at
-    /// most: a version that comes back is another change.
+    /// The notice that nginx serves this version of the object, which the cluster has had since
+    /// this revision at most: a version that comes back is another change.
     pub fn synced(id: &ObjectId, snapshot: &Snapshot, version: &str, revision: &str, note: &str) -> Option<Self> {
         Some(Notice {
             warns: false,
@@ -100,7 +100,8 @@ impl Notice {
         })
     }
 
-    /// Chooses another name when an Event of an earlier time has this one; returns whether it did.
+    /// Chooses another name when an earlier Event has this one; returns whether there was one
+    /// left.
     pub fn rename(&mut self) -> bool {
         if !self.is_news || self.taken == MOST_NAMES {
             return false;
@@ -112,16 +113,16 @@ impl Notice {
         true
     }
 
-    /// The namespace that the Event lives in.
+    /// The namespace of the Event.
     pub fn namespace(&self) -> &str {
         self.regarding.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
     }
 
-    /// The Event, reported by the node of this name.
+    /// The Event object, reported by the node of this name.
     pub fn event(&self, node: &str, documentation: &Documentation, now: Timestamp) -> Event {
         let link = self.explained.and_then(|reason| documentation.link(reason));
         let note = match link.map(|link| format!(". See {link}")) {
-            // What is cut is the sentence, never the link.
+            // A note that is too long is cut, but its link is not.
             Some(end) => cut(self.note.trim_end_matches('.'), LONGEST_NOTE.saturating_sub(end.len())) + &end,
             None => cut(&self.note, LONGEST_NOTE),
         };
@@ -144,7 +145,7 @@ impl Notice {
     }
 }
 
-/// What is wrong, and where in the object.
+/// The problem, and its place in the object.
 fn note(finding: &Finding) -> String {
     let note = finding.printable_note();
     match finding.origin.field {
@@ -153,7 +154,7 @@ fn note(finding: &Finding) -> String {
     }
 }
 
-/// At most so many bytes of a text, cut between characters.
+/// The beginning of a text, cut between characters to at most so many bytes.
 fn cut(text: &str, longest: usize) -> String {
     const MORE: &str = "...";
     if text.len() <= longest {
@@ -163,7 +164,7 @@ fn cut(text: &str, longest: usize) -> String {
     format!("{}{MORE}", &text[..end])
 }
 
-/// The object in the words of the API.
+/// The object as a reference of the API.
 fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
     let row = Row::of(id.kind)?;
     Some(ObjectReference {

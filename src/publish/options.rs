@@ -1,4 +1,4 @@
-//! What the administrator decides about publishing, and the times that follow from it.
+//! The administrator's settings for publishing, and the times that follow from them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,27 +8,28 @@ use std::time::Duration;
 use super::address::{Address, Refused};
 use super::documentation::Documentation;
 
-/// What begins an entry that names an interface, or what sort of a Node's addresses is meant.
+/// The prefixes of entries that name an interface or a type of a Node's addresses.
 const INTERFACE: &str = "interface:";
 const NODE: &str = "node:";
 
-/// Longest name of an interface in bytes, as the kernel has it.
+/// The longest name of an interface in bytes, as in the kernel.
 const LONGEST_INTERFACE: usize = 15;
 
-/// Where the addresses come from that are published.
+/// Where the published addresses come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Each node has its own.
+    /// Each node publishes its own addresses.
     #[default]
     Nodes,
-    /// All nodes publish the same ones, which move among them or are announced by all of them.
+    /// All nodes publish the same addresses, which move among them or are announced by all of
+    /// them.
     Fixed,
-    /// Those of a Service are copied.
+    /// The addresses of a Service are copied.
     Service,
 }
 
 impl Mode {
-    /// Its word.
+    /// Its name in the settings.
     pub const fn name(self) -> &'static str {
         match self {
             Mode::Nodes => "nodes",
@@ -38,17 +39,17 @@ impl Mode {
     }
 }
 
-/// Which of a Node's addresses are meant.
+/// A type of a Node's addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeAddress {
-    /// Those within the cluster.
+    /// Addresses within the cluster.
     InternalIp,
-    /// Those for everybody.
+    /// Addresses for the outside.
     ExternalIp,
 }
 
 impl NodeAddress {
-    /// What Kubernetes calls them.
+    /// Its name in the Kubernetes API.
     pub const fn name(self) -> &'static str {
         match self {
             NodeAddress::InternalIp => "InternalIP",
@@ -57,16 +58,17 @@ impl NodeAddress {
     }
 }
 
-/// An entry of the list of addresses.
+/// An entry of `publish.addresses`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Announced {
-    /// The addresses from which this host reaches the rest of the world, one for each family.
+    /// The source addresses by which this host reaches the rest of the world, one for each address
+    /// family.
     Automatic,
-    /// All lasting addresses of an interface.
+    /// All permanent addresses of an interface.
     Interface(Arc<str>),
     /// Addresses of the Node object of this host.
     Node(NodeAddress),
-    /// This one.
+    /// A fixed address.
     Fixed(Address),
 }
 
@@ -106,75 +108,78 @@ impl fmt::Display for Announced {
     }
 }
 
-/// Everything that the administrator decides about publishing.
+/// The administrator's settings for publishing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Where the addresses come from.
+    /// Where the published addresses come from.
     pub mode: Mode,
-    /// Where clients reach this node, or all nodes; without a meaning when those of a Service are copied.
+    /// Where clients reach this node, or all nodes; unused when a Service's addresses are copied.
     pub addresses: Vec<Announced>,
     /// The Service, by namespace and name, whose addresses are copied.
     pub service: Option<(Arc<str>, Arc<str>)>,
     /// The name of the Node object of this host; `None` for the name of this node.
     pub node_object: Option<Arc<str>>,
-    /// The name of this node among the others; `None` for the host name.
+    /// The name of this node; `None` for the host name.
     pub node: Option<Arc<str>>,
-    /// Whether addresses are written into objects.
+    /// Whether addresses are written into statuses.
     pub status: bool,
-    /// Whether that waits for an order of the administrator, as long as there is none.
+    /// Whether the nodes wait for an order of the administrator before they write statuses.
     pub hold: bool,
     /// Whether Events are written.
     pub events: bool,
-    /// Namespace of the Leases.
+    /// The namespace of the Leases.
     pub namespace: Arc<str>,
-    /// Name of the leader's Lease; it tells groups of nodes apart that serve different things.
+    /// The name of the leader's Lease; groups of nodes that serve different things have different
+    /// ones.
     pub lease: Arc<str>,
-    /// How long a Lease counts that is not renewed.
+    /// How long a Lease is valid without a renewal.
     pub lease_duration: Duration,
-    /// How long a node that was stopped in good order keeps its addresses.
+    /// How long a node keeps its addresses after a clean stop.
     pub grace: Duration,
-    /// Writes of status each second.
+    /// Status writes per second.
     pub status_rate: u32,
-    /// Writes of status at once after a time of rest.
+    /// The burst of status writes.
     pub status_burst: u32,
-    /// Events each second.
+    /// Events per second.
     pub event_rate: u32,
-    /// Events at once after a time of rest.
+    /// The burst of Events.
     pub event_burst: u32,
-    /// Where Events say that their reasons are explained.
+    /// Where Events link to the explanation of their reasons.
     pub documentation: Documentation,
 }
 
-impl Default for Options {
-    fn default() -> Self {
+impl Options {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         Options {
             mode: Mode::Nodes,
-            addresses: vec![Announced::Automatic],
+            addresses: Vec::new(),
             service: None,
             node_object: None,
             node: None,
-            status: true,
+            status: false,
             hold: false,
-            events: true,
-            namespace: "ingressd".into(),
-            lease: "ingressd".into(),
-            lease_duration: Duration::from_secs(15),
-            grace: Duration::from_secs(300),
-            status_rate: 20,
-            status_burst: 50,
-            event_rate: 10,
-            event_burst: 50,
+            events: false,
+            namespace: "".into(),
+            lease: "".into(),
+            lease_duration: Duration::ZERO,
+            grace: Duration::ZERO,
+            status_rate: 0,
+            status_burst: 0,
+            event_rate: 0,
+            event_burst: 0,
             documentation: Documentation::default(),
         }
     }
 }
 
-/// Most characters of the name of a field manager, as the Kubernetes API has it.
+/// The longest name of a field manager in characters, as in the Kubernetes API.
 const LONGEST_MANAGER: usize = 128;
 
 impl Options {
-    /// The name under which all nodes of a group write, so that any leader owns what any other wrote, and nothing of what
-    /// another group did, which may publish the same addresses: a host may have an instance of each.
+    /// The field manager of all nodes of a group. Any leader owns what another one of the group
+    /// wrote, and nothing of what another group wrote, which may publish the same addresses: a
+    /// host may have an instance of each.
     pub fn manager(&self) -> String {
         let name = format!("ingressd/{}/{}", self.namespace, self.lease);
         name.chars().take(LONGEST_MANAGER).collect()
@@ -184,14 +189,14 @@ impl Options {
 /// The times of a Lease, in the proportions that the controllers of Kubernetes use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// How long a record counts that does not change.
+    /// How long an unchanged record is valid.
     pub duration: Duration,
     /// How often the holder renews it.
     pub renew: Duration,
-    /// How long after the last success the holder still counts itself as such; shorter than the duration, so that it
-    /// gives up before anybody else can take over.
+    /// How long after its last success the holder still considers itself the holder. This is
+    /// shorter than the duration, so that it gives up before another candidate can take over.
     pub deadline: Duration,
-    /// How long after a failure, or after a look at somebody else's record, it is tried again.
+    /// The pause after a failure, or after reading another holder's record.
     pub retry: Duration,
 }
 

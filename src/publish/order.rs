@@ -1,5 +1,5 @@
-//! The order of an administrator to all nodes of a group, whether they write addresses into statuses, and what a node says of
-//! following it; it must not know why it was given.
+//! The administrator's order to all nodes of a group whether they write addresses into statuses,
+//! and the node's answer. It must not know why it was given.
 
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Resource as _;
@@ -14,7 +14,7 @@ const ORDER: &str = "ingressd/status";
 pub enum Order {
     /// They leave every status as it is.
     Hold,
-    /// They write.
+    /// They write statuses.
     Publish,
 }
 
@@ -27,12 +27,12 @@ impl Order {
         }
     }
 
-    /// The name of the Lease that it stands in. Neither groups nor nodes have a name with a dot.
+    /// The name of the Lease with the order. The names of groups and nodes contain no dot.
     pub fn lease_name(group: &str) -> String {
         format!("{group}.status")
     }
 
-    /// The order that a Lease holds; `None` for Leases of nodes, and for words that are none.
+    /// The order in a Lease; `None` for the Leases of nodes and for unknown words.
     pub fn read(lease: &Lease) -> Option<Self> {
         let group = lease.metadata.labels.as_ref()?.get(GROUP_LABEL)?;
         if *lease.metadata.name.as_ref()? != Order::lease_name(group) {
@@ -42,7 +42,7 @@ impl Order {
         [Order::Hold, Order::Publish].into_iter().find(|order| order.name() == word)
     }
 
-    /// The Lease that holds it. All nodes watch the Leases of their group.
+    /// The Lease with this order. All nodes watch the Leases of their group.
     pub fn lease(self, namespace: &str, group: &str) -> Value {
         json!({
             "apiVersion": Lease::api_version(&()),
@@ -57,20 +57,20 @@ impl Order {
     }
 }
 
-/// What a node does about statuses when it leads.
+/// Whether a node writes statuses when it leads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Writes {
     /// It writes.
     #[default]
     Now,
-    /// It waits for an order, and no write is under way any more.
+    /// It waits for an order, and no write is in progress any more.
     Held,
-    /// Its settings say that it never does.
+    /// Its settings forbid it.
     Never,
 }
 
 impl Writes {
-    /// All of them.
+    /// All values.
     pub const ALL: [Writes; 3] = [Writes::Now, Writes::Held, Writes::Never];
 
     /// The word for people and machines.

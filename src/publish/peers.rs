@@ -11,8 +11,8 @@ use super::roster::Roster;
 use super::trouble::Trouble;
 use crate::source::cluster::{Clients, Failure, Found, Sink, Stream, Timing};
 
-/// Watches for ever. A connection that is silent for the duration of a Lease is given up: at least our own record should have
-/// changed.
+/// Watches for ever. A connection that is silent for the duration of a Lease is dropped: at least
+/// our own record should have changed.
 pub async fn watch(clients: &Clients, options: &Options, told: watch::Sender<Roster>, trouble: Trouble) {
     let silence = options.lease_duration;
     let timing = Timing { answer: silence, silence, ..followed::TIMING };
@@ -21,7 +21,7 @@ pub async fn watch(clients: &Clients, options: &Options, told: watch::Sender<Ros
     stream.labels(Some(&selector)).follow(&mut Told { listed: Vec::new(), told, trouble }).await;
 }
 
-/// Keeps the roster.
+/// Updates the roster.
 struct Told {
     listed: Vec<Lease>,
     told: watch::Sender<Roster>,

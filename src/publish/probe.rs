@@ -1,4 +1,4 @@
-//! One look at the Leases of a group of nodes, without a publisher.
+//! Reads the Leases of a group once, without a running publisher.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,36 +14,36 @@ use super::member::{GROUP_LABEL, Member};
 use super::options::Options;
 use crate::source::cluster::Clients;
 
-/// How long an answer may take.
+/// How long a response may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A record in a Lease.
+/// A record from a Lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept<T> {
-    /// What it says.
+    /// Its content.
     pub what: T,
-    /// When it was last renewed, by the clock of whoever holds it.
+    /// When it was last renewed, by the holder's clock.
     pub renewed: Option<Timestamp>,
-    /// How long it counts from then on.
+    /// How long it is valid from then on.
     pub duration: Duration,
 }
 
 /// The Leases of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Leases {
-    /// Who leads; `None` when nobody holds the Lease.
+    /// The leader; `None` when no node holds the Lease.
     pub leader: Option<Kept<Arc<str>>>,
     /// The nodes, by the names of their Leases.
     pub members: Vec<Kept<Member>>,
-    /// When they were read, by the clock of this host; in seconds since 1970.
+    /// When they were read, by this host's clock, in seconds since 1970.
     pub read: i64,
 }
 
-/// Looks at the Leases that these options name.
+/// Reads the Leases that these options name.
 ///
 /// # Errors
 ///
-/// Why they cannot be read.
+/// Why they cannot be read; one clause.
 pub async fn leases(clients: &Clients, options: &Options) -> Result<Leases, String> {
     let leases = Api::<Lease>::namespaced(clients.lease.clone(), &options.namespace);
     let group = ListParams::default().labels(&format!("{GROUP_LABEL}={}", options.lease));

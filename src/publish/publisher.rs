@@ -1,4 +1,4 @@
-//! Starts and ends everything that publishes.
+//! Starts and stops all tasks that publish.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,24 +27,24 @@ use super::writer::{Inputs, Outputs, Writer};
 use crate::model::ObjectId;
 use crate::source::cluster::Clients;
 
-/// How long a stop in good order may take: an API that is away must not keep the daemon from ending.
+/// How long a clean stop may take: an unavailable API must not keep the daemon from ending.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// Everything that publishes. Dropped, it ends at once, as if the host had crashed.
+/// All tasks that publish. When it is dropped they end at once, as if the host had crashed.
 #[derive(Debug)]
 pub struct Publisher {
     stop: watch::Sender<bool>,
-    /// Those that end by themselves when they are asked to.
+    /// The tasks that end by themselves when they are asked to.
     leaving: Vec<JoinHandle<()>>,
     others: Vec<JoinHandle<()>>,
     outlook: Outlook,
-    /// Kept open where no status is written, so that those who wait for reports of contention go
-    /// on waiting.
+    /// A sender that is kept where no status is written, so that those who wait for reports of
+    /// contention keep waiting.
     _silence: Option<watch::Sender<Vec<Arc<ObjectId>>>>,
 }
 
 impl Publisher {
-    /// Begins to publish `served`, as the node of this identity, once it has a value.
+    /// Starts to publish `served` as the node of this identity, as soon as it has a value.
     pub fn start(
         clients: &Clients,
         identity: Arc<str>,
@@ -110,22 +110,23 @@ impl Publisher {
         Publisher { stop, leaving, others, outlook, _silence: silence }
     }
 
-    /// What can be asked of it, also while it stops.
+    /// A view of publishing that can be asked at any time, also during the stop.
     pub fn outlook(&self) -> &Outlook {
         &self.outlook
     }
 
-    /// Checks that no task ended that should go on.
+    /// Checks that no task has ended unexpectedly.
     ///
     /// # Panics
     ///
-    /// When something did: a node that holds the Lease and writes nothing is worse than one that is started again.
+    /// When a task has ended: a node that holds the Lease and writes nothing is worse than one
+    /// that is started again.
     pub fn expect_alive(&self) {
         let ended = self.leaving.iter().chain(&self.others).any(JoinHandle::is_finished);
         assert!(!ended, "a task that publishes has ended; what it said stands above");
     }
 
-    /// Ends in good order: the record of this node counts for the grace period, and the leader's
+    /// Stops cleanly: the record of this node stays valid for the grace period, and the leader's
     /// Lease is released.
     pub async fn stop(mut self) {
         self.others.iter().for_each(JoinHandle::abort);
@@ -134,7 +135,7 @@ impl Publisher {
         let aborts: Vec<_> = leaving.iter().map(JoinHandle::abort_handle).collect();
         let all = async {
             for task in leaving {
-                // One that panicked has nothing more to say.
+                // A task that panicked has nothing left to finish.
                 let _ = task.await;
             }
         };
@@ -151,7 +152,8 @@ impl Drop for Publisher {
     }
 }
 
-/// Competes once it is known what is served here, and under which addresses: before that, this node could write nothing as the leader.
+/// Competes for the Lease once this node knows what it serves and under which addresses: before
+/// that, it could write nothing as the leader.
 async fn lead(
     candidate: Candidate,
     mut served: watch::Receiver<Option<Served>>,

@@ -1,4 +1,5 @@
-//! The queue of notices that become Events, each namespace in its turn, and how many may wait.
+//! The queue of notices that become Events: namespaces take turns, and the number of waiting
+//! notices is limited.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,22 +7,22 @@ use tokio::time::Instant;
 
 use super::notice::Notice;
 
-/// Most notices that wait, warnings apart, which have as many places more.
+/// The most notices that wait. Warnings have as many places of their own.
 const MOST_WAITING: usize = 1000;
 
-/// Places that each namespace has in addition when the queue is full.
+/// Additional places for each namespace when the queue is full.
 const OF_EACH: usize = 20;
 
-/// After so many warnings in a row one good notice goes first: endless warnings must not keep
-/// others from reading that they are served.
+/// After so many warnings in a row one good notice goes first: endless warnings must not delay
+/// reports of what is served.
 const WARNINGS_IN_A_ROW: usize = 3;
 
 /// The two priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
-    /// Something is wrong.
+    /// A problem.
     Warning,
-    /// Something is as it should be.
+    /// Good news.
     Good,
 }
 
@@ -38,16 +39,16 @@ pub struct Queue {
     good: Turns,
     /// How many warnings were taken since the last good notice.
     in_a_row: usize,
-    /// Namespaces that rest until a moment.
+    /// Namespaces that are skipped until a time.
     resting: HashMap<String, Instant>,
 }
 
-/// Notices of one priority, each namespace in its turn: a namespace with many notices delays only
-/// its own.
+/// Notices of one priority. Namespaces take turns: a namespace with many notices delays only its
+/// own.
 #[derive(Debug, Default)]
 struct Turns {
     waiting: HashMap<String, VecDeque<Notice>>,
-    /// The namespaces of the notices, the next one first.
+    /// The namespaces with notices, the next one first.
     order: VecDeque<String>,
     count: usize,
 }
@@ -67,7 +68,7 @@ impl Turns {
         of_namespace.push_back(notice);
     }
 
-    /// Takes the first notice of the first namespace that does not rest; that namespace goes to
+    /// Takes the first notice of the first namespace that is not skipped; that namespace goes to
     /// the end.
     fn take(&mut self, may: impl Fn(&str) -> bool) -> Option<Notice> {
         let place = self.order.iter().position(|namespace| may(namespace))?;
@@ -83,19 +84,19 @@ impl Turns {
     }
 }
 
-/// The namespace of the object. Objects without one do not use the places of the namespace that
-/// holds their Events.
+/// The key for taking turns: the namespace of the object. Cluster-scoped objects do not use the
+/// places of the namespace that holds their Events.
 fn key(notice: &Notice) -> String {
     notice.regarding.namespace.clone().unwrap_or_default()
 }
 
 impl Queue {
-    /// Whether one more of this sort may wait.
+    /// Whether one more notice of this priority fits.
     pub fn has_room(&self, sort: Sort, namespace: &str) -> bool {
         self.turns(sort).of(namespace) < OF_EACH || self.waiting(sort) < most(sort)
     }
 
-    /// Whether there is enough room to look for notices again: each look goes through everything.
+    /// Whether there is enough room to make notices again: each attempt compares everything.
     pub fn has_enough_room(&self, sort: Sort, namespace: &str) -> bool {
         self.turns(sort).of(namespace) <= OF_EACH / 2 || self.waiting(sort) + MOST_WAITING / 2 <= most(sort)
     }
@@ -114,7 +115,7 @@ impl Queue {
         }
     }
 
-    /// It waits from now on.
+    /// Adds a notice.
     pub fn push(&mut self, notice: Notice) {
         match Sort::of(&notice) {
             Sort::Warning => self.warnings.push(notice),
@@ -122,12 +123,12 @@ impl Queue {
         }
     }
 
-    /// Nothing of this namespace is written before then.
+    /// Skips this namespace until a time.
     pub fn rest(&mut self, namespace: String, until: Instant) {
         self.resting.insert(namespace, until);
     }
 
-    /// Takes the notice whose turn it is now.
+    /// Takes the next notice.
     pub fn take(&mut self, now: Instant) -> Option<Notice> {
         self.resting.retain(|_, until| *until > now);
         let may = |namespace: &str| !self.resting.contains_key(namespace);
@@ -142,7 +143,7 @@ impl Queue {
         Some(taken)
     }
 
-    /// When one may be taken: `None` while none waits. A moment that has passed means now.
+    /// When a notice may be taken: `None` when the queue is empty. A time in the past means now.
     pub fn due(&self, now: Instant) -> Option<Instant> {
         let namespaces = self.warnings.order.iter().chain(&self.good.order);
         namespaces.map(|namespace| self.resting.get(namespace).copied().unwrap_or(now)).min()
@@ -166,7 +167,7 @@ mod tests {
     use crate::model::{Kind, ObjectId, Origin};
     use crate::source::Snapshot;
 
-    /// About the object `NAMESPACE/NAME`.
+    /// A notice about the object `NAMESPACE/NAME`.
     fn notice(object: &str, sort: Sort) -> Notice {
         let (namespace, name) = object.split_once('/').unwrap();
         let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, name));

@@ -1,4 +1,4 @@
-//! Which nodes live, judged by when this node saw their records change.
+//! Which nodes are alive, judged by when this node saw their records change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use super::member::Member;
 use super::order::Order;
 use crate::model::ClaimOrder;
 
-/// How sure it is that a node lives.
+/// How certain it is that a node is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Life {
     /// Its record did not change for the duration of its Lease.
     Expired,
-    /// Its record existed when we began to watch, and may be a leftover: enough to keep addresses
-    /// that are published, not to add any.
+    /// Its record existed when we began to watch, and may be a leftover: that is enough to keep
+    /// published addresses, but not to add any.
     Presumed,
     /// It was seen to renew its record.
     Alive,
@@ -46,27 +46,27 @@ struct Seen {
     proven: bool,
 }
 
-/// The records of all nodes. Clocks of other nodes are not trusted, and time in which the watch
-/// saw nothing does not count: after an outage of the API each node gets the full duration again.
+/// The records of all nodes. Clocks of other nodes are not trusted, and time without a working
+/// watch does not count: after an outage of the API each node gets the full duration again.
 #[derive(Debug, Clone)]
 pub struct Roster {
     seen: BTreeMap<Arc<str>, Seen>,
-    /// When anything was last seen; `None` before everything was read once.
+    /// When anything was last seen; `None` before the first complete list.
     looked: Option<Instant>,
     /// How long the watch may be silent before it counts as failed; our own record changes more
     /// often.
     blind_after: Duration,
-    /// The order of the administrator, and the name of its Lease.
+    /// The name of the Lease with the administrator's order, and the order.
     order: Option<(Arc<str>, Order)>,
 }
 
 impl Roster {
-    /// An empty roster of Leases with this duration.
+    /// An empty roster for Leases with this duration.
     pub fn new(duration: Duration) -> Self {
         Roster { seen: BTreeMap::new(), looked: None, blind_after: duration * 2 / 3, order: None }
     }
 
-    /// Whether everything was read once.
+    /// Whether there was a complete list.
     pub fn is_complete(&self) -> bool {
         self.looked.is_some()
     }
@@ -76,7 +76,7 @@ impl Roster {
         self.order.as_ref().map(|(_, order)| *order)
     }
 
-    /// Takes over a complete list.
+    /// Replaces all records by a complete list.
     pub fn replace(&mut self, leases: &[Lease], now: Instant) {
         self.look(now);
         let before = std::mem::take(&mut self.seen);
@@ -87,14 +87,14 @@ impl Roster {
         }
     }
 
-    /// Takes over a record that was written now.
+    /// Adds or updates a record.
     pub fn apply(&mut self, lease: &Lease, now: Instant) {
         self.look(now);
         let known = self.seen.remove(lease.metadata.name.as_deref().unwrap_or_default());
         self.put(lease, known, true, now);
     }
 
-    /// Forgets the record of this name, which was deleted.
+    /// Removes the record of this name, which was deleted.
     pub fn delete(&mut self, name: &str, now: Instant) {
         self.look(now);
         self.seen.remove(name);
@@ -135,7 +135,7 @@ impl Roster {
         self.seen.values().map(move |seen| now.saturating_duration_since(seen.changed))
     }
 
-    /// Every node and how sure it is that it lives, by name.
+    /// Every node and how certain it is that it is alive, by name.
     pub fn members(&self, now: Instant) -> impl Iterator<Item = (&Arc<Member>, Life)> {
         let now = self.looked.map_or(now, |looked| now.min(looked + self.blind_after));
         self.seen.values().map(move |seen| {
@@ -148,8 +148,8 @@ impl Roster {
         })
     }
 
-    /// The orders of claims that this node and the others left, whether or not they still live: its own first, then those of nodes
-    /// that have had a record for longest.
+    /// The orders of claims in the records of all nodes, alive or not: this node's first, then by
+    /// age of the record.
     pub fn claim_orders(&self, identity: &str) -> Arc<[Arc<ClaimOrder>]> {
         let mut seen: Vec<_> = self.seen.values().filter(|seen| !seen.member.claim_order.is_empty()).collect();
         seen.sort_by_key(|seen| (*seen.member.identity != *identity, seen.created.is_none(), seen.created));
@@ -162,7 +162,7 @@ impl Roster {
         own.map(|own| Arc::clone(&own.member.claim_order)).unwrap_or_default()
     }
 
-    /// When the next record expires, if nothing is seen before.
+    /// When the next record expires, if no change is seen before.
     pub fn next_expiry(&self, now: Instant) -> Option<Instant> {
         self.seen.values().map(|seen| seen.changed + seen.duration).filter(|expiry| *expiry > now).min()
     }
@@ -175,20 +175,7 @@ mod tests {
     const DURATION: Duration = Duration::from_secs(15);
 
     fn lease(node: &str, renewed: i64, duration: Duration) -> Lease {
-        let member = Member {
-            identity: node.into(),
-            addresses: vec!["192.0.2.1".parse().unwrap()],
-            serving: true,
-            drained: false,
-            generation: Some(1),
-            observed: None,
-            pinned: None,
-            unserved: Default::default(),
-            claim_order: Default::default(),
-            version: "1".into(),
-            phase: "serving".into(),
-            writes: None,
-        };
+        let member = Member::serving_at(node, &["192.0.2.1"]);
         let now = Timestamp::from_second(renewed).unwrap();
         member.lease("ingressd", duration, now, now)
     }
@@ -197,8 +184,8 @@ mod tests {
         roster.members(now).map(|(_, life)| life).collect()
     }
 
-    /// Steps of seconds and the time of renewal of node `a` that is seen then; `b` is seen every 5
-    /// s.
+    /// The state of node `a` after these steps: a time in seconds at which it is seen, and the
+    /// renew time in its record. `b` is seen every 5 s.
     fn after(steps: &[(u64, i64)], last: u64) -> Life {
         let began = Instant::now();
         let mut roster = Roster::new(DURATION);
@@ -217,18 +204,18 @@ mod tests {
     #[test]
     fn a_node_lives_as_long_as_its_record_is_seen_to_change() {
         for (steps, last, expected) in [
-            // Their clocks do not matter: only that the time in the record changes.
+            // The clocks do not matter: only that the time in the record changes.
             (&[(0, 5000)][..], 14, Life::Presumed),
             (&[(0, 5000)], 15, Life::Expired),
             (&[(0, 5000), (3, 4000)], 3, Life::Alive),
             (&[(0, 5000), (3, 4000)], 17, Life::Alive),
             (&[(0, 5000), (3, 4000)], 18, Life::Expired),
-            // Somebody else's change of the Lease is no sign of life.
+            // A change of the Lease by somebody else is no sign of life.
             (&[(0, 5000), (3, 5000)], 14, Life::Presumed),
             (&[(0, 5000), (3, 5000)], 15, Life::Expired),
-            // It comes back.
+            // The node comes back.
             (&[(0, 5000), (20, 6000)], 20, Life::Alive),
-            // One that was made while we looked.
+            // A node whose Lease was created while we watched.
             (&[(7, 5000)], 7, Life::Alive),
         ] {
             assert_eq!(after(steps, last), expected, "{steps:?} at {last}");

@@ -1,4 +1,5 @@
-//! What the daemon hands over for publishing: the objects, the findings, and what nginx was seen to serve.
+//! What the daemon gives to publishing: the objects, the findings, and what nginx was seen to
+//! serve.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,39 +9,40 @@ use crate::finding::Finding;
 use crate::model::{ClaimOrder, ObjectId};
 use crate::source::{Snapshot, Version};
 
-/// What is true of this host now. Lists are sorted by object.
+/// The state of this host. Lists are sorted by object.
 #[derive(Debug, Clone, Default)]
 pub struct Served {
-    /// Whether the objects were read. Before that, all that is known is whether nginx serves what
-    /// an earlier run left.
+    /// Whether the objects were read. Before that, it is only known whether nginx serves the
+    /// generation of an earlier run.
     pub informed: bool,
-    /// The objects as they were read last, with the status that the cluster knows.
+    /// The objects as last read, with their statuses in the cluster.
     pub snapshot: Arc<Snapshot>,
-    /// The Ingresses that are ours and fit to be served.
+    /// The Ingresses that belong to our class and are valid.
     pub accepted: Arc<[Arc<ObjectId>]>,
-    /// Those of them of which nothing is served, because something of the object closes all its routes.
+    /// Those of the accepted Ingresses of which nothing is served, because a fault of the object
+    /// closes all its routes.
     pub closed: Arc<[Arc<ObjectId>]>,
-    /// The objects that the confirmed generation serves; `None` while it is one of an earlier run,
-    /// of which that is not known.
+    /// The objects that the confirmed generation serves; `None` for a generation of an earlier run
+    /// without such a record.
     pub carried: Option<Arc<[Carried]>>,
     /// The observed revision of Ingresses in the snapshot that this generation was made from.
     pub observed: Option<Revision>,
-    /// What is wrong.
+    /// All findings.
     pub findings: Arc<[Finding]>,
     /// The confirmed generation.
     pub generation: Option<u64>,
     /// Whether nginx serves it now.
     pub serving: bool,
-    /// The generation that the administrator wants to stay at.
+    /// The generation that the administrator pinned.
     pub pinned: Option<u64>,
-    /// The Ingresses that this node does not serve although they are ours and fit to be served. Those that are not among
-    /// the accepted ones have no route here, because others asked for their hosts and paths first.
+    /// The accepted or disputed Ingresses that this node does not serve. Those that are not among
+    /// the accepted ones have no route here, because others claimed their hosts and paths first.
     pub unserved: Arc<[Arc<ObjectId>]>,
-    /// In which order namespaces came to ask for what several of them ask for.
+    /// The order in which namespaces began to claim what several of them claim.
     pub claim_order: Arc<ClaimOrder>,
-    /// Whether the administrator took this node out.
+    /// Whether the administrator drained this node.
     pub drained: bool,
-    /// Where the daemon stands, in one word, for people.
+    /// The state of the daemon in one word, for people.
     pub phase: Arc<str>,
 }
 
@@ -51,16 +53,16 @@ pub struct Carried {
     pub id: Arc<ObjectId>,
     /// The version that is served.
     pub version: Version,
-    /// Since when.
+    /// When this version began to be served.
     pub since: Instant,
-    /// Whether a run before this one served it, as far as is known.
+    /// Whether an earlier run served this version already, as far as is known.
     pub earlier: bool,
-    /// How many of its routes are not served, because something of the object closes them.
+    /// How many of its routes are closed because of a fault of the object.
     pub closed: u32,
 }
 
 impl Served {
-    /// Whether both are equal. Lists count as different unless they are the same in memory.
+    /// Whether both are equal. Lists are compared by pointer only.
     pub fn is_same(&self, other: &Served) -> bool {
         self.serves_same(other)
             && Arc::ptr_eq(&self.snapshot, &other.snapshot)
@@ -80,7 +82,7 @@ impl Served {
             && (self.pinned, &self.unserved) == (other.pinned, &other.unserved)
     }
 
-    /// Whether both generations serve the same versions.
+    /// Whether both serve the same versions.
     fn serves_same_versions(&self, other: &Served) -> bool {
         match (&self.carried, &other.carried) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),

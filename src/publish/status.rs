@@ -1,5 +1,5 @@
-//! What is published in the status of a kind: where it stands in an object, what it should be, and how it is applied. The
-//! ledger and the writer know a kind only by its strategy.
+//! What is published in the status of a kind: where it stands in an object, what it should be, and
+//! how it is applied. The ledger and the writer know a kind only by this trait.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::served::Served;
 use crate::model::ObjectId;
 use crate::source::{Published, Version};
 
-/// What stands in a status, as far as it is ours to write; the default is nothing.
+/// The part of a status that we write; the default is empty.
 pub trait Content: Clone + Eq + Default + Debug + Send + Sync + 'static {
     /// The addresses in it, sorted.
     fn addresses(&self) -> &[Address];
@@ -32,44 +32,44 @@ impl Content for Vec<Address> {
     }
 }
 
-/// An object in which something is or may be published.
+/// An object whose status may be written.
 #[derive(Debug)]
 pub struct Object<'a, C> {
     /// Its name.
     pub id: &'a Arc<ObjectId>,
-    /// What the API server calls it.
+    /// Its UID.
     pub uid: &'a str,
-    /// Tells versions of it apart.
+    /// Its version.
     pub version: &'a Version,
-    /// Its `resourceVersion`, and who applied to its status.
+    /// Its `resourceVersion`, and the field managers of its status.
     pub published: &'a Published,
-    /// When it was made.
+    /// When it was created.
     pub created: Option<Timestamp>,
     /// Whether its namespace is served.
     pub is_inside: bool,
-    /// What stands in its status.
+    /// The present content of its status.
     pub current: C,
-    /// Whether nothing else stands in the part of the status that is ours.
+    /// Whether the status contains nothing else in the part that we write.
     pub is_plain: bool,
 }
 
-/// How a kind says where it is served.
+/// How the status of a kind is read, computed and written.
 pub trait StatusStrategy: Send + Sync + 'static {
     type Kind: kube::Resource<DynamicType = ()>;
-    /// What is published.
+    /// The content that is published.
     type Content: Content;
 
-    /// The objects, sorted within those that are inside and those that are not.
+    /// The objects, sorted; those within served namespaces and the others separately.
     fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Self::Content>> + Send;
 
-    /// What should be published.
+    /// The content that should be published.
     fn desired(&self, subject: Subject<'_>, nodes: &Nodes) -> Self::Content;
 
-    /// The `status` that is applied for it.
+    /// The `status` to apply for a content.
     fn status(&self, content: &Self::Content) -> Value;
 }
 
-/// The addresses of the nodes in the status of Ingresses.
+/// The strategy of Ingresses: the addresses of the nodes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IngressAddresses;
 
@@ -106,7 +106,7 @@ impl StatusStrategy for IngressAddresses {
     }
 }
 
-/// The addresses of a load balancer, as a status has them.
+/// Addresses as the entries of a load balancer's status.
 pub fn entries(addresses: &[Address]) -> Vec<Value> {
     let entry = |address: &Address| match address {
         Address::Ip(address) => json!({ "ip": address.to_string() }),
@@ -115,7 +115,7 @@ pub fn entries(addresses: &[Address]) -> Vec<Value> {
     addresses.iter().map(entry).collect()
 }
 
-/// The addresses that are published in an object, sorted, and whether that is all that stands there.
+/// The addresses in the status of an object, sorted, and whether it has nothing else.
 pub fn published_addresses(published: Option<&Published>) -> (Vec<Address>, bool) {
     let status = published.and_then(|published| published.status.as_ref());
     let status = status.and_then(|status| status.load_balancer.as_ref());

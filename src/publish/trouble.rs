@@ -1,4 +1,4 @@
-//! Reports a failure once, and once when it is over, and shows what fails now.
+//! Logs a failure once, logs once when it is over, and shows what fails now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -7,26 +7,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::finding::{Finding, Reason};
 use crate::model::{Kind, ObjectId, Origin};
 
-/// Something that is done again and again and may fail.
+/// A repeated action that may fail.
 #[derive(Debug)]
 pub struct Trouble {
     what: &'static str,
-    /// The sorts of failures that were logged since it last worked.
+    /// The causes of failures that were logged since the last success.
     told: BTreeSet<u16>,
     board: Board,
 }
 
-/// What fails now, each with the last reason. Clones are the same board.
+/// All actions that fail now, each with the last reason. Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub struct Board(Arc<Mutex<BTreeMap<&'static str, String>>>);
 
 impl Board {
-    /// Something of which failures will be shown here. `what` is a clause such as "the Lease cannot be renewed".
+    /// An action whose failures will be shown here. `what` is a clause such as "the Lease cannot
+    /// be renewed".
     pub fn trouble(&self, what: &'static str) -> Trouble {
         Trouble { what, told: BTreeSet::new(), board: self.clone() }
     }
 
-    /// What fails now.
+    /// The findings about what fails now.
     pub fn findings(&self) -> Vec<Finding> {
         let failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let finding = |(what, why): (&&'static str, &String)| {
@@ -46,7 +47,8 @@ impl Board {
 }
 
 impl Trouble {
-    /// It failed. Failures of one sort, which may differ in their text, are logged once.
+    /// Records a failure. Failures with one cause, which may differ in their text, are logged
+    /// once.
     pub fn failed(&mut self, sort: u16, why: &dyn Display) {
         // The text may quote others, so control characters have to be escaped for terminals.
         let why = why.to_string().replace(char::is_control, " ");
@@ -61,7 +63,7 @@ impl Trouble {
         !self.told.is_empty()
     }
 
-    /// It is not tried any more.
+    /// Clears the failure, because the action is not tried any more.
     pub fn ceased(&mut self) {
         self.told.clear();
         self.board.set(self.what, None);

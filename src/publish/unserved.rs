@@ -1,4 +1,4 @@
-//! The accepted Ingresses that a node does not serve, short enough for a Lease.
+//! The accepted Ingresses that a node does not serve, in a form short enough for a Lease.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,34 +6,35 @@ use std::sync::Arc;
 use super::member::Revision;
 use crate::model::{Digest, ObjectId, hexadecimal};
 
-/// Most objects and namespaces that are named; annotations of an object may have 256 KiB in all.
+/// The most objects and namespaces that are named; all annotations of an object together may have
+/// 256 KiB.
 const MOST: usize = 4096;
 
-/// Stands for everything newer than the generation, where naming each object would take too much
-/// room.
+/// The text for everything newer than the generation, where naming each object would take too much
+/// space.
 const NEWER: &str = "newer";
 
-/// Stands for an object, by namespace and name, or for all of a namespace.
+/// A digest of an object's namespace and name, or of a namespace.
 type Mark = [u8; 8];
 
 /// Accepted objects that a node does not serve.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Unserved {
-    /// It serves everything.
+    /// The node serves everything.
     #[default]
     Nothing,
-    /// All but these objects and namespaces.
+    /// It serves all but these objects and namespaces.
     These(BTreeSet<Mark>),
-    /// Nothing that changed since the generation was made, for all that is known.
+    /// It may serve nothing that changed since its generation was made.
     Newer,
 }
 
 impl Unserved {
-    /// All but these objects. On a pinned node (`is_pinned`) they are those that are newer than
-    /// its generation.
+    /// Names these objects. On a pinned node (`is_pinned`) they are those that are newer than its
+    /// generation.
     ///
-    /// When they are too many, the namespaces with the most of them are named instead: a namespace that fills the list loses
-    /// the node's address in its own objects, and in nobody else's.
+    /// When there are too many, the namespaces with the most of them are named instead: a
+    /// namespace that fills the list loses the node's address in its own objects only.
     pub fn of(objects: &[Arc<ObjectId>], is_pinned: bool) -> Self {
         match objects.len() {
             0 => return Unserved::Nothing,
@@ -60,8 +61,8 @@ impl Unserved {
         Unserved::These(marks)
     }
 
-    /// Whether an object is not served; `needs` is the revision in which its content was first
-    /// seen, `observed` the observed revision of its generation.
+    /// Whether an object is not served. `needs` is the revision in which its content was first
+    /// seen, `observed` the observed revision of the node's generation.
     pub fn has(&self, id: &ObjectId, needs: Option<Revision>, observed: Option<Revision>) -> bool {
         match self {
             Unserved::Nothing => false,
@@ -72,7 +73,7 @@ impl Unserved {
         }
     }
 
-    /// As it stands in a Lease; `None` when there is nothing to say.
+    /// The text for a Lease; `None` when everything is served.
     pub fn text(&self) -> Option<String> {
         match self {
             Unserved::Nothing => None,
@@ -81,7 +82,7 @@ impl Unserved {
         }
     }
 
-    /// Reads the value from a Lease. An invalid one counts as the most that it could mean.
+    /// Reads the text from a Lease. An invalid one counts as `Newer`.
     pub fn read(text: Option<&str>) -> Self {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Unserved::Nothing };
         let marks = text.split(',').take(MOST + 1).map(|word| {
@@ -136,7 +137,8 @@ mod tests {
         assert_eq!((has("crowd", "served"), has("few", "served"), has("victim", "cart")), (true, false, false));
         assert!(unserved.text().is_some_and(|text| text.len() < 100), "{unserved:?}");
         let namespaces: Vec<_> = (0..=MOST).map(|number| id(&number.to_string(), "cart")).collect();
-        // Of too many namespaces nobody is named, and what the generation was made from is published for everybody.
+        // With too many namespaces none is named, and the content that the generation was made
+        // from counts as served.
         let crowds = Unserved::of(&namespaces, false);
         assert_eq!(crowds, Unserved::Newer);
         let victim = id("victim", "cart");

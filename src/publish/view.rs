@@ -19,7 +19,7 @@ use super::whereabouts::Whereabouts;
 use crate::finding::Finding;
 use crate::model::{ClaimOrder, ObjectId};
 
-/// What can be asked at any time.
+/// Handles to the state of publishing, which can be read at any time.
 #[derive(Clone)]
 pub struct Outlook {
     pub(super) identity: Arc<str>,
@@ -33,39 +33,39 @@ pub struct Outlook {
     pub(super) board: Board,
 }
 
-/// What is true now.
+/// The state of publishing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     /// This node.
     pub identity: Arc<str>,
-    /// The name under which all nodes of the group apply what they publish.
+    /// The field manager of all nodes of the group.
     pub manager: Arc<str>,
     pub(crate) leads: bool,
-    /// Who leads, as the Lease said last.
+    /// The leader, as the Lease named it last.
     pub leader: Option<Arc<str>>,
-    /// Where the addresses come from that are published.
+    /// Where the published addresses come from.
     pub mode: Mode,
-    /// What this node does about statuses.
+    /// Whether this node writes statuses.
     pub writes: Writes,
     /// The addresses of this node; `None` while they are not known.
     pub addresses: Option<Vec<Address>>,
-    /// All nodes by name of their Leases, this one included.
+    /// All nodes by the name of their Leases, including this one.
     pub members: Vec<Peer>,
 }
 
-/// A node, by its record.
+/// A node with its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
     /// The record.
     pub member: Arc<Member>,
-    /// How sure it is that it lives.
+    /// How certain it is that the node is alive.
     pub life: Life,
     /// How long ago the record was seen to change.
     pub age: Duration,
 }
 
 impl Outlook {
-    /// Looks.
+    /// Reads the present state.
     pub fn view(&self) -> View {
         let now = Instant::now();
         let leadership = self.leadership.borrow();
@@ -84,7 +84,8 @@ impl Outlook {
         }
     }
 
-    /// The orders of claims in the records of all nodes: that of this node first, then those of nodes that have had one for longest.
+    /// The orders of claims in the records of all nodes: this node's first, then by age of the
+    /// record.
     pub fn claim_orders(&self) -> Arc<[Arc<ClaimOrder>]> {
         self.roster.borrow().claim_orders(&self.identity)
     }
@@ -99,13 +100,13 @@ impl Outlook {
         self.roster.borrow().is_complete()
     }
 
-    /// Waits until they were.
+    /// Waits until the records of all nodes were read once.
     pub async fn members_known(&self) {
-        // Nobody is left to read them where it fails: who waits has a deadline of its own.
+        // The wait fails when the watch has ended: callers have a deadline of their own.
         let _ = self.roster.clone().wait_for(Roster::is_complete).await;
     }
 
-    /// What is wrong with what is published, sorted.
+    /// The findings about publishing, sorted.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = contention::findings(&self.contended.borrow());
         findings.extend(self.board.findings());

@@ -1,4 +1,5 @@
-//! Which addresses are this node's, from what the settings ask for and what is known of host and cluster.
+//! Which addresses this node publishes, from the settings and from what is known about host and
+//! cluster.
 
 use super::address::Address;
 use super::followed::Followed;
@@ -11,13 +12,13 @@ use crate::model::{Kind, ObjectId, Origin};
 /// The addresses that this node publishes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Whereabouts {
-    /// The addresses, sorted, each once.
+    /// The addresses, sorted, without duplicates.
     pub addresses: Vec<Address>,
-    /// What is asked for and not to be had: the key of the settings, and one clause that says why.
+    /// Entries that give no address: the key of the setting, and one clause that says why.
     pub missing: Vec<(&'static str, String)>,
 }
 
-/// The key of the settings that names what is asked for.
+/// The key of the setting that asks for addresses.
 const ADDRESSES: &str = "publish.addresses";
 const SERVICE: &str = "publish.service";
 
@@ -84,7 +85,7 @@ impl Whereabouts {
         self.copy(ADDRESSES, &format!("{} of Node {node}", sort.name()), object, |found| found == sort.name())
     }
 
-    /// Copies the addresses of an object of these sorts.
+    /// Copies the addresses of these types from an object.
     fn copy(
         &mut self,
         key: &'static str,
@@ -159,7 +160,7 @@ mod tests {
         Followed::Present(entries.iter().map(|(sort, text)| ((*sort).to_owned(), (*text).to_owned())).collect())
     }
 
-    /// The addresses and how many complaints there are, joined.
+    /// The addresses, joined, and the complaints.
     fn found(entries: &[&str], object: &Followed) -> Option<(String, Vec<String>)> {
         let addresses = entries.iter().map(|entry| entry.parse().unwrap()).collect();
         let options = Options { addresses, ..Options::default() };

@@ -1,4 +1,4 @@
-//! Writes the statuses of a kind while this node leads, at a steady pace.
+//! Writes the statuses of a kind while this node leads, at a limited rate.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -33,14 +33,14 @@ use crate::model::ObjectId;
 /// How long one write may take.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// How many writes are under way at once.
+/// The most writes in progress at once.
 const MOST_AT_ONCE: usize = 6;
 
 /// First and longest pause after the API failed.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
-/// How often everything is compared again while nothing differs in what is served. Each status that is written is an object
-/// that changes, and thousands of them may be written one after the other.
+/// How often everything is compared again while what is served does not change. Each written
+/// status changes an object, and thousands may be written one after the other.
 const COMPARISON: Duration = Duration::from_millis(500);
 
 /// The inputs of the writer.
@@ -50,25 +50,25 @@ pub struct Inputs {
     pub served: watch::Receiver<Option<Served>>,
     /// The other nodes.
     pub roster: watch::Receiver<Roster>,
-    /// Who leads.
+    /// The leader.
     pub leadership: watch::Receiver<Leadership>,
     /// The addresses of this node.
     pub place: watch::Receiver<Option<Arc<Whereabouts>>>,
 }
 
-/// What the writer tells.
+/// The outputs of the writer.
 #[derive(Debug, Default)]
 pub struct Outputs {
     /// Objects that another controller keeps changing.
     pub contended: watch::Sender<Vec<Arc<ObjectId>>>,
-    /// Whether it writes.
+    /// Whether this node writes statuses.
     pub writes: watch::Sender<Writes>,
 }
 
-/// A write, and the version that it made or why it made none.
+/// A write that has ended, with the new version or the failure.
 type Ended<C> = (Write<C>, Result<Option<String>, Failure>);
 
-/// Writes status.
+/// Writes the statuses of a kind.
 pub struct Writer<S: StatusStrategy = IngressAddresses> {
     client: Client,
     identity: Arc<str>,
@@ -76,16 +76,16 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
     counts: Counts,
     outputs: Outputs,
     ledger: Ledger<S>,
-    /// The addresses that this node had since its start.
+    /// All addresses that this node had since its start.
     former: BTreeSet<Address>,
     plan: Plan<S::Content>,
-    /// What the plan was made for, and when.
+    /// The input of the present plan, and when it was made.
     planned: Option<(Served, Instant)>,
     queue: VecDeque<Write<S::Content>>,
     under_way: UnderWay<S::Content>,
     requests: JoinSet<Ended<S::Content>>,
     bucket: Bucket,
-    /// How long to wait after the next failure of the API, and until when after the last.
+    /// The pause after the next failure of the API, and the end of the present pause.
     pause: Duration,
     paused: Option<Instant>,
     /// The object whose write failed last, when none succeeded since.
@@ -94,7 +94,7 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
 }
 
 impl<S: StatusStrategy> Writer<S> {
-    /// Writes as a node of the group.
+    /// A writer as a node of the group.
     pub fn new(
         strategy: S,
         client: Client,
@@ -125,10 +125,10 @@ impl<S: StatusStrategy> Writer<S> {
         }
     }
 
-    /// Writes for ever. What is under way when it is dropped is cut off.
+    /// Writes for ever. Writes in progress are cut off when it is dropped.
     pub async fn run(mut self, mut inputs: Inputs) {
         let mut held = false;
-        // When the plan has to be made anew; `None` while it is right.
+        // When the plan has to be made anew; `None` while it is current.
         let mut due = Some(Instant::now());
         loop {
             let now = Instant::now();
@@ -177,12 +177,13 @@ impl<S: StatusStrategy> Writer<S> {
         }
     }
 
-    /// Whether the administrator lets the nodes of the group write.
+    /// Whether the administrator's order lets the nodes of the group write.
     fn may_write(&self, roster: &Roster) -> bool {
         roster.order().map_or(!self.options.hold, |order| order == Order::Publish)
     }
 
-    /// Whoever puts back what stood there before relies on it that nothing is written after it was said to be held.
+    /// Reports whether this node writes. Restoring former statuses relies on this: after `Held`
+    /// was reported nothing may be written.
     fn tell(&self, may_write: bool, is_known: bool) {
         let is_held = !may_write && is_known && self.under_way.is_empty();
         let writes = if is_held { Writes::Held } else { Writes::Now };
@@ -212,17 +213,16 @@ impl<S: StatusStrategy> Writer<S> {
         self.queue = std::mem::take(&mut self.plan.writes).into();
     }
 
-    /// Sends what may be sent now; gives the time when more may be.
+    /// Sends the writes that may be sent now. Returns when more may be sent.
     fn send(&mut self, leadership: &Leadership, now: Instant) -> Option<Instant> {
         if let Some(until) = self.paused.filter(|until| *until > now) {
             return (!self.queue.is_empty()).then_some(until);
         }
-        // After a failure of the API a single write tries whether it is over.
+        // After a failure of the API a single write tests whether it is over.
         let most = if self.paused.is_some() { 1 } else { MOST_AT_ONCE };
         while self.requests.len() < most {
-            // An address that must not be used any more is withdrawn as fast as the API server
-            // answers, and comes back as fast: far more objects may have it than the rate allows
-            // for.
+            // An address that must not be used any more is withdrawn without a limit of the rate,
+            // and restored as fast: far more objects may have it than the rate allows for.
             let next = self.queue.front()?;
             if !next.urgent
                 && !next.back
@@ -247,7 +247,7 @@ impl<S: StatusStrategy> Writer<S> {
         None
     }
 
-    /// Records how a write ended; returns whether the plan is still right.
+    /// Records how a write ended. Returns whether the plan is still current.
     fn finish(&mut self, write: &Write<S::Content>, result: Result<Option<String>, Failure>) -> bool {
         let now = Instant::now();
         self.under_way.remove(&write.id);
@@ -256,7 +256,7 @@ impl<S: StatusStrategy> Writer<S> {
                 self.counts.status(StatusWrite::Written);
                 self.ledger.wrote(write, version.as_deref());
                 self.went_on();
-                // What was planned for it meanwhile was left out.
+                // The plan skipped the object while it was being written.
                 !self.plan.left_out
             }
             Err(failure) => {
@@ -281,7 +281,7 @@ impl<S: StatusStrategy> Writer<S> {
         }
     }
 
-    /// The failure is over when no failed write is left: each was written, or is not desired any
+    /// Ends the failure when no failed write is left: each was written, or is not desired any
     /// more.
     fn look_back(&mut self) {
         if self.trouble.is_told() && self.ledger.is_clear() {
@@ -289,16 +289,16 @@ impl<S: StatusStrategy> Writer<S> {
         }
     }
 
-    /// The API takes writes.
+    /// Records that the API accepts writes.
     fn went_on(&mut self) {
         (self.pause, self.paused, self.failed) = (PAUSE.0, None, None);
     }
 
-    /// Waits after a failure, which may concern every object or this one alone: an object that
-    /// fails repeatedly, with no other in between, waits by itself.
+    /// Pauses after a failure, which may concern every object or this one alone: an object that
+    /// fails repeatedly, with no other in between, pauses by itself.
     fn wait(&mut self, write: &Write<S::Content>, retry_after: Duration, now: Instant) {
         let is_alone = self.failed.replace(Arc::clone(&write.id)).as_ref() == Some(&write.id);
-        // Writes that ran at the same time say nothing new.
+        // Failures of writes that ran at the same time count once.
         let is_known = self.paused.is_some_and(|until| until > now);
         let mut pause = retry_after;
         if !is_alone && !is_known {
@@ -311,8 +311,8 @@ impl<S: StatusStrategy> Writer<S> {
     }
 }
 
-/// When the plan has to be made anew after `Served` changed; `planned` is what it was made for,
-/// and when.
+/// When the plan has to be made anew after `Served` changed; `planned` is the input of the present
+/// plan and its time.
 fn next_comparison(planned: Option<&(Served, Instant)>, served: Option<&Served>, now: Instant) -> Instant {
     match (planned, served) {
         (Some((planned, at)), Some(served)) if planned.serves_same(served) => *at + COMPARISON,
@@ -320,7 +320,8 @@ fn next_comparison(planned: Option<&(Served, Instant)>, served: Option<&Served>,
     }
 }
 
-/// What is read of an answer. Nothing else is: managed fields may be nested deeper than the library reads.
+/// The fields of a response that are read. Managed fields may be nested deeper than the library
+/// reads.
 #[derive(Deserialize)]
 struct Answer {
     metadata: Position,
@@ -332,8 +333,8 @@ struct Position {
     resource_version: Option<String>,
 }
 
-/// What is applied. Without a status everything that was applied before is withdrawn, and nothing else; one that is empty takes
-/// the place of whatever stands there.
+/// The body to apply. Without a status it withdraws everything that was applied before, and
+/// nothing else; an empty status replaces whatever stands there.
 fn request<S: StatusStrategy>(
     strategy: &S,
     write: &Write<S::Content>,

@@ -1,4 +1,4 @@
-//! Which hosts share a `server` block, and the blocks of before.
+//! Decides which hosts share a `server` block, and remembers the blocks of the previous call.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,14 +12,15 @@ use super::memory::Memory;
 use super::names;
 use crate::model::Server;
 
-/// The fewest hosts that share a block. Fewer gain nothing worth a file that names several.
+/// The fewest hosts that share a block. With fewer, sharing gains too little for a file with
+/// several hosts.
 const FEWEST: usize = 16;
 
-/// How many hosts share a block on the average, at most: a change writes it anew, and nginx builds its table for `map`, in its
-/// default size, without a warning as long as there are fewer than about 130 names.
+/// How many hosts share a block on average, at most. A change of one host rewrites the block, and
+/// nginx's `map` table with its default size gives no warning below about 130 names.
 const MOST: usize = 80;
 
-/// Blocks with the hosts they were made of.
+/// Blocks with the hosts that they were rendered from.
 #[derive(Debug, Default)]
 pub struct Blocks {
     likenesses: Memory<Server, Option<Likeness>>,
@@ -29,15 +30,15 @@ pub struct Blocks {
 #[derive(Debug)]
 struct Block {
     servers: Vec<Arc<Server>>,
-    /// `None` when these servers cannot share one, which would be a fault of the program.
+    /// `None` when these servers cannot share a block, which would be a fault of the program.
     file: Option<Arc<File>>,
 }
 
-/// Servers that share a block: the beginning of its variables, and they themselves.
+/// Servers that share a block, with the prefix of the block's variables.
 type Wanted = (String, Vec<Arc<Server>>);
 
 impl Blocks {
-    /// Adds the blocks of servers that are alike, and gives back the others, in order.
+    /// Adds the blocks of servers that are alike, and returns the other servers in order.
     pub fn render(
         &mut self,
         servers: Vec<Arc<Server>>,
@@ -85,7 +86,7 @@ fn same(one: &[Arc<Server>], other: &[Arc<Server>]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| Arc::ptr_eq(one, other))
 }
 
-/// Servers by the file of the block that they share.
+/// Groups servers by the file of the block that they share.
 fn wanted<'a>(servers: impl Iterator<Item = (&'a Arc<Server>, &'a Option<Likeness>)>) -> HashMap<FilePath, Wanted> {
     let mut alike: BTreeMap<&str, Vec<(&Arc<Server>, u32)>> = BTreeMap::new();
     for (server, likeness) in servers {
@@ -95,7 +96,8 @@ fn wanted<'a>(servers: impl Iterator<Item = (&'a Arc<Server>, &'a Option<Likenes
     }
     let mut wanted: HashMap<FilePath, Wanted> = HashMap::new();
     for (likeness, servers) in alike.into_iter().filter(|(_, servers)| servers.len() >= FEWEST) {
-        // A power of two: a further host moves no other until there are twice as many.
+        // The number of parts is a power of two: a further host moves no other until there are
+        // twice as many.
         let parts = u32::try_from(servers.len().div_ceil(MOST).next_power_of_two()).unwrap_or(1);
         for (server, spread) in servers {
             let part = usize::try_from(spread % parts).unwrap_or_default();

@@ -1,21 +1,22 @@
-//! Bytes of files, kept as templates and the words that fill them.
+//! The content of a file, kept as templates and the words that fill them.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::shape::Filled;
 
-/// Bytes of a file; secret ones are created with mode 0600 and never printed.
+/// The content of a file. Secret files are created with mode 0600 and never printed.
 ///
-/// Most of a file is the text of a template, which thousands of files share: kept are the words that differ, and the
-/// bytes are put together when somebody asks for them.
+/// Most of a file is the text of a template, which thousands of files share. Only the words that
+/// differ are kept, and the bytes are assembled on demand.
 ///
-/// nginx's workers read password files (`auth/...`) themselves, at each request and as their own user, unlike keys,
-/// which the master reads: whoever stores them lets the workers' group read them, and nobody else.
+/// nginx's workers read password files (`auth/...`) themselves, at each request and as their own
+/// user, unlike keys, which the master reads. The code that stores them makes them readable for
+/// the workers' group only.
 #[derive(Clone)]
 pub struct Content {
     parts: Box<[Part]>,
-    /// Whether they hold a key or a password hash.
+    /// Whether the file holds a key or password hashes.
     pub secret: bool,
 }
 
@@ -26,17 +27,17 @@ pub enum Part {
     Filled(Filled),
     /// Text of the program itself.
     Fixed(&'static str),
-    /// Bytes that are kept elsewhere, too.
+    /// Bytes that are kept elsewhere too.
     Bytes(Arc<[u8]>),
 }
 
 impl Content {
-    /// Configuration, made of these parts.
+    /// A configuration file made of these parts.
     pub fn plain(parts: impl IntoIterator<Item = Part>) -> Self {
         Content { parts: parts.into_iter().collect(), secret: false }
     }
 
-    /// Keys or password hashes, made of these parts.
+    /// A file with keys or password hashes, made of these parts.
     pub fn secret(parts: impl IntoIterator<Item = Part>) -> Self {
         Content { parts: parts.into_iter().collect(), secret: true }
     }
@@ -46,19 +47,19 @@ impl Content {
         self.parts.iter().flat_map(Part::pieces)
     }
 
-    /// What it is made of.
+    /// The parts.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// The bytes.
+    /// All bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.pieces().map(<[u8]>::len).sum());
         self.pieces().for_each(|piece| bytes.extend_from_slice(piece));
         bytes
     }
 
-    /// The bytes as text, for files of configuration.
+    /// The bytes as text, for configuration files.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes()).into_owned()
     }
@@ -82,7 +83,7 @@ impl From<Filled> for Part {
     }
 }
 
-/// However they are kept.
+/// Contents are equal when their bytes are, however they are kept.
 impl PartialEq for Content {
     fn eq(&self, other: &Self) -> bool {
         self.secret == other.secret && self.bytes() == other.bytes()

@@ -1,43 +1,65 @@
-//! How many upstreams each namespace has, by and large, for the order in which nginx reads them.
+//! Orders upstreams and wildcard hosts by the approximate number that their namespace has, because
+//! nginx searches them one by one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::{Upstream, UpstreamId};
+use crate::model::{Server, ServerName, Upstream, UpstreamId};
 
-/// Namespaces with fewer upstreams than this come first.
+/// Namespaces with fewer than this come first.
 const SMALL: u32 = 64;
 
-/// So many times as many upstreams are one step further back.
+/// Each further step begins at this many times as many.
 const STEP: u32 = 4;
 
-/// The last step. One digit stands for it in names of files.
+/// The last step. One digit stands for it in file names.
 const LAST: u8 = 9;
 
-/// The namespaces that have many upstreams, each with how far back those are.
+/// The step of each namespace that has many upstreams or wildcard hosts; the others have step 0.
 ///
-/// Where hosts share a server, nginx compares the name of a request's upstream with those of all upstreams, in the order in which
-/// it read them. Those of a namespace with many come after those of namespaces with few: what others have delays a request by no
-/// more than a few times as many comparisons for each of these namespaces as its own namespace causes. By steps, because a
-/// namespace that comes to another one gives new names to its files.
+/// Where hosts share a server, nginx compares the name of a request's upstream with the names of
+/// all upstreams, in the order in which it read them. A host without an exact name is compared
+/// with all wildcard hosts in the same manner. Those of namespaces with many come last, so that a
+/// namespace with many cannot slow down the requests of one with few by more than a small factor.
+/// Steps are used because a namespace whose step changes gets new file names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Crowds(BTreeMap<Arc<str>, u8>);
+pub struct Crowds {
+    upstreams: Steps,
+    wildcards: Steps,
+}
+
+type Steps = BTreeMap<Arc<str>, u8>;
 
 impl Crowds {
-    /// Those of these upstreams.
-    pub fn of(upstreams: &[Arc<Upstream>]) -> Self {
-        let mut counts = BTreeMap::<&Arc<str>, u32>::new();
-        for upstream in upstreams {
-            *counts.entry(&upstream.id.namespace).or_default() += 1;
+    /// Counts these upstreams, and the wildcard hosts among these servers, by namespace.
+    pub fn of(upstreams: &[Arc<Upstream>], servers: &[Arc<Server>]) -> Self {
+        let wildcards = servers.iter().filter(|server| matches!(server.name, ServerName::Wildcard(_)));
+        Crowds {
+            upstreams: steps(upstreams.iter().map(|upstream| &upstream.id.namespace)),
+            wildcards: steps(wildcards.map(|server| &server.origin.object.namespace)),
         }
-        let steps = counts.into_iter().map(|(namespace, count)| (namespace, step(count)));
-        Crowds(steps.filter(|(_, step)| *step > 0).map(|(namespace, step)| (Arc::clone(namespace), step)).collect())
     }
 
-    /// How far back an upstream is: 0 is in front.
+    /// The step of an upstream: 0 comes first.
     pub fn step(&self, id: &UpstreamId) -> u8 {
-        self.0.get(&id.namespace).copied().unwrap_or_default()
+        self.upstreams.get(&id.namespace).copied().unwrap_or_default()
     }
+
+    /// The step of a wildcard host: 0 comes first.
+    pub fn step_of_wildcard(&self, server: &Server) -> u8 {
+        self.wildcards.get(&server.origin.object.namespace).copied().unwrap_or_default()
+    }
+}
+
+/// The steps of namespaces that do not come first. The iterator has one item for each thing of a
+/// namespace.
+fn steps<'n>(namespaces: impl Iterator<Item = &'n Arc<str>>) -> Steps {
+    let mut counts = BTreeMap::<&Arc<str>, u32>::new();
+    for namespace in namespaces {
+        *counts.entry(namespace).or_default() += 1;
+    }
+    let steps = counts.into_iter().map(|(namespace, count)| (namespace, step(count)));
+    steps.filter(|(_, step)| *step > 0).map(|(namespace, step)| (Arc::clone(namespace), step)).collect()
 }
 
 fn step(count: u32) -> u8 {

@@ -1,4 +1,5 @@
-//! Fills templates with views, strictly: only those that were proven.
+//! Fills templates with views. It is strict: it fills only templates that were checked against an
+//! example.
 
 use handlebars::{
     BlockContext, Context, Handlebars, Helper, HelperDef, HelperResult, Output, RenderContext, RenderError,
@@ -7,30 +8,29 @@ use handlebars::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::lint::{self, Lines};
+use super::lint;
 use super::shape::{Filled, Form, Shapes};
 use crate::model::Instance;
 use crate::nginx::syntax;
 
-/// A template with a name, its text and a full example of what fills it.
+/// A template with its name, its text and a complete example of its view.
 pub struct Source {
     pub name: &'static str,
     pub text: String,
-    /// What takes its place.
+    /// The administrator's text that replaces it, if any.
     pub instead: Option<String>,
-    /// A view in which every list has an element; `None` for a partial, which must hold no expression.
+    /// A view in which every list has an element; `None` for a partial, which must contain no
+    /// expression.
     pub example: Option<Value>,
-    /// Whether others refer to the names of ours that it holds.
-    pub defines: bool,
-    /// The list whose elements are counted line by line.
-    pub lines: Option<Lines>,
+    /// The list whose elements have owners, and are written from the second line on.
+    pub second_lines: Option<&'static str>,
 }
 
-/// A template that must not be used.
+/// A template that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("template {template}: {words}")]
 pub struct Unfit {
-    /// Its name.
+    /// The name of the template.
     pub template: &'static str,
     /// The line, where it is known.
     pub line: Option<usize>,
@@ -38,22 +38,22 @@ pub struct Unfit {
     pub words: String,
 }
 
-/// Loaded templates.
+/// Templates that were loaded and checked.
 #[derive(Debug)]
 pub struct Engine {
     templates: Handlebars<'static>,
     shapes: Shapes,
-    /// What names of ours get.
+    /// The suffix of our names that tells instances apart.
     instance: String,
 }
 
 impl Engine {
-    /// Loads templates and proves that each of them can be filled with any view of the example's form, and that each that
-    /// takes the place of another may do so.
+    /// Loads templates. Checks that each can be filled with any view of the example's form, and
+    /// that each replacement follows the rules of the template that it replaces.
     ///
     /// # Errors
     ///
-    /// Those that break a rule, and never none.
+    /// The templates that break a rule; the list is never empty.
     pub fn load(sources: Vec<Source>, instance: &Instance) -> Result<Self, Vec<Unfit>> {
         let mut registry = Handlebars::new();
         registry.set_strict_mode(true);
@@ -80,7 +80,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// When the view has another form than the example that the template was loaded with.
+    /// When the form of the view differs from the example of the template.
     pub fn fill(&self, template: &'static str, view: &impl Serialize) -> Result<Filled, RenderError> {
         let malformed = |error| RenderError::from(RenderErrorReason::SerdeError(error));
         let form = Form::of(view, &self.instance).map_err(malformed)?;
@@ -92,11 +92,12 @@ impl Engine {
 }
 
 impl Engine {
-    /// A template without values, which sets headers, but for the directives that set one of these.
+    /// The text of a template that sets headers and has no values, without the directives that set
+    /// one of these headers.
     ///
     /// # Errors
     ///
-    /// When it is none, which would be a fault of the program.
+    /// When the template is not such a one, which would be a fault of the program.
     pub fn fill_without(&self, template: &'static str, headers: &[&str]) -> Result<Filled, RenderError> {
         let form = Form::fixed(headers.join("\n").into_bytes());
         self.shapes.fill(template, form, |_| {
@@ -106,13 +107,13 @@ impl Engine {
     }
 }
 
-/// A text without the directives whose first argument is one of these names, in whatever letters.
+/// Removes the directives whose first argument is one of these names, case-insensitively.
 fn without(text: &str, headers: &[&str]) -> String {
     let is_set = |directive: &syntax::Directive| {
         let name = directive.arguments.first().map_or("", String::as_str);
         headers.iter().any(|header| header.eq_ignore_ascii_case(name))
     };
-    // What nginx cannot read it complains about.
+    // A text that cannot be parsed here is refused by nginx's test.
     let Ok(directives) = syntax::parse(text.as_bytes()) else { return text.to_owned() };
     let mut kept = text.to_owned();
     for directive in directives.iter().rev().filter(|directive| is_set(directive)) {
@@ -132,16 +133,16 @@ impl Source {
             None => embedded,
             Some(text) => {
                 let (template, of_other) = lint::compile(text, self.example.as_ref(), partials)?;
-                uses.allow(&of_other, self.defines).map_err(|words| (None, words))?;
+                uses.allow(&of_other).map_err(|words| (None, words))?;
                 template
             }
         };
-        self.lines.map_or(Ok(()), |lines| lines.check(&template)).map_err(|words| (None, words))?;
+        self.second_lines.map_or(Ok(()), |list| lint::second_lines(list, &template)).map_err(|words| (None, words))?;
         Ok(template)
     }
 }
 
-/// `{{#when condition}}`: unlike `if`, it refuses whatever is not a boolean.
+/// `{{#when condition}}`: unlike `if`, it refuses any value that is not a boolean.
 struct Condition {
     wanted: bool,
 }
@@ -164,7 +165,7 @@ impl HelperDef for Condition {
     }
 }
 
-/// `{{#each list}}`: unlike the built-in one, it refuses whatever is not a list.
+/// `{{#each list}}`: unlike the built-in one, it refuses any value that is not a list.
 struct Each;
 
 impl HelperDef for Each {
@@ -205,14 +206,8 @@ mod tests {
 
     fn load(text: &str) -> Engine {
         let example = json!({ "word": "w", "flag": true, "list": [{ "inner": "i", "plain": ["p"] }] });
-        let source = |name, text: &str, example| Source {
-            name,
-            text: text.into(),
-            instead: None,
-            example,
-            defines: false,
-            lines: None,
-        };
+        let source =
+            |name, text: &str, example| Source { name, text: text.into(), instead: None, example, second_lines: None };
         let sources = vec![source("known", "known;\n", None), source("main", text, Some(example))];
         Engine::load(sources, &Instance::default()).expect("it keeps the rules")
     }

@@ -1,4 +1,4 @@
-//! Files with digests and the owner of every line.
+//! The set of generated files, with digests and the owner of every line.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,10 +7,12 @@ use super::content::{Content, Part};
 pub use crate::model::Digest;
 use crate::model::{ObjectId, Origin};
 
-/// A path relative to the generation's folder: `http/...`, `stream/...`, `certs/...` or `auth/...`.
+/// A path relative to the generation's folder: `http/...`, `stream/...`, `certs/...` or
+/// `auth/...`.
 pub type FilePath = Arc<str>;
 
-/// Which field caused which lines: pairs of a first line (from 1) and its origin, sorted; each reaches to the next.
+/// Which field caused which lines: sorted pairs of a first line (from 1) and its origin. Each
+/// reaches to the next pair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Owners(pub Vec<(u32, Origin)>);
 
@@ -21,7 +23,7 @@ impl Owners {
         after.checked_sub(1).map(|index| &self.0[index].1)
     }
 
-    /// Every object that caused a line, sorted, each once.
+    /// Every object that owns a line, sorted, without duplicates.
     pub fn objects(&self) -> Vec<Arc<ObjectId>> {
         let mut objects: Vec<_> = self.0.iter().map(|(_, origin)| Arc::clone(&origin.object)).collect();
         objects.sort();
@@ -35,19 +37,19 @@ impl Owners {
 pub struct File {
     /// Its bytes.
     pub content: Content,
-    /// Their digest.
+    /// The digest of its content.
     pub digest: Digest,
-    /// Who caused which line.
+    /// Which field caused which line.
     pub owners: Arc<Owners>,
-    /// Other files without which nginx refuses this one: upstreams, certificates, password files.
+    /// Files without which nginx refuses this one: upstreams, certificates, password files.
     pub requires: Arc<[FilePath]>,
-    /// Routes that could not be written and answer 503, or go where they would go without them. The types of the model leave
-    /// none; should they ever, it is told and not called served.
+    /// Routes that could not be written. They answer 503, or are missing. The types of the model
+    /// should prevent this; if it happens, the routes are reported and not counted as served.
     pub unwritten: Arc<[Origin]>,
 }
 
 impl File {
-    /// A file of configuration.
+    /// A configuration file.
     pub fn plain(
         parts: impl IntoIterator<Item = Part>,
         owners: Owners,
@@ -56,7 +58,7 @@ impl File {
         File { requires: requires.into_iter().collect(), ..File::of(Content::plain(parts), owners) }
     }
 
-    /// A file that holds a key or password hashes, all of it from one place.
+    /// A file with a key or password hashes, which has one owner.
     pub fn secret(parts: impl IntoIterator<Item = Part>, origin: Origin) -> Self {
         File::of(Content::secret(parts), Owners(vec![(1, origin)]))
     }
@@ -67,7 +69,7 @@ impl File {
     }
 }
 
-/// A whole configuration: paths in order, each with its file.
+/// All files of a configuration, sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileSet {
     /// The files.
@@ -75,7 +77,7 @@ pub struct FileSet {
 }
 
 impl FileSet {
-    /// How many bytes of it each object caused.
+    /// How many bytes each object caused.
     pub fn weights(&self) -> HashMap<Arc<ObjectId>, usize> {
         let mut weights: HashMap<Arc<ObjectId>, usize> = HashMap::new();
         for file in self.files.values() {

@@ -1,49 +1,53 @@
-//! Which headers of a client reach a backend, and what is said in their place: one table, of which templates and documentation
-//! are made.
+//! Which client headers reach a backend, and which are replaced: one table, from which templates
+//! and documentation are generated.
 
 use std::fmt::Write as _;
 
-/// A header of requests to backends.
+/// A header of requests to backends, as a row of the table.
 #[derive(Debug)]
 pub struct Header {
     /// Its name.
     pub name: &'static str,
-    /// What the backend gets with the usual headers.
+    /// Its value in the usual list of headers.
     pub usual: Value,
-    /// What it gets with the detailed ones.
+    /// Its value in the detailed list of headers, that of the ingress-nginx dialect.
     pub detailed: Value,
-    /// What it tells, or who believes it, for the documentation.
+    /// What it means, or who trusts it, for the documentation.
     pub about: &'static str,
 }
 
-/// What a backend gets in a header. Texts are nginx's, and words for those who read the documentation.
+/// The value of a header for a backend: a text in nginx's language, and its description for the
+/// documentation.
 #[derive(Debug, Clone, Copy)]
 pub enum Value {
-    /// Always this.
+    /// Always set to this.
     Set(&'static str, &'static str),
-    /// Always this, where HTTP/1.1 is spoken to the backend.
+    /// Always set to this, where the backend speaks HTTP/1.1.
     SetByHttp(&'static str, &'static str),
-    /// The first, and the second where somebody is believed.
+    /// The first, or the second where the headers of some proxy are trusted.
     SetOrTold(&'static str, &'static str, &'static str),
-    /// Nothing, whoever sends it.
+    /// The first, or the second where some proxy is trusted, also by the PROXY protocol.
+    Scheme(&'static str, &'static str, &'static str),
+    /// Removed, whoever sends it.
     Cleared,
-    /// Nothing, but what a believed peer sends.
+    /// Removed, unless a trusted proxy sends it.
     ClearedUnlessTold,
-    /// What the client sends.
+    /// Passed on as the client sends it.
     Passed,
 }
 
-use Value::{Cleared, ClearedUnlessTold, Passed, Set, SetByHttp, SetOrTold};
+use Value::{Cleared, ClearedUnlessTold, Passed, Scheme, Set, SetByHttp, SetOrTold};
 
-/// Each pass makes four of what came and adds one: 1, 5, 21, 85, 341, 1365, 5461. The next one is longer than nginx reads
-/// (`large_client_header_buffers`), which ends a request that goes round and round with 400. So nobody counts or compares, and
-/// no server has a condition of its own, which would cost as much memory as a location.
+/// The value grows with each pass through this node: it contains the received value four times and
+/// one more character, so its lengths are 1, 5, 21, 85, 341, 1365, 5461. The next one exceeds
+/// nginx's `large_client_header_buffers`, so that a request in a loop ends with 400. This needs no
+/// counter and no condition in each server, which would cost as much memory as a location.
 const HOPS: &str = "\"1$http_x_ingress_hops$http_x_ingress_hops$http_x_ingress_hops$http_x_ingress_hops\"";
 
-/// What is told of the scheme.
-const SCHEME: Value = SetOrTold("$scheme", "$ingressd_scheme", "`http` or `https`");
+/// The value of headers with the scheme.
+const SCHEME: Value = Scheme("$scheme", "$ingressd_scheme", "`http` or `https`");
 
-/// Every header that a backend might believe, in the order in which they are written.
+/// Every header that a backend might trust, in the order in which they are written.
 pub const HEADERS: &[Header] = &[
     header("Host", Set("$ingressd_host", "the host that was asked for, with the port that the client names"), "host"),
     Header {
@@ -96,24 +100,24 @@ pub const HEADERS: &[Header] = &[
     header("X-HTTP-Method-Override", Passed, "method: Rails, Spring, Laravel where they are asked to"),
 ];
 
-/// A header of which backends get the same with both.
+/// A header with the same value in both lists.
 const fn header(name: &'static str, value: Value, about: &'static str) -> Header {
     Header { name, usual: value, detailed: value, about }
 }
 
 impl Header {
-    /// The variable with what a believed peer sends.
+    /// The variable with the value that a trusted proxy sends.
     fn told(&self) -> String {
         format!("$ingressd_told_{}", self.variable())
     }
 
-    /// Its name as nginx has it in the names of variables.
+    /// Its name as part of nginx's variable names.
     fn variable(&self) -> String {
         self.name.to_ascii_lowercase().replace('-', "_")
     }
 }
 
-/// What is spoken to a backend.
+/// The protocol of a backend, as far as headers depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spoken {
     Http,
@@ -121,31 +125,49 @@ enum Spoken {
     FastCgi,
 }
 
-/// Templates of headers: name, what is spoken, whether the headers are the detailed ones, whether somebody is believed.
-const LISTS: [(&str, Spoken, bool, bool); 12] = [
-    ("proxy_headers", Spoken::Http, false, false),
-    ("proxy_headers_told", Spoken::Http, false, true),
-    ("proxy_headers_detailed", Spoken::Http, true, false),
-    ("proxy_headers_detailed_told", Spoken::Http, true, true),
-    ("grpc_headers", Spoken::Grpc, false, false),
-    ("grpc_headers_told", Spoken::Grpc, false, true),
-    ("grpc_headers_detailed", Spoken::Grpc, true, false),
-    ("grpc_headers_detailed_told", Spoken::Grpc, true, true),
-    ("fastcgi_headers", Spoken::FastCgi, false, false),
-    ("fastcgi_headers_told", Spoken::FastCgi, false, true),
-    ("fastcgi_headers_detailed", Spoken::FastCgi, true, false),
-    ("fastcgi_headers_detailed_told", Spoken::FastCgi, true, true),
+/// Who is trusted to name clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Believed {
+    /// Nobody.
+    Nobody,
+    /// Proxies that speak the PROXY protocol, which tells the scheme by a port.
+    Protocol,
+    /// Proxies, by their headers.
+    Headers,
+}
+
+/// The templates of headers: name, protocol, whether the list is the detailed one, who is trusted.
+const LISTS: [(&str, Spoken, bool, Believed); 18] = [
+    ("proxy_headers", Spoken::Http, false, Believed::Nobody),
+    ("proxy_headers_by_port", Spoken::Http, false, Believed::Protocol),
+    ("proxy_headers_told", Spoken::Http, false, Believed::Headers),
+    ("proxy_headers_detailed", Spoken::Http, true, Believed::Nobody),
+    ("proxy_headers_detailed_by_port", Spoken::Http, true, Believed::Protocol),
+    ("proxy_headers_detailed_told", Spoken::Http, true, Believed::Headers),
+    ("grpc_headers", Spoken::Grpc, false, Believed::Nobody),
+    ("grpc_headers_by_port", Spoken::Grpc, false, Believed::Protocol),
+    ("grpc_headers_told", Spoken::Grpc, false, Believed::Headers),
+    ("grpc_headers_detailed", Spoken::Grpc, true, Believed::Nobody),
+    ("grpc_headers_detailed_by_port", Spoken::Grpc, true, Believed::Protocol),
+    ("grpc_headers_detailed_told", Spoken::Grpc, true, Believed::Headers),
+    ("fastcgi_headers", Spoken::FastCgi, false, Believed::Nobody),
+    ("fastcgi_headers_by_port", Spoken::FastCgi, false, Believed::Protocol),
+    ("fastcgi_headers_told", Spoken::FastCgi, false, Believed::Headers),
+    ("fastcgi_headers_detailed", Spoken::FastCgi, true, Believed::Nobody),
+    ("fastcgi_headers_detailed_by_port", Spoken::FastCgi, true, Believed::Protocol),
+    ("fastcgi_headers_detailed_told", Spoken::FastCgi, true, Believed::Headers),
 ];
 
-/// The text of every template that is made of the table, by name.
+/// The name and text of every template that is generated from the table.
 pub fn templates() -> Vec<(&'static str, String)> {
-    let list = |spoken: Spoken, detailed: bool, trusts_proxies: bool| {
+    let list = |spoken: Spoken, detailed: bool, believed: Believed| {
         let line = |header: &Header| {
             let value = match if detailed { header.detailed } else { header.usual } {
                 SetByHttp(..) if spoken != Spoken::Http => return None,
-                SetOrTold(_, told, _) if trusts_proxies => told.to_owned(),
-                ClearedUnlessTold if trusts_proxies => header.told(),
-                Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) => value.to_owned(),
+                SetOrTold(_, told, _) if believed == Believed::Headers => told.to_owned(),
+                Scheme(_, told, _) if believed != Believed::Nobody => told.to_owned(),
+                ClearedUnlessTold if believed == Believed::Headers => header.told(),
+                Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) | Scheme(value, ..) => value.to_owned(),
                 Cleared | ClearedUnlessTold => "\"\"".to_owned(),
                 Passed => return None,
             };
@@ -166,11 +188,11 @@ pub fn templates() -> Vec<(&'static str, String)> {
         let _ = writeln!(told, "        set {} $http_{};", header.told(), header.variable());
     }
     told.push_str("    }\n");
-    let lists = LISTS.map(|(name, spoken, detailed, trusts_proxies)| (name, list(spoken, detailed, trusts_proxies)));
+    let lists = LISTS.map(|(name, spoken, detailed, believed)| (name, list(spoken, detailed, believed)));
     lists.into_iter().chain([("told", told)]).collect()
 }
 
-/// The table for the documentation, in Markdown.
+/// The table in Markdown, for the documentation.
 pub fn document() -> String {
     let mut text = String::from(
         "| header | what the backend gets | with the ingress-nginx dialect | from `access.trusted-proxies` | about |\n\
@@ -179,7 +201,7 @@ pub fn document() -> String {
     let words = |value: Value| match value {
         Set("$ingressd_host", words) => (words, "`X-Forwarded-Host`, else the same"),
         Set(_, words) | SetByHttp(_, words) => (words, "the same"),
-        SetOrTold(_, _, words) => (words, "what they tell of the client"),
+        SetOrTold(_, _, words) | Scheme(_, _, words) => (words, "what they tell of the client"),
         Cleared => ("nothing", "nothing"),
         ClearedUnlessTold => ("nothing", "what they send"),
         Passed => ("what the client sends", "the same"),
@@ -210,7 +232,8 @@ mod tests {
 
     #[test]
     fn what_one_of_them_tells_clients_cannot_forge_with_the_other() {
-        // What passes with both is for the backend to judge; what identifies a request in logs is nobody's to believe.
+        // A header that passes in both lists is for the backend to judge; a request ID in logs is
+        // not security relevant.
         for header in HEADERS.iter().filter(|header| header.name != "X-Request-ID") {
             let passes = [header.usual, header.detailed].map(|value| matches!(value, Passed));
             assert_eq!(passes[0], passes[1], "{}", header.name);

@@ -1,4 +1,4 @@
-//! Remembers what was rendered from what, so that cost follows the size of a change.
+//! Caches what was rendered, so that the cost follows the size of a change.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,12 +7,13 @@ use rayon::prelude::*;
 
 use super::file_set::{File, FilePath};
 
-/// Sources with the files made of them, by the place of the source in memory. Whoever makes sources gives those that stay
-/// the same in the same place; as they are held here, no other gets it.
+/// A cache from sources to their values. The key is the address of the source in memory: unchanged
+/// sources keep their `Arc`, and because the cache holds it, no other source gets the same
+/// address.
 #[derive(Debug)]
 pub struct Memory<S, V>(HashMap<usize, (Arc<S>, V)>);
 
-/// The file of each source.
+/// A cache of the file of each source.
 pub type Files<S> = Memory<S, (FilePath, Arc<File>)>;
 
 impl<S, V> Default for Memory<S, V> {
@@ -22,7 +23,8 @@ impl<S, V> Default for Memory<S, V> {
 }
 
 impl<S: Send + Sync, V: Send> Memory<S, V> {
-    /// What is made of each source: remembered when the source is the same, made otherwise. Forgets all others.
+    /// Returns the value of each source: from the cache for a known source, otherwise made anew.
+    /// All other entries are dropped.
     pub fn recall<'m, 's>(
         &'m mut self,
         sources: &'s [Arc<S>],

@@ -1,4 +1,5 @@
-//! From a plan to files, byte for byte; it must not know annotations, Kubernetes types, the file system or what is there already.
+//! Renders a plan to files, byte for byte. It must not know annotations, Kubernetes types, the
+//! file system or what is there already.
 
 mod blocks;
 mod content;
@@ -36,11 +37,11 @@ use engine::Engine;
 use lower::Facts;
 use memory::Files;
 
-/// Renders plans; what it remembers between calls only saves time, never changes the result.
+/// Renders plans. Its cache saves time and never changes the result.
 #[derive(Debug)]
 pub struct Renderer {
     engine: Engine,
-    /// The server for unknown hosts where no Ingress defines one.
+    /// The catch-all server where no Ingress defines one.
     catch_all: Option<Arc<Server>>,
     background: Option<Background>,
     blocks: Blocks,
@@ -53,7 +54,7 @@ pub struct Renderer {
     stream_upstreams: Files<StreamUpstream>,
 }
 
-/// What every remembered server was rendered with.
+/// What every cached server was rendered with.
 #[derive(Debug, PartialEq, Eq)]
 struct Background {
     decisions: Arc<Decisions>,
@@ -62,6 +63,7 @@ struct Background {
     default_certificate: Option<CertificateId>,
     catch_all: Arc<[FilePath]>,
     catch_all_is_own: bool,
+    has_request_ids: bool,
     crowds: Crowds,
 }
 
@@ -72,10 +74,11 @@ impl Default for Renderer {
 }
 
 impl Renderer {
-    /// For an instance, whose names are no other's, with these templates in the place of the program's own.
+    /// A renderer for an instance, with these templates in the place of the program's own.
     pub fn of(instance: &Instance, templates: &Templates) -> Self {
         Renderer {
-            // Whatever takes their place was loaded when it was read; another instance only has other names.
+            // Replacements were checked when they were read; the names of another instance cannot
+            // make them fail.
             engine: templates::load(instance, templates)
                 .expect("the program's own templates, loaded by a test of every build"),
             catch_all: catch_all(),
@@ -93,7 +96,7 @@ impl Renderer {
 }
 
 impl Renderer {
-    /// Writes the files for a plan.
+    /// Renders the files of a plan.
     pub fn render(&mut self, plan: &Plan) -> FileSet {
         let Plan { model, decisions } = plan;
         if decisions.listens.is_empty() && decisions.status.is_none() {
@@ -104,7 +107,8 @@ impl Renderer {
             servers.extend(self.catch_all.clone());
             servers.rotate_right(1);
         }
-        let crowds = Crowds::of(&model.upstreams);
+        let reserved = reserved_wildcards(&mut servers);
+        let crowds = Crowds::of(&model.upstreams, &servers);
         let facts = Facts {
             decisions,
             forwarded: &model.forwarded,
@@ -112,6 +116,7 @@ impl Renderer {
             default_certificate: model.default_certificate.as_ref(),
             catch_all: Arc::default(),
             catch_all_is_own: servers.first().is_some_and(|server| matches!(server.tls, TlsTermination::Own(_))),
+            has_request_ids: lower::has_request_ids(plan),
             crowds: &crowds,
         };
         let required = servers.first().map(|server| lower::requires(server, &facts)).unwrap_or_default();
@@ -121,8 +126,9 @@ impl Renderer {
         let engine = &self.engine;
         let mut all = Vec::with_capacity(2 * servers.len());
         let own = self.blocks.render(servers, &facts, engine, &mut all);
-        let path = |one: &Server| names::server_file(one);
+        let path = |one: &Server| names::server_file(one, &crowds);
         self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all);
+        all.extend(reserved.map(|one| (names::reserved_file(), Arc::new(lower::server(&one, &facts, engine)))));
         let path = |one: &Upstream| names::upstream_file(&one.id, &crowds);
         self.upstreams.render(&model.upstreams, path, |one| lower::upstream(one, decisions, engine), &mut all);
         let path = |one: &Certificate| names::certificate_file(&one.id);
@@ -147,27 +153,11 @@ impl Renderer {
             |one| lower::stream_upstream(one, engine),
             &mut all,
         );
-        let shared = [
-            lower::access_log,
-            lower::authentication,
-            lower::blocked,
-            lower::cors,
-            lower::firewall,
-            lower::limits,
-            lower::lookups,
-            lower::sessions,
-            lower::turns,
-            lower::splits,
-            lower::strangers,
-        ];
-        let shared = shared.into_iter().flat_map(|files| files(plan, engine));
-        all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
-        all.extend(lower::passthrough(plan, engine).map(|(path, file)| (path, Arc::new(file))));
-        all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));
+        all.extend(lower::files(plan, engine).into_iter().map(|(path, file)| (path, Arc::new(file))));
         FileSet { files: all.into_iter().collect() }
     }
 
-    /// Forgets servers and upstreams that were rendered with other facts than these.
+    /// Drops servers and upstreams from the cache that were rendered with other facts.
     fn forget_unless(&mut self, plan: &Plan, facts: &Facts<'_>) {
         let background = Background {
             decisions: Arc::clone(&plan.decisions),
@@ -176,6 +166,7 @@ impl Renderer {
             default_certificate: plan.model.default_certificate.clone(),
             catch_all: Arc::clone(&facts.catch_all),
             catch_all_is_own: facts.catch_all_is_own,
+            has_request_ids: facts.has_request_ids,
             crowds: facts.crowds.clone(),
         };
         if self.background.as_ref() != Some(&background) {
@@ -194,7 +185,22 @@ fn authority_files(authority: &Authority) -> impl Iterator<Item = (FilePath, Arc
     [(names::authority_file(&authority.id), file(&authority.certificates))].into_iter().chain(revoked)
 }
 
-/// Requests for hosts that nobody defines are answered here, instead of by whichever server is the first.
+/// A second server with the content of the catch-all server, which takes over the wildcards among
+/// the names that it reserves. nginx tries wildcards one by one, and a namespace may have many
+/// that are not served: they must not be tried before those that are.
+fn reserved_wildcards(servers: &mut [Arc<Server>]) -> Option<Server> {
+    let first = servers.first_mut()?;
+    let is_wildcard = |name: &ServerName| matches!(name, ServerName::Wildcard(_));
+    if !first.reserved.iter().any(is_wildcard) {
+        return None;
+    }
+    let wildcards: Vec<_> = Arc::make_mut(first).reserved.extract_if(.., |name| is_wildcard(name)).collect();
+    let (name, reserved) = wildcards.split_first()?;
+    Some(Server { name: name.clone(), reserved: reserved.to_vec(), ..Server::clone(first) })
+}
+
+/// The server that answers requests for unknown hosts, instead of the first server that nginx
+/// reads.
 fn catch_all() -> Option<Arc<Server>> {
     Server::of_unknown_hosts().map(Arc::new)
 }

@@ -1,6 +1,7 @@
-//! Names of files, upstreams, zones and variables, such that two things never share one.
+//! Names of files, upstreams, zones and variables. They are unique: two things never share a name.
 //!
-//! Parts are joined by characters that cannot occur in them, or hashed when they may hold anything.
+//! Parts are joined by characters that cannot occur in them, or hashed when they may contain any
+//! character.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
@@ -13,53 +14,71 @@ use crate::model::{
     Split, StreamUpstreamId, Transport, UpstreamId, hexadecimal,
 };
 
-/// The file with what all servers share. It sorts before every other.
+/// The file that all servers share. It sorts before every other file.
 pub const SHARED: &str = "http/00-ingressd.conf";
 
-/// [`SHARED`], once for all files that require it.
+/// The path [`SHARED`] as a shared pointer.
 pub fn shared_file() -> FilePath {
     static PATH: LazyLock<FilePath> = LazyLock::new(|| SHARED.into());
     Arc::clone(&PATH)
 }
 
-/// The file with how requests are logged.
+/// The file with the log format.
 pub fn access_log_file() -> FilePath {
     static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-access-log.conf".into());
     Arc::clone(&PATH)
 }
 
-/// The file with who is turned away everywhere.
+/// The file with the key of sessions that clients keep.
+pub fn ticket_key_file() -> FilePath {
+    "certs/session-ticket.key".into()
+}
+
+/// The file with parameters for ciphers with DHE.
+pub fn dh_parameters_file() -> FilePath {
+    "certs/dhparam.pem".into()
+}
+
+/// The file with the conditions for refused clients.
 pub fn blocked_file() -> FilePath {
     static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-blocked.conf".into());
     Arc::clone(&PATH)
 }
 
-/// The file with tables for all hosts.
+/// The file with what is looked up of the addresses of clients. It sorts before what asks for it.
+pub fn geo_file() -> FilePath {
+    static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/05-geoip2.conf".into());
+    Arc::clone(&PATH)
+}
+
+/// The file with the tables that snippets use.
 pub fn lookup_file() -> FilePath {
     static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-lookup.conf".into());
     Arc::clone(&PATH)
 }
 
-/// The file with the rules of the firewall, where all sites share them.
+/// The file with the rules of the firewall, when all sites share them.
 pub fn firewall_file() -> FilePath {
     static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-firewall.conf".into());
     Arc::clone(&PATH)
 }
 
-/// Files that most servers require.
+/// Paths that most servers require, as shared pointers.
 static CATCH_ALL: LazyLock<FilePath> = LazyLock::new(|| "http/server-catch-all.conf".into());
 static SELF_SIGNED: LazyLock<FilePath> = LazyLock::new(|| "certs/self-signed.pem".into());
 
-/// Longest part of a file name that is kept readable; file systems take 255 bytes.
+/// The longest readable part of a file name; file systems allow 255 bytes.
 const LONGEST_READABLE: usize = 200;
 
-/// Hexadecimal digits of a hash. nginx's default table of variables takes names of at most 46 bytes.
+/// The number of hexadecimal digits of a hash. By default nginx's table of variables takes names
+/// of at most 46 bytes.
 const HASH_DIGITS: usize = 20;
 
-/// The fewest hexadecimal digits before the name of an upstream, and how many numbers of digits there are.
+/// The least number of hexadecimal digits before the name of an upstream, and how many lengths
+/// there are.
 const PREFIX_DIGITS: (usize, usize) = (3, 16);
 
-/// A short hash of parts; their boundaries count.
+/// A short hash of several parts; their boundaries matter.
 fn hash(parts: &[&str]) -> String {
     let mut bytes = Vec::new();
     for part in parts {
@@ -75,9 +94,9 @@ fn object(id: &ObjectId) -> [&str; 3] {
 
 /// The name of an upstream: `HASH.ingressd.NAMESPACE.SERVICE.PORT[.MODE][.PROTOCOL]`.
 ///
-/// For each `proxy_pass`, nginx compares its name with those of all upstreams, one by one: first the lengths, then the
-/// letters. Alike applications have names of one length with the same beginning; so the hash comes first, and its
-/// length varies.
+/// For each `proxy_pass`, nginx compares its name with those of all upstreams, one by one: first
+/// the length, then the bytes. Similar applications have names of equal length with the same
+/// prefix, so the hash comes first, and its length varies.
 pub fn upstream(id: &UpstreamId) -> String {
     let readable = readable(id);
     let mut name = hash(&[&readable]);
@@ -87,7 +106,7 @@ pub fn upstream(id: &UpstreamId) -> String {
     name + "." + &readable
 }
 
-/// A hash that tells an upstream from all others.
+/// A hash that identifies an upstream.
 pub fn upstream_hash(id: &UpstreamId) -> String {
     hash(&[&readable(id)])
 }
@@ -96,7 +115,7 @@ fn readable(id: &UpstreamId) -> String {
     let UpstreamId { namespace, service, port, mode, protocol, balance, tls, reuse } = id;
     let balance = balance.as_deref().map(|balance| hash(&[&format!("{balance:?}")]));
     let balance = balance.as_deref().unwrap_or_default();
-    // A letter that no number of the other has at its beginning.
+    // The letter cannot be the first digit of the other number.
     let tls = tls.as_deref().map(|tls| format!("t{}", hash(&[&format!("{tls:?}")])));
     let protocol = protocol_name(*protocol);
     let reuse = reuse.as_deref().map(|reuse| format!("k{}", hash(&[&format!("{reuse:?}")])));
@@ -105,7 +124,7 @@ fn readable(id: &UpstreamId) -> String {
     composed([namespace, service, port], &suffixes)
 }
 
-/// A name of parts that Kubernetes names and of suffixes of ours, which may be empty.
+/// A name from parts that Kubernetes names and suffixes of ours, which may be empty.
 fn composed(parts: [&str; 3], suffixes: &[&str]) -> String {
     let plain = |part: &&str| {
         !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-'))
@@ -116,12 +135,12 @@ fn composed(parts: [&str; 3], suffixes: &[&str]) -> String {
             let suffixes = suffixes.iter().filter(|suffix| !suffix.is_empty());
             suffixes.fold(format!("ingressd.{}", parts.join(".")), |name, suffix| format!("{name}.{suffix}"))
         }
-        // Two parts, which no readable name has.
+        // It has two parts, which no readable name has.
         false => format!("ingressd.{}", hash(&[&parts, suffixes].concat())),
     }
 }
 
-/// The name of the endpoints of TCP and UDP services: `ingressd.NAMESPACE.SERVICE.PORT[.MODE].tcp`.
+/// The name of the upstream of a TCP or UDP service: `ingressd.NAMESPACE.SERVICE.PORT[.MODE].tcp`.
 pub fn stream_upstream(id: &StreamUpstreamId) -> String {
     let StreamUpstreamId { namespace, service, port, mode } = id;
     composed([namespace, service, &port.number.to_string()], &[mode, transport_name(port.transport)])
@@ -131,23 +150,30 @@ pub fn stream_upstream_file(id: &StreamUpstreamId) -> FilePath {
     format!("stream/20-upstream-{}.conf", stream_upstream(id)).into()
 }
 
+/// The file with how connections to TCP and UDP services are logged. It sorts before those of the
+/// services.
+pub fn stream_log_file() -> FilePath {
+    "stream/10-log.conf".into()
+}
+
 /// The file of a TCP or UDP service.
 pub fn stream_file(port: Port) -> FilePath {
     format!("stream/{}-{}.conf", transport_name(port.transport), port.number).into()
 }
 
-/// The file by which TLS goes unopened where it should, by the port on which nginx listens for itself.
+/// The file for TLS passthrough, by the port on which nginx listens for itself.
 pub fn passthrough_file(port: u16) -> FilePath {
     format!("stream/{PASSTHROUGH}-{port}.conf").into()
 }
 
-/// What that file begins with.
+/// The prefix of that file's name.
 const PASSTHROUGH: &str = "passthrough";
 
-/// The name of endpoints that nobody has. Of two parts, of which no name is but hashes.
+/// The name of an upstream without endpoints. It has two parts, as only hashed names have.
 pub const NOBODY: &str = "ingressd.nobody";
 
-/// The port of the host that nginx listens on because of this file, where it is that of a TCP or UDP service, or its own.
+/// The port on which nginx listens because of this file: that of a TCP or UDP service, or the
+/// internal one for passthrough.
 pub fn stream_port(path: &str) -> Option<Port> {
     let (name, number) = path.strip_prefix("stream/")?.strip_suffix(".conf")?.split_once('-')?;
     let is_named = |transport: &Transport| transport_name(*transport) == name;
@@ -165,7 +191,7 @@ fn transport_name(transport: Transport) -> &'static str {
     }
 }
 
-/// The end of an upstream's name; no mode of reaching endpoints is called so.
+/// The suffix of an upstream's name; no mode of reaching endpoints has one of these names.
 fn protocol_name(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Http => "",
@@ -177,27 +203,35 @@ fn protocol_name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// The file of an upstream. It sorts before its users, the servers, and behind those of namespaces that have fewer.
+/// The file of an upstream. It sorts before the servers, which use it, and after those of
+/// namespaces with fewer upstreams.
 pub fn upstream_file(id: &UpstreamId, crowds: &Crowds) -> FilePath {
     format!("http/2{}-upstream-{}.conf", crowds.step(id), readable(id)).into()
 }
 
-/// The file of the server for unknown hosts.
+/// The file of the catch-all server.
 pub fn catch_all_file() -> FilePath {
     Arc::clone(&CATCH_ALL)
 }
 
-/// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
-/// written as one, precedes wildcards because `exact` does, and expressions come last because `z` does. A plus sign
-/// occurs in no host name.
-pub fn server_file(server: &Server) -> FilePath {
+/// The file of a server. nginx tries regular expressions in the order of files: exact names that
+/// are written as expressions come first (`exact`), then wildcards, those of namespaces with many
+/// after the others, then the users' expressions (`z`). A plus sign occurs in no host name.
+pub fn server_file(server: &Server, crowds: &Crowds) -> FilePath {
+    let kind;
     let (kind, host) = match &server.name {
         ServerName::CatchAll => return catch_all_file(),
         ServerName::Expression(expression) => {
             return format!("http/server-z+{:020}+{}.conf", server.order, hash(&[expression.as_str()])).into();
         }
         ServerName::Exact(host) => ("exact", host.as_str()),
-        ServerName::Wildcard(host) => ("wildcard", host.as_str()),
+        ServerName::Wildcard(host) => match crowds.step_of_wildcard(server) {
+            0 => ("wildcard", host.as_str()),
+            step => {
+                kind = format!("wildcards-{step}");
+                (&*kind, host.as_str())
+            }
+        },
     };
     match host.len() <= LONGEST_READABLE {
         true => format!("http/server-{kind}-{host}.conf").into(),
@@ -206,17 +240,22 @@ pub fn server_file(server: &Server) -> FilePath {
     }
 }
 
-/// What hosts that share a server are called by, from the digest of what they share.
+/// The file of the reserved wildcards: after those that are served, before the users' expressions.
+pub fn reserved_file() -> FilePath {
+    "http/server-y+reserved.conf".into()
+}
+
+/// A name for the hosts that share a server, made from the digest of what they share.
 pub fn likeness(digest: Digest) -> String {
     digest.hexadecimal(HASH_DIGITS / 2)
 }
 
-/// The file of a server that hosts share. A plus sign occurs in no host name.
+/// The file of a server that several hosts share. A plus sign occurs in no host name.
 pub fn block_file(likeness: &str, part: usize) -> FilePath {
     format!("http/server-alike+{likeness}+{part}.conf").into()
 }
 
-/// The beginning of the variables of such a server, without the dollar sign.
+/// The prefix of the variables of such a server, without the dollar sign.
 pub fn block_variables(likeness: &str, part: usize) -> String {
     format!("backend_{likeness}_{part}")
 }
@@ -229,22 +268,22 @@ pub fn certificate_file(id: &CertificateId) -> FilePath {
     }
 }
 
-/// The file of a certificate that is shown to backends: that of the Secret, whoever else it is shown to.
+/// The file of a client certificate for backends: that of the Secret, whatever else uses it.
 pub fn client_file(secret: &Arc<ObjectId>) -> FilePath {
     certificate_file(&CertificateId::Secret(Arc::clone(secret)))
 }
 
-/// The file of an authority's certificates.
+/// The file of a certificate authority.
 pub fn authority_file(id: &ObjectId) -> FilePath {
     format!("certs/{}-authority.pem", hash(&object(id))).into()
 }
 
-/// The file of what an authority took back.
+/// The file of a certificate revocation list.
 pub fn revoked_file(id: &ObjectId) -> FilePath {
     format!("certs/{}-revoked.pem", hash(&object(id))).into()
 }
 
-/// The variable that tells clients who are not let in, by what their certificate has to be.
+/// The variable that says which clients are refused by a common name condition.
 pub fn stranger(certificates: &ClientCertificates) -> String {
     format!("stranger_{}", hash(&[certificates.common_name.as_ref().map_or("", Pattern::as_str)]))
 }
@@ -260,26 +299,28 @@ pub fn password_file(id: &PasswordFileId) -> FilePath {
     format!("auth/{}", hash(&[kind, namespace, name, if id.map { "map" } else { "file" }])).into()
 }
 
-/// The location by which a service is asked about clients, for each way in which one is. No slash begins it: no path leads there.
+/// The internal location that asks an authentication service; each distinct policy has one. Its
+/// name does not begin with a slash, so no request path matches it.
 pub fn authentication(external: &ExternalAuthentication) -> String {
     let ExternalAuthentication { service, policy, origin: _ } = external;
     format!("{OURS}-auth-{}", hash(&[&readable(service), &format!("{policy:?}")]))
 }
 
-/// The location by which copies go to a service, for each sort of copy; `told` are headers that another service tells of clients. No
-/// slash begins it: no path leads there.
+/// The internal location that sends copies to a service; each distinct policy has one. `told` are
+/// the headers that an authentication service sets. Its name does not begin with a slash, so no
+/// request path matches it.
 pub fn mirror(service: &UpstreamId, policy: &MirrorPolicy, told: &[HeaderName]) -> String {
     format!("{OURS}-mirror-{}", hash(&[&readable(service), &format!("{policy:?}"), &format!("{told:?}")]))
 }
 
-/// The variable that holds the target of a request encoded, and what those before it begin with.
+/// The variable with the encoded request URI, and the prefix of those for the steps.
 pub const ESCAPED_URI: &str = "escaped_uri";
 
 pub fn escaped_uri_file() -> FilePath {
     "http/10-escaped-uri.conf".into()
 }
 
-/// The zone of answers about clients that are remembered.
+/// The zone of the cache of authentication answers.
 pub const ANSWER_MEMORY: &str = "ingressd_authentication";
 
 /// The file of that zone.
@@ -287,7 +328,7 @@ pub fn answer_memory_file() -> FilePath {
     "http/10-authentication.conf".into()
 }
 
-/// What our names begin with.
+/// The prefix of our names.
 const OURS: &str = "ingressd";
 
 /// The prefix of the variables for a set of origins.
@@ -300,7 +341,8 @@ pub fn cors_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()
 }
 
-/// The variable that holds the upstream of a request of a route that is split, and what its others begin with.
+/// The variable with the upstream of a request whose route is split, and the prefix of its other
+/// variables.
 pub fn split(split: &Split, upstream: &UpstreamId) -> String {
     format!("split_{}", hash(&[&format!("{split:?}"), &readable(upstream)]))
 }
@@ -310,20 +352,20 @@ pub fn split_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()
 }
 
-/// The variable that holds the session of a client, by the name of its cookie.
+/// The variable with the session of a client, by the name of its cookie.
 pub fn session(cookie: &HeaderName) -> String {
     format!("session_{}", hash(&[cookie.as_str()]))
 }
 
-/// The variable that holds the path of the cookie, in whichever location.
+/// The variable with the path of the cookie; the location sets it.
 pub const COOKIE_PATH: &str = "cookie_path";
 
-/// The variable that holds the cookie for clients without a session.
+/// The variable with the cookie for clients without a session.
 pub fn session_cookie(cookie: &SessionCookie) -> String {
     format!("cookie_{}", hash(&[&format!("{cookie:?}")]))
 }
 
-/// The variable with what cookies say of `SameSite` to programs that know `None`.
+/// The variable with the `SameSite` attribute for clients that know `None`.
 pub const SAME_SITE: &str = "same_site";
 
 /// The file of that variable.
@@ -331,12 +373,12 @@ pub fn same_site_file() -> FilePath {
     "http/10-same-site.conf".into()
 }
 
-/// The file of either.
+/// The file of a session or cookie variable.
 pub fn session_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()
 }
 
-/// The variable that is one of so many numbers by chance.
+/// The variable with a random number below this number of endpoints.
 pub fn turn(endpoints: u8) -> String {
     format!("turn_{endpoints}")
 }
@@ -346,7 +388,7 @@ pub fn turn_file(endpoints: u8) -> FilePath {
     format!("http/10-turn-{endpoints}.conf").into()
 }
 
-/// The variable that tells whom a long list denies.
+/// The variable that says which clients a long list denies.
 pub fn list(mark: ListMark) -> String {
     format!("denied_{}", hexadecimal(&mark.0))
 }
@@ -355,8 +397,9 @@ pub fn list_file(mark: ListMark) -> FilePath {
     format!("http/10-{}.conf", list(mark).replace('_', "-")).into()
 }
 
-/// The variable that holds the client to be counted for an object, and the prefix of its zones. A zone's name follows
-/// from the variable: nginx refuses to reload when a zone keeps its name and changes its key.
+/// The variable with the client that is counted for an object, and the prefix of its zones. A
+/// zone's name is derived from the variable: nginx refuses to reload when a zone keeps its name
+/// and changes its key.
 pub fn limits(limits: &ClientLimits) -> String {
     format!("limit_{}", hash(&object(&limits.origin.object)))
 }
@@ -377,7 +420,7 @@ pub fn connection_zone(limits: &str) -> String {
     format!("ingressd_{limits}_connections")
 }
 
-/// The variable that holds a policy on https and nothing on http.
+/// The variable with an HSTS policy on https, and nothing on http.
 pub fn hsts(hsts: &Hsts) -> String {
     let mut name = format!("hsts_{}", hsts.max_age);
     for (set, suffix) in [(hsts.include_subdomains, "_sub"), (hsts.preload, "_preload")] {
@@ -408,6 +451,19 @@ mod tests {
             let inside = Port { transport: Transport::Tcp, number };
             assert_eq!(stream_port(&passthrough_file(number)), Some(inside));
         }
+    }
+
+    #[test]
+    fn names_that_nginx_compares_are_read_in_order() {
+        let paths = [
+            "http/server-exact-z.example.conf",
+            "http/server-wildcard-z.example.conf",
+            "http/server-wildcards-1-a.example.conf",
+            "http/server-wildcards-2-a.example.conf",
+            &reserved_file(),
+            "http/server-z+00000000000000000000+0.conf",
+        ];
+        assert!(paths.is_sorted());
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! Remembers how a template falls out for views of one form, so that filling it again is joining strings.
+//! Caches the result of a template for views of one form, so that filling it again only joins
+//! strings.
 //!
-//! Templates hold no logic: what comes out depends on a view's booleans, numbers and lengths of lists, and its tokens
-//! only stand where they stand. So a view is written down with a mark in place of each token. That text is both the key
-//! of its form and, filled in once with the marks, the form itself.
+//! Templates contain no logic: the result depends on a view's booleans, numbers and lengths of
+//! lists, and its tokens are copied unchanged. So a view is serialised with a mark in the place of
+//! each token. That text is the key of the form; the template, filled once with the marks, is the
+//! form itself.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -13,29 +15,30 @@ use serde_json::ser::{CharEscape, Formatter, Serializer};
 
 use super::token::INSTANCE;
 
-/// Encloses the number of a token; no token holds a control character.
+/// Encloses the number of a token; no token contains a control character.
 const MARK: char = '\u{1}';
 
-/// How many bytes of marked views are remembered of each template: lists that users write have any length.
+/// The most bytes of marked views that are cached for each template: lists in views can have any
+/// length.
 const MOST: usize = 8 << 20;
 
 /// The pieces of a filled template.
 #[derive(Debug)]
 struct Shape {
-    /// Text, and the number of the token behind it.
+    /// Texts, each with the number of the token behind it.
     pieces: Box<[(Box<str>, usize)]>,
     end: Box<str>,
-    /// How many lines end in the text. None does in a token.
+    /// The number of line ends in the text. Tokens contain none.
     lines: u32,
 }
 
-/// A template with the words that fill it.
+/// A template together with the words that fill it.
 #[derive(Debug, Clone)]
 pub struct Filled {
     shape: Arc<Shape>,
-    /// The tokens, one directly behind the other.
+    /// The tokens, concatenated.
     words: Box<str>,
-    /// Where each of them ends.
+    /// The end of each token.
     ends: Box<[u32]>,
 }
 
@@ -46,11 +49,11 @@ struct Forms {
     bytes: usize,
 }
 
-/// Forms by template.
+/// The forms of all templates.
 #[derive(Debug, Default)]
 pub struct Shapes(RwLock<HashMap<&'static str, Forms>>);
 
-/// A view with marks in place of its tokens, and the tokens.
+/// A view with marks in the place of its tokens, and the tokens.
 pub struct Form {
     key: Vec<u8>,
     words: String,
@@ -58,7 +61,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// Takes a view apart; names of ours get the mark of the instance.
+    /// Splits a view into its form and its tokens; our names get the suffix of the instance.
     ///
     /// # Errors
     ///
@@ -72,14 +75,14 @@ impl Form {
 }
 
 impl Form {
-    /// Of no view: a key alone tells forms apart.
+    /// A form without a view, for templates without values.
     pub fn fixed(key: Vec<u8>) -> Self {
         Form { key, words: String::new(), ends: Vec::new() }
     }
 }
 
 impl Shapes {
-    /// The text of a form; `fill` gets the marked view as JSON, only for forms that were never seen.
+    /// Fills a form. `fill` gets the marked view as JSON, and is called only for unknown forms.
     ///
     /// # Errors
     ///
@@ -127,7 +130,7 @@ impl Shape {
 }
 
 impl Filled {
-    /// How many lines end in it.
+    /// The number of line ends.
     pub fn lines(&self) -> u32 {
         self.shape.lines
     }
@@ -144,7 +147,7 @@ impl Filled {
     }
 }
 
-/// Writes JSON with marks in place of strings, names of members left as they are.
+/// Writes JSON with marks in the place of strings; member names stay as they are.
 #[derive(Debug, Default)]
 struct Marker<'a> {
     instance: &'a str,
@@ -191,7 +194,7 @@ impl Formatter for &mut Marker<'_> {
             self.words.push_str(self.instance);
             return Ok(());
         }
-        // Names of members are Rust's, which need no escape.
+        // Member names are Rust identifiers, which need no escaping.
         let character = match escape {
             CharEscape::Quote => '"',
             CharEscape::ReverseSolidus => '\\',

@@ -1,6 +1,6 @@
-//! Files of whole plans: what is written again after a change, and who owns which line.
+//! Files of whole plans: what a change rewrites, and which object owns which line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::*;
@@ -134,8 +134,8 @@ fn a_change_of_one_server_writes_one_file() {
     let (before, after) = (renderer.render(&plan(servers(200))), renderer.render(&plan(servers(201))));
     let same = |path: &&FilePath| Arc::ptr_eq(&before.files[*path], &after.files[*path]);
     let made: Vec<_> = after.files.keys().filter(|path| !same(path)).map(ToString::to_string).collect();
-    let changing = names::server_file(&server("b.example", Vec::new())).to_string();
-    // What all share is cheap and made each time; its content tells that nothing changed.
+    let changing = names::server_file(&server("b.example", Vec::new()), &Crowds::default()).to_string();
+    // The shared file is cheap and made each time; its content shows that nothing changed.
     let shared = names::SHARED.to_owned();
     assert_eq!(made.iter().filter(|path| **path != shared).collect::<Vec<_>>(), [&changing]);
     assert_eq!(before.files[names::SHARED], after.files[names::SHARED]);
@@ -155,7 +155,7 @@ fn every_line_of_a_shared_host_has_its_owner() {
         ..Behaviour::default()
     });
     let shared = server("a.example", vec![young, route("old", exact("/old", false), 201)]);
-    let path = names::server_file(&shared);
+    let path = names::server_file(&shared, &Crowds::default());
     let files = Renderer::default().render(&plan(vec![shared]));
     let file = &files.files[&path];
     let mut seen = 0;
@@ -219,7 +219,7 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
     };
     let fallback = Route { behaviour: Arc::new(behaviour), ..server.fallback.clone() };
     let (own, server) = (fallback.origin.clone(), Arc::new(Server { fallback, ..Server::clone(&server) }));
-    let path = names::server_file(&server);
+    let path = names::server_file(&server, &Crowds::default());
     let model = Model { servers: vec![server], upstreams: vec![upstream], ..Model::default() };
     let files = Renderer::default().render(&plan_of(model));
     let file = &files.files[&path];
@@ -255,7 +255,7 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
     );
 }
 
-/// An upstream of a Service, and a server of the same name that sends everything there.
+/// An upstream of a Service, and a server of the same name that sends all requests to it.
 fn proxied(namespace: &str, number: u32) -> (Arc<Server>, Arc<Upstream>) {
     let service = format!("s{number}");
     let id = UpstreamId {
@@ -287,7 +287,7 @@ fn upstreams_of_a_namespace_with_many_delay_no_request_of_others() {
         plan_of(Model { servers, upstreams, ..Model::default() })
     };
     let mut renderer = Renderer::default();
-    // From one to the other, what is remembered changes its place with everything that needs it.
+    // When a step changes, files get new names together with everything that requires them.
     for (of_evil, before_the_victims) in [(50, 50), (300, 0), (63, 63), (64, 0)] {
         let files = renderer.render(&sides(of_evil));
         assert_eq!(files, Renderer::default().render(&sides(of_evil)), "{of_evil}");
@@ -304,7 +304,7 @@ fn upstreams_of_a_namespace_with_many_delay_no_request_of_others() {
     }
 }
 
-/// Names of what a server says itself, with a route of this protocol.
+/// The names of the directives that a server sets itself, with a route of this protocol.
 fn said(protocol: Protocol, handover: Handover) -> BTreeSet<String> {
     let upstream = UpstreamId {
         namespace: "default".into(),
@@ -338,12 +338,48 @@ fn servers_say_what_the_catalogue_says_that_they_say() {
                     Said::Always => true,
                     Said::Grpc => protocol == Protocol::Grpc,
                     Said::Detailed => handover == Handover::Detailed,
-                    // Where it takes something back, nginx would refuse it said twice.
+                    // Where it is overridden, nginx would refuse a second one.
                     Said::Never if matches!(row.inherited, Inherited::TakenBack(_)) => false,
                     Said::Never => continue,
                 };
                 assert_eq!(said.contains(row.name), expected, "{} with {protocol:?}, {handover:?}", row.name);
             }
         }
+    }
+}
+
+#[test]
+fn wildcards_of_whoever_has_many_come_last_and_those_that_nobody_serves_behind_them() {
+    let wildcard = |namespace: &str, host: &str| {
+        let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, "wildcards"));
+        let origin = Origin { object, field: Field::Object };
+        let name = ServerName::Wildcard(HostName::new(host).unwrap());
+        Arc::new(Server { name, origin, ..Server::clone(&server("a.example", Vec::new())) })
+    };
+    let name = |host: &str| ServerName::Wildcard(HostName::new(host).unwrap());
+    let reserved =
+        vec![name("gone.example"), ServerName::Exact(HostName::new("kept.example").unwrap()), name("lost.example")];
+    let rest = Server { name: ServerName::CatchAll, reserved, ..Server::clone(&server("a.example", Vec::new())) };
+    for (count, expected) in
+        [(63, "http/server-wildcard-a0.example.conf"), (64, "http/server-wildcards-1-a0.example.conf")]
+    {
+        let crowd = (0..count).map(|number| wildcard("crowd", &format!("a{number}.example")));
+        let servers = [Arc::new(rest.clone())].into_iter().chain(crowd).chain([wildcard("few", "z.example")]).collect();
+        let files = Renderer::default().render(&plan(servers)).files;
+        let servers = files.iter().filter(|(path, _)| path.starts_with("http/server-"));
+        let files: BTreeMap<_, _> = servers.map(|(path, file)| (&**path, file)).collect();
+        let place = |path: &str| files.keys().position(|other| *other == path).unwrap_or_else(|| panic!("{path}"));
+        let (first, few) = (place(expected), place("http/server-wildcard-z.example.conf"));
+        assert_eq!(first > few, count > 63);
+        // Nothing but these names tells them apart.
+        assert_eq!(place("http/server-y+reserved.conf"), files.len() - 1);
+        let names = |path: &str| {
+            let all = text(files[path]);
+            let names = all.lines().map(str::trim).filter(|line| line.starts_with("server_name"));
+            names.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let wildcards = ["gone", "lost"].map(|name| format!(r#"server_name "~^[^.]+\\.{name}\\.example$";"#));
+        assert_eq!(names("http/server-y+reserved.conf"), wildcards);
+        assert_eq!(names("http/server-catch-all.conf"), [r#"server_name "";"#, r#"server_name "kept.example";"#]);
     }
 }

@@ -1,4 +1,4 @@
-//! Words of nginx's configuration language, proven and quoted when they are made.
+//! Tokens of nginx's configuration language, checked and quoted when they are made.
 
 mod snippet;
 
@@ -18,17 +18,18 @@ use crate::render::names;
 
 pub use snippet::Surroundings as SnippetSurroundings;
 
-/// Longest word in bytes as written; nginx's reader gives up at 4096 with the closing quote.
+/// The longest word in bytes as written; nginx's parser takes 4096 including the closing quote.
 const LONGEST: usize = 4090;
 
-/// Stands for the name of the instance in names of ours, until the engine puts it there. No word of a user holds it: control
-/// characters are refused.
+/// The placeholder for the name of the instance in our names, until the engine replaces it. No
+/// word of a user contains it, because control characters are refused.
 pub const INSTANCE: char = '\u{2}';
 
-/// The variable that stands for a dollar sign, which nginx's language cannot escape.
+/// The variable with a dollar sign as its value, because nginx's language cannot escape a dollar
+/// sign.
 const DOLLAR: &str = "${ingressd\u{2}_dollar}";
 
-/// What names of ours begin with.
+/// The prefix of our names.
 const OURS: &str = "ingressd";
 
 /// A word that needs no quotes.
@@ -47,7 +48,7 @@ impl Word {
         &self.0
     }
 
-    /// Letters, digits and `_ . / : -`.
+    /// Checks a text of letters, digits and `_ . / : -`.
     pub fn new(text: &str) -> Result<Self, Refused> {
         let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:-".contains(&byte);
         match !text.is_empty() && text.len() <= LONGEST && text.bytes().all(bare) {
@@ -56,13 +57,13 @@ impl Word {
         }
     }
 
-    /// Ciphers, whose letters mean nothing to nginx.
+    /// A list of ciphers, whose characters have no special meaning to nginx.
     pub fn ciphers(ciphers: &Ciphers) -> Self {
         Word(Cow::Owned(ciphers.as_str().to_owned()))
     }
 
-    /// A name of ours, such as that of an upstream, a zone or, behind an `@`, a location: as [`Word::new`], with the mark of the instance behind the
-    /// first `ingressd`.
+    /// One of our names, such as that of an upstream, a zone or, behind an `@`, a location. As
+    /// [`Word::new`], with the placeholder of the instance behind the first `ingressd`.
     pub fn own(name: &str) -> Result<Self, Refused> {
         let (at, name) = name.strip_prefix('@').map_or(("", name), |name| ("@", name));
         let Word(word) = Self::new(name)?;
@@ -72,7 +73,7 @@ impl Word {
         }
     }
 
-    /// A reference to a variable of ours: `ingressd_` and the name.
+    /// A reference to one of our variables: `ingressd_` and the name.
     pub fn variable(name: &str) -> Result<Self, Refused> {
         match !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             true => Ok(Word(Cow::Owned(format!("${OURS}{INSTANCE}_{name}")))),
@@ -80,7 +81,7 @@ impl Word {
         }
     }
 
-    /// The variable of a header of requests.
+    /// The variable with a request header.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl Word {
         }
     }
 
-    /// The name of a header, or a method.
+    /// The name of a header or method.
     ///
     /// # Errors
     ///
@@ -106,12 +107,12 @@ impl Word {
         }
     }
 
-    /// The parameter of CGI with a header of requests.
+    /// The CGI parameter with a request header.
     pub fn header_parameter(Word(name): &Word) -> Self {
         Word(Cow::Owned(format!("HTTP_{}", name.to_ascii_uppercase().replace('-', "_"))))
     }
 
-    /// The variable of a header of the answer of a backend, or of whoever else was asked.
+    /// The variable with a response header of a backend or of an authentication service.
     ///
     /// # Errors
     ///
@@ -121,7 +122,7 @@ impl Word {
         Ok(Word(Cow::Owned(format!("$upstream_http_{}", name.to_ascii_lowercase().replace('-', "_")))))
     }
 
-    /// The variable of a cookie of requests.
+    /// The variable with a cookie of a request.
     ///
     /// # Errors
     ///
@@ -131,6 +132,11 @@ impl Word {
             true => Ok(Word(Cow::Owned(format!("$cookie_{name}")))),
             false => Err(Refused::because("nginx has no variable for a cookie of this name")),
         }
+    }
+
+    /// Words without blanks between them.
+    pub fn concat<const N: usize>(words: [Word; N]) -> Self {
+        Word(Cow::Owned(words.iter().map(Word::as_str).collect()))
     }
 
     /// A share as a percentage.
@@ -174,19 +180,19 @@ impl Word {
         }
     }
 
-    /// A URL of https: the variables with its host and its path, and the port between them.
+    /// An https URL: the variables with its host and its path, and the port between them.
     pub fn https_url(host: &'static str, port: u16, uri: &'static str) -> Self {
         let port = if port == 443 { String::new() } else { format!(":{port}") };
         Word(Cow::Owned(format!("https://{host}{port}{uri}")))
     }
 
-    /// What was asked for at another host: the variable with the scheme, the host, and the variable with the port behind a colon, where
-    /// it is written.
-    pub fn to_host(scheme: &'static str, host: &HostName, port: &'static str) -> Self {
+    /// The URL of the request at another host: the variable with the scheme, the host, and the
+    /// variable with the port behind a colon, if any.
+    pub fn to_host(Word(scheme): &Word, host: &HostName, port: &'static str) -> Self {
         Word(Cow::Owned(format!("{scheme}://{host}{port}$request_uri")))
     }
 
-    /// A setting of a directive, such as `zone=name`.
+    /// A parameter of a directive, such as `zone=name`.
     pub fn setting(name: &'static str, value: &Word) -> Self {
         Word(Cow::Owned(format!("{name}={}", value.0)))
     }
@@ -196,7 +202,7 @@ impl Word {
     }
 }
 
-/// Several words in a row.
+/// Several words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Words(String);
@@ -207,7 +213,12 @@ impl Words {
         Words(String::new())
     }
 
-    /// The words with a blank between each two.
+    /// A directive with its arguments.
+    pub fn line(name: &'static str, arguments: impl Into<Words>) -> Self {
+        Words::join([Words::from(name), arguments.into()])
+    }
+
+    /// The words, joined by blanks.
     pub fn join<W: Into<Words>>(words: impl IntoIterator<Item = W>) -> Self {
         let mut joined = String::new();
         for word in words {
@@ -215,6 +226,13 @@ impl Words {
             joined.push_str(&word.into().0);
         }
         Words(joined)
+    }
+}
+
+/// Words of the program itself; in names of ours the instance is marked.
+impl From<&'static str> for Words {
+    fn from(words: &'static str) -> Self {
+        Words(words.replace("ingressd_", &format!("{OURS}{INSTANCE}_")))
     }
 }
 
@@ -242,7 +260,8 @@ impl From<Path> for Words {
     }
 }
 
-/// Quoted, for places where nginx takes each character for itself: paths of locations, expressions, names of servers.
+/// A quoted text for places where nginx takes each character literally: paths of locations,
+/// expressions, names of servers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Literal(String);
@@ -254,7 +273,7 @@ impl Literal {
     }
 }
 
-/// Quoted, for places where nginx expands variables; a dollar sign stands for itself.
+/// A quoted text for places where nginx expands variables; a dollar sign stands for itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Text(String);
@@ -265,12 +284,17 @@ impl Text {
         quote(text, true).map(Text)
     }
 
-    /// A text that was proven, which cannot be too long.
+    /// Our words without blanks between them, in quotes.
+    pub fn of_words<const N: usize>(words: [Word; N]) -> Self {
+        Text(format!("\"{}\"", Word::concat(words).as_str()))
+    }
+
+    /// A text that was checked before, and cannot be too long.
     pub fn of(text: &crate::model::Text) -> Self {
         Self::new(text.as_str()).unwrap_or_else(|_| Text("\"\"".to_owned()))
     }
 
-    /// Text and references to what a request has.
+    /// Text with references to parts of the request.
     pub fn of_parts(text: &RewriteTarget) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");
         for part in text.parts() {
@@ -283,7 +307,8 @@ impl Text {
         fits(quoted).map(Text)
     }
 
-    /// A path, encoded as nginx encodes the name of a location that it redirects to, with the query of the request.
+    /// A path, encoded as nginx encodes the name of a location in a redirect, with the query of
+    /// the request.
     pub fn redirection(path: &UrlPath) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");
         for byte in path.as_str().bytes() {
@@ -297,7 +322,8 @@ impl Text {
         fits(quoted).map(Text)
     }
 
-    /// Words of ours, and a template behind them; `trusts` tells whether proxies are believed about the scheme of a request.
+    /// Our words, and a template behind them. `trusts` says whether proxies are trusted to name
+    /// the scheme of a request.
     pub fn template(before: &[Word], template: &Template, trusts: bool) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");
         before.iter().for_each(|word| quoted.push_str(&word.0));
@@ -315,8 +341,8 @@ impl Text {
         fits(quoted).map(Text)
     }
 
-    /// What a rewritten path becomes. It begins with a slash unless a capture or variable does it: a target such as
-    /// `http://...` would be a redirect for nginx.
+    /// The replacement of a rewritten path. It begins with a slash unless a capture or variable
+    /// begins it: a target such as `http://...` would be a redirect for nginx.
     pub fn replacement(target: &RewriteTarget) -> Result<Self, Refused> {
         let slash = match target.parts().first() {
             None => "/",
@@ -337,7 +363,7 @@ impl Text {
         fits(quoted).map(Text)
     }
 
-    /// The same with a variable of ours behind it.
+    /// The same with one of our variables behind it.
     pub fn replacement_with(target: &RewriteTarget, Word(variable): &Word) -> Result<Self, Refused> {
         let Text(mut quoted) = Self::replacement(target)?;
         quoted.truncate(quoted.len() - 1);
@@ -349,13 +375,14 @@ impl Text {
 }
 
 impl Text {
-    /// A line of the access log.
+    /// A log line.
     pub fn log_line(line: &LogLine) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");
         for part in line.parts() {
             match part {
                 LogPart::Text(text) => escape(text, true, &mut quoted)?,
                 LogPart::Nginx(_) => drop(write!(quoted, "{part}")),
+                LogPart::Geo(variable) => drop(write!(quoted, "${{{OURS}{INSTANCE}_{variable}}}")),
                 LogPart::Route(variable) => {
                     let name = match variable {
                         LogVariable::Namespace => "namespace",
@@ -374,7 +401,8 @@ impl Text {
         fits(quoted).map(Text)
     }
 
-    /// The value of `Set-Cookie`; `session` is the variable with the value of the cookie, `path` that with its path.
+    /// The value of `Set-Cookie`. `session` is the variable with the value of the cookie, `path`
+    /// that with its path.
     pub fn session_cookie(cookie: &SessionCookie, session: &Word, path: &Word, secure: bool) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");
         escape(cookie.name.as_str(), true, &mut quoted)?;
@@ -403,7 +431,8 @@ impl Text {
 pub struct Path(String);
 
 impl Path {
-    /// Quotes the path. A `$` is refused: nginx would look for the file at each request instead of at start.
+    /// Quotes the path. A `$` is refused: nginx would look for the file at each request instead of
+    /// at its start.
     pub fn new(path: &std::path::Path) -> Result<Self, Refused> {
         match path.to_str() {
             Some(text) if text.starts_with('/') && !text.contains('$') => quote(text, false).map(Path),
@@ -411,10 +440,6 @@ impl Path {
         }
     }
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Number(pub u64);
 
 fn quote(text: &str, expands: bool) -> Result<String, Refused> {
     let mut quoted = String::with_capacity(text.len() + 2);
@@ -454,7 +479,7 @@ mod tests {
     use super::*;
     use crate::nginx::syntax;
 
-    /// The one argument of a directive that holds the token, as nginx reads it.
+    /// The one argument of a directive with this token, as nginx parses it.
     fn read(token: &impl Serialize) -> String {
         let token = serde_json::to_value(token).expect("a token is a string");
         let text = format!("x {};y;", token.as_str().expect("a token is a string").replace(INSTANCE, ""));
@@ -464,7 +489,7 @@ mod tests {
         tree[0].arguments[0].clone()
     }
 
-    /// Text in which what is special to nginx is frequent.
+    /// Text in which nginx's special characters are frequent.
     fn hostile() -> impl Strategy<Value = String> {
         let special = prop::sample::select(vec![
             "\"", "'", "\\", ";", "{", "}", "#", "$", "${", "$a", "\n", "\r", "\t", "\0", " ", "\u{85}", "\u{2028}",

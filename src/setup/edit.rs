@@ -1,24 +1,25 @@
-//! Changes in the text of nginx's configuration that leave every other byte as it is; it must not know files.
+//! Edits the text of nginx's configuration and leaves every other byte unchanged. It must not know
+//! files.
 
 use crate::nginx::syntax::{self, Directive};
 
-/// What stands above what setup writes into a file that is not its own.
+/// The comment above lines that setup writes into a file that is not its own.
 const MARK: &str = "# Added by `ingressd setup`; `ingressd setup --undo` takes it away.";
 
-/// A block of the configuration, by positions in its text.
+/// A block of the configuration, as positions in its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// The names of the blocks that it stands in, and its own: `["http", "server"]`.
+    /// The names of the enclosing blocks and its own: `["http", "server"]`.
     pub path: Vec<String>,
-    /// Where its name begins.
+    /// The position of its name.
     pub start: usize,
-    /// Where its closing brace is.
+    /// The position of its closing brace.
     pub close: usize,
-    /// The line on which its name stands, from 1.
+    /// The line of its name, from 1.
     pub line: u32,
 }
 
-/// Every block of a text, outer ones after those in them; none of a text that nginx would not read.
+/// Every block of a text, outer ones after inner ones; empty for a text with a syntax error.
 pub fn blocks(text: &str) -> Vec<Block> {
     let mut found = Vec::new();
     add_blocks(&syntax::parse(text.as_bytes()).unwrap_or_default(), &[], &mut found);
@@ -34,7 +35,7 @@ fn add_blocks(directives: &[Directive], parents: &[String], found: &mut Vec<Bloc
     }
 }
 
-/// An argument as nginx reads it back.
+/// An argument, quoted where necessary.
 pub fn argument(text: &str) -> String {
     let plain = |character: char| character.is_alphanumeric() || "/._-*+@%:,=".contains(character);
     match !text.is_empty() && text.chars().all(plain) {
@@ -43,7 +44,8 @@ pub fn argument(text: &str) -> String {
     }
 }
 
-/// Adds an `include` of this pattern at the end of the first block with this path; `None` when that cannot be done safely.
+/// Adds an `include` of this pattern at the end of the first block with this path; `None` when
+/// that cannot be done safely.
 pub fn include_in(text: &str, path: &[&str], pattern: &str) -> Option<String> {
     let block = blocks(text).into_iter().filter(|block| block.path == path).min_by_key(|block| block.start)?;
     let before = &text[..block.close];
@@ -52,7 +54,7 @@ pub fn include_in(text: &str, path: &[&str], pattern: &str) -> Option<String> {
     let blank = |text: &str| text.chars().all(|character| matches!(character, ' ' | '\t'));
     let indentation = if blank(&indentation) { format!("{indentation}    ") } else { "    ".to_owned() };
     let added = format!("{indentation}{MARK}\n{indentation}include {};\n", argument(pattern));
-    // The closing brace mostly has a line of its own.
+    // Usually the closing brace has a line of its own.
     let (at, added) = match blank(&before[line..]) && line > block.start {
         true => (line, added),
         false => (block.close, format!("\n{added}")),
@@ -67,7 +69,7 @@ pub fn include_in(text: &str, path: &[&str], pattern: &str) -> Option<String> {
     })
 }
 
-/// The text of a file that brings a block `stream` in the main context, with this include.
+/// The text of a file with a `stream` block with this include, for the main context.
 pub fn stream_file(pattern: &str) -> String {
     format!("# TCP and UDP services of the cluster, written by ingressd.\n{}", stream_block(pattern))
 }
@@ -83,7 +85,7 @@ pub fn append_stream(text: &str, pattern: &str) -> Option<String> {
     proven(text, changed, |tree| tree.pop().filter(|added| added.name == "stream"))
 }
 
-/// Makes comments of the lines of a block; `None` when something else stands on them.
+/// Comments out the lines of a block; `None` when something else stands on them.
 pub fn comment_out(text: &str, block: &Block) -> Option<String> {
     let first = text[..block.start].rfind('\n').map_or(0, |end| end + 1);
     let last = text[block.close..].find('\n').map_or(text.len(), |length| block.close + length);
@@ -103,7 +105,7 @@ pub fn comment_out(text: &str, block: &Block) -> Option<String> {
     .map(|_| changed)
 }
 
-/// Whether the larger text says what the smaller says, and what is taken out of it; gives the larger one.
+/// Checks that the larger text equals the smaller one plus what was added; returns the result.
 fn proven(
     smaller: &str,
     larger: String,
@@ -115,7 +117,7 @@ fn proven(
     same(&was, &is).then_some(larger)
 }
 
-/// Equal but for the lines that directives stand on.
+/// Whether both are equal, apart from line numbers.
 fn same(one: &[Directive], other: &[Directive]) -> bool {
     let alike = |(one, other): (&Directive, &Directive)| {
         one.name == other.name

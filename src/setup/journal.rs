@@ -1,4 +1,4 @@
-//! What setup changed, with what was there before, so that every byte can be put back.
+//! The journal of setup: its changes with the former content, so that every byte can be restored.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
@@ -13,23 +13,23 @@ use super::state::{Content, Owned, State};
 /// The name of the journal in the state folder.
 const FILE: &str = "setup.json";
 
-/// The form of the journal that this program writes and reads.
+/// The version of the journal's format.
 const VERSION: u32 = 1;
 
-/// One change of one path.
+/// A change of one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// The name of the step that it belongs to.
+    /// The name of its step.
     pub step: String,
     pub path: PathBuf,
-    /// What stood there.
+    /// The state before.
     pub before: State,
-    /// What stands there since.
+    /// The state after.
     pub after: State,
 }
 
-/// The changes that were made, in order. A change is written down before it is made: killed in between, it is found
-/// undone, which is no harm.
+/// The changes in order. A change is recorded before it is made: if setup is killed in between,
+/// undoing it changes nothing.
 #[derive(Debug)]
 pub struct Journal {
     folder: PathBuf,
@@ -43,11 +43,11 @@ struct Document {
 }
 
 impl Journal {
-    /// Reads the journal of a state folder; one that is not there is empty.
+    /// Reads the journal of a state folder; a missing one is empty.
     ///
     /// # Errors
     ///
-    /// When it cannot be read, or is not what this program writes.
+    /// When it cannot be read, or has another format.
     pub fn open(folder: &Path) -> io::Result<Journal> {
         let changes = match fs::read(folder.join(FILE)) {
             Ok(bytes) => {
@@ -64,11 +64,12 @@ impl Journal {
         Ok(Journal { folder: folder.to_owned(), changes })
     }
 
-    /// Makes the state folder with a journal of these changes in it, at once: no folder is left of which nobody knows whose it is.
+    /// Creates the state folder together with a journal of these changes, so that no folder of
+    /// unknown origin can remain.
     ///
     /// # Errors
     ///
-    /// What the file system says.
+    /// The error of the file system.
     pub fn create(folder: &Path, changes: &[Change]) -> io::Result<()> {
         let parent = folder.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(parent)?;
@@ -82,11 +83,12 @@ impl Journal {
         File::open(parent)?.sync_all()
     }
 
-    /// Removes the state folder with the journal, at once, when nothing else is in it; tells whether it did.
+    /// Removes the state folder together with the journal, when nothing else is in it; returns
+    /// whether it did.
     ///
     /// # Errors
     ///
-    /// What the file system says.
+    /// The error of the file system.
     pub fn remove(&mut self) -> io::Result<bool> {
         let others = fs::read_dir(&self.folder)?.any(|entry| entry.is_ok_and(|entry| entry.file_name() != FILE));
         if others {
@@ -99,7 +101,7 @@ impl Journal {
         Ok(true)
     }
 
-    /// Where it is kept.
+    /// The path of the journal.
     pub fn path(&self) -> PathBuf {
         self.folder.join(FILE)
     }
@@ -109,22 +111,22 @@ impl Journal {
         &self.changes
     }
 
-    /// Adds changes that are about to be made.
+    /// Records changes that are about to be made.
     ///
     /// # Errors
     ///
-    /// What the file system says; nothing is added then.
+    /// The error of the file system; then nothing is recorded.
     pub fn add(&mut self, changes: &[Change]) -> io::Result<()> {
         let mut all = self.changes.clone();
         all.extend_from_slice(changes);
         self.replace(all)
     }
 
-    /// Forgets changes that were undone or never made.
+    /// Removes changes that were undone or never made.
     ///
     /// # Errors
     ///
-    /// What the file system says.
+    /// The error of the file system.
     pub fn forget(&mut self, gone: &[Change]) -> io::Result<()> {
         let all = self.changes.iter().filter(|change| !gone.contains(change)).cloned().collect();
         self.replace(all)
@@ -145,7 +147,7 @@ impl Journal {
     }
 }
 
-/// The name that the folder has before it is complete, and when it goes.
+/// The name of the folder before it is complete, and while it is removed.
 fn unfinished(folder: &Path) -> PathBuf {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     folder.with_file_name(format!(".{name}.ingressd-setup"))
@@ -155,7 +157,7 @@ fn unfinished(folder: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// What the file system says.
+/// The error of the file system.
 pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(unfinished(folder)) {
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(error),

@@ -1,5 +1,5 @@
-//! How the host's nginx is laid out: which folders its configuration includes where, and where its
-//! sites stand.
+//! The layout of the host's nginx: which folders its configuration includes in which context, and
+//! the files of its sites.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,15 +10,15 @@ use crate::model::Listener;
 use crate::nginx::syntax::{self, Directive};
 use crate::nginx::{OtherSites, SiteListen};
 
-/// How deep files may include each other.
+/// The deepest nesting of includes.
 const DEEPEST: u8 = 16;
 
-/// The tree of files that nginx would load.
+/// The layout of the files that nginx would load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The main file, links followed.
+    /// The main file, with symbolic links resolved.
     pub configuration: PathBuf,
-    /// Patterns that are included in the main context, outside of every block, in order.
+    /// Patterns that are included in the main context, in order.
     pub main_includes: Vec<PathBuf>,
     /// Patterns that are included in the block `http`, in order.
     pub http_includes: Vec<PathBuf>,
@@ -37,13 +37,14 @@ pub struct Site {
     pub file: PathBuf,
     /// The line on which it begins.
     pub line: u32,
-    /// The lines of its `listen` directives; its own when it has none.
+    /// The lines of its `listen` directives; its own line when it has none.
     pub listens: Vec<u32>,
     pub names: Vec<String>,
 }
 
 impl Layout {
-    /// Reads the tree of the nginx that the settings name. What cannot be read is left to nginx to complain of.
+    /// Reads the layout of the nginx that the settings name. Files that cannot be read are left
+    /// out: nginx's test complains about them.
     ///
     /// # Errors
     ///
@@ -62,7 +63,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The sites that have the requests for unknown hosts on sockets of ours.
+    /// The sites that get requests for unknown hosts on our sockets.
     pub fn default_sites(&self, other_sites: &OtherSites, listeners: &[Listener]) -> Vec<&Site> {
         let places: BTreeSet<_> =
             claims(other_sites, listeners).into_iter().map(|listen| listen.place.as_str()).collect();
@@ -73,8 +74,9 @@ impl Layout {
     }
 }
 
-/// The `listen` lines of other sites that make them the default server of a socket of ours: those that say so, and where
-/// nobody does, the first that nginx reads, if it reads it before our files.
+/// The `listen` lines of other sites that are the default server of one of our sockets: those with
+/// `default_server`, and where there is none, the first that nginx reads, if it reads it before
+/// our files.
 pub fn claims<'n>(other_sites: &'n OtherSites, listeners: &[Listener]) -> Vec<&'n SiteListen> {
     let claim = |socket: std::net::SocketAddr| {
         let same = || other_sites.listens.iter().filter(move |listen| listen.address == socket);

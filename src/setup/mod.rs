@@ -1,4 +1,4 @@
-//! Makes this host's nginx ready for ingressd, step by step, and takes every step back.
+//! Prepares this host's nginx for ingressd, step by step, and can undo every step.
 
 mod edit;
 mod journal;

@@ -1,10 +1,11 @@
-//! The moments between which a run of setup may be cut off.
+//! The points at which a run of setup may be killed, for tests.
 
-/// The variable that lets a process of a debug build abort at the moment of this number, from 1, as if it were killed there.
+/// The environment variable that makes a process of a debug build abort at the point with this
+/// number, from 1, as if it were killed there.
 #[cfg(debug_assertions)]
 const ABORT_AT: &str = "TEST_INGRESSD_SETUP_ABORT_AT";
 
-/// Tells that a moment is reached.
+/// Announces that a point is reached.
 #[cfg(debug_assertions)]
 pub fn reached() {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,6 +16,6 @@ pub fn reached() {
     }
 }
 
-/// Nothing happens there.
+/// Does nothing in release builds.
 #[cfg(not(debug_assertions))]
 pub fn reached() {}

@@ -1,4 +1,4 @@
-//! Carries steps out, each between two tests by nginx, and takes back what nginx refuses.
+//! Carries out steps, each between two tests by nginx, and undoes those that nginx refuses.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use super::steps::{Ground, Planned, STEPS, Step};
 use crate::apply::{ApplyError, Host as _, Survey, System, SystemOptions};
 use crate::config::Settings;
 
-/// Why setup did not do what was asked.
+/// Why setup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// nginx, or what it says of itself, cannot be had.
+    /// nginx is missing, or cannot be surveyed.
     #[error(transparent)]
     Nginx(#[from] ApplyError),
-    /// nginx refuses its configuration before anything is changed.
+    /// nginx refuses its configuration before anything was changed.
     #[error("nginx refuses its configuration as it is, so nothing is changed; mend that first:\n{}", .0.trim_end())]
     RefusedBefore(String),
     /// nginx would refuse its configuration without a change, which was made again.
@@ -32,33 +32,33 @@ pub enum Error {
     KeptByNginx {
         /// Its name.
         step: String,
-        /// What it changed.
+        /// The changed path.
         path: PathBuf,
-        /// What nginx said.
+        /// nginx's message.
         words: String,
     },
-    /// nginx refuses its configuration after a step, which was taken back.
+    /// nginx refuses its configuration after a step, which was undone.
     #[error("nginx refuses its configuration after the step {step}, which was taken back:\n{}", .words.trim_end())]
     TakenBack {
         /// Its name.
         step: String,
-        /// What nginx said.
+        /// nginx's message.
         words: String,
     },
-    /// A step had no effect, and was taken back.
+    /// A step had no effect, and was undone.
     #[error("the step {0} changed its files, but not what nginx reads, and was taken back: {1}")]
     Ineffective(&'static str, String),
     /// The file system refused.
     #[error("cannot {action} {}: {source}", .path.display())]
     Files {
-        /// What was tried, as in "read".
+        /// The attempted action, as in "read".
         action: &'static str,
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Another run is under way.
+    /// Another run is in progress.
     #[error("another `ingressd setup` is at work on {}: wait until it has ended", .0.display())]
     Busy(PathBuf),
 }
@@ -68,7 +68,7 @@ impl Error {
         move |source| Error::Files { action, path: path.as_ref().to_owned(), source }
     }
 
-    /// Whether another user would have to do it.
+    /// Whether access was denied, so that another user has to run it.
     pub fn is_permission(&self) -> bool {
         let source = match self {
             Error::Files { source, .. } | Error::Nginx(ApplyError::Files { source, .. }) => source,
@@ -78,10 +78,10 @@ impl Error {
     }
 }
 
-/// What is asked for beyond what every host needs.
+/// Options for steps that not every host needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Choices {
-    /// The distribution's default site is moved out of the way.
+    /// Whether to move the distribution's default site out of the way.
     pub disable_default_site: bool,
 }
 
@@ -95,7 +95,8 @@ pub struct Setup<'s> {
 }
 
 impl<'s> Setup<'s> {
-    /// Setup of the nginx that the settings name; the settings file is in this folder. Nothing is changed.
+    /// Setup of the nginx that the settings name; the settings file is in this folder. This
+    /// changes nothing.
     ///
     /// # Errors
     ///
@@ -117,23 +118,23 @@ impl<'s> Setup<'s> {
         &self.settings.apply.state
     }
 
-    /// What each step would do, if it were taken now.
+    /// What each step would do now.
     ///
     /// # Errors
     ///
-    /// When nginx refuses its configuration as it is, or files cannot be read.
+    /// When nginx refuses its present configuration, or files cannot be read.
     pub fn preview(&mut self) -> Result<Vec<(&'static Step, Planned)>, Error> {
         self.must_pass()?;
         let ground = self.ground()?;
         STEPS.iter().map(|step| Ok((step, self.plan(step, &ground)?))).collect()
     }
 
-    /// Takes every step, and tells what each came to.
+    /// Carries out every step, and reports each result.
     ///
     /// # Errors
     ///
-    /// When nginx refuses its configuration before or after a step, and when the file system refuses; the steps before stay,
-    /// the step itself is taken back.
+    /// When nginx refuses its configuration before or after a step, and when the file system
+    /// fails. Earlier steps stay; the failed step is undone.
     pub fn carry_out(&mut self, tell: &mut dyn FnMut(&'static Step, &Planned)) -> Result<(), Error> {
         self.must_pass()?;
         let mut journal = None;
@@ -181,22 +182,22 @@ impl<'s> Setup<'s> {
         })
     }
 
-    /// The journal, and a lock on it that ends with the process.
+    /// The journal, with a lock on it that ends with the process.
     pub(super) fn open_journal(&self) -> Result<(Journal, Option<Flock<std::fs::File>>), Error> {
         let state = self.state_folder();
         let folder = std::fs::File::open(state).map_err(Error::files("open", state))?;
         let lock = match Flock::lock(folder, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Some(lock),
             Err((_, nix::errno::Errno::EWOULDBLOCK)) => return Err(Error::Busy(state.to_owned())),
-            // Some network file systems have no locks.
+            // Some network file systems do not support locks.
             Err(_) => None,
         };
         let journal = Journal::open(state).map_err(Error::files("use the journal in", state))?;
         Ok((journal, lock))
     }
 
-    /// Makes the changes of a step, and takes them back when nginx does not like them or they had no effect. They may have been
-    /// noted already.
+    /// Makes the changes of a step, and undoes them when nginx refuses them or they had no effect.
+    /// They may have been recorded already.
     fn take(
         &mut self,
         step: &'static Step,
@@ -218,7 +219,7 @@ impl<'s> Setup<'s> {
         if let Err(error) = judged {
             for change in changes.iter().rev() {
                 let back = match change.before.put(&change.path) {
-                    // A folder that is in use meanwhile, as that of the journal is.
+                    // The folder is in use meanwhile, like that of the journal.
                     Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
                     put => put.and_then(|()| remove_scratch(&change.path)),
                 };

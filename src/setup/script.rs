@@ -1,4 +1,4 @@
-//! The way back as a script of the shell, for when the program is gone.
+//! The undo of setup as a shell script, for hosts from which the program was removed.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,11 +12,12 @@ use super::state::State;
 use super::undo::Group;
 use crate::config::Settings;
 
-/// What it does with each change, after `test_nginx`, which the settings make.
+/// The function for each change. The settings define `test_nginx` before it.
 const HEAD: &str = include_str!("undo.sh");
 
-/// A script that puts back what setup changed in files and links, the last change first, as far as nobody changed it since and
-/// nginx accepts it. Folders and permissions stay: whoever removes ingressd removes its folders, and closed files stay closed.
+/// A shell script that restores the files and links that setup changed, the last change first,
+/// unless somebody changed them since or nginx refuses the result. Folders and permissions stay:
+/// who removes ingressd removes its folders, and closed files stay closed.
 ///
 /// # Errors
 ///
@@ -43,7 +44,7 @@ pub fn undo_script(settings: &Settings) -> Result<String, Error> {
     Ok(script)
 }
 
-/// A state as one word; `None` for those that stay as they are.
+/// A state as one word; `None` for states that are not restored.
 fn word(state: &State) -> Option<String> {
     match state {
         State::Absent => Some("absent".to_owned()),

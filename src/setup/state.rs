@@ -1,4 +1,4 @@
-//! What stands at a path, read and put back exactly.
+//! The state of a path, read and restored exactly.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Write as _};
@@ -12,32 +12,33 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::Digest;
 
-/// What stands at a path.
+/// The state of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Nothing.
+    /// It does not exist.
     Absent,
     File(Content),
     /// A symbolic link, with its target as written.
     Link(PathBuf),
-    /// A folder, whatever is in it.
+    /// A folder, whatever its content is.
     Folder(Owned),
-    /// A file or folder of which only the mode matters: its content is nobody's business, as with credentials.
+    /// The mode of a file or folder; its content is not recorded, because it may be secret.
     Mode(Mode),
 }
 
-/// Who may use a file or folder.
+/// The mode of a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mode {
-    /// The permissions, `0o644`.
+    /// The permission bits, `0o644`.
     pub mode: u32,
-    /// What tells the file from another one that takes its place, to which permissions of this one must not go; `None` of a folder.
+    /// The digest of the file, so that the permissions are not applied to another file in its
+    /// place; `None` for a folder.
     pub digest: Option<String>,
 }
 
 impl Mode {
-    /// Other permissions of the same file.
+    /// The same file with other permissions.
     pub fn with(&self, mode: u32) -> Self {
         Mode { mode, digest: self.digest.clone() }
     }
@@ -46,10 +47,10 @@ impl Mode {
 /// A file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
-    /// What is in it.
+    /// Its content.
     #[serde(serialize_with = "encode", deserialize_with = "decode")]
     pub bytes: Vec<u8>,
-    /// Whose it is, and who may use it.
+    /// Its owner and permissions.
     #[serde(flatten)]
     pub owned: Owned,
 }
@@ -57,16 +58,16 @@ pub struct Content {
 /// Owner, group and permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owned {
-    /// The permissions, `0o644`.
+    /// The permission bits, `0o644`.
     pub mode: u32,
-    /// The user's number.
+    /// The user ID.
     pub user: u32,
-    /// The group's number.
+    /// The group ID.
     pub group: u32,
 }
 
 impl Owned {
-    /// Root's, or whoever runs this, with these permissions.
+    /// Owned by root, or by the user who runs this, with these permissions.
     pub fn ours(mode: u32) -> Self {
         Owned { mode, user: nix::unistd::geteuid().as_raw(), group: nix::unistd::getegid().as_raw() }
     }
@@ -85,11 +86,12 @@ fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Erro
 }
 
 impl State {
-    /// What stands there now.
+    /// The present state of a path.
     ///
     /// # Errors
     ///
-    /// When it cannot be read, and when it is something that nobody would put back: a socket or a device.
+    /// When it cannot be read, or is something that cannot be restored, such as a socket or a
+    /// device.
     pub fn read(path: &Path) -> io::Result<State> {
         let metadata = match fs::symlink_metadata(path) {
             Ok(metadata) => metadata,
@@ -107,7 +109,8 @@ impl State {
         }
     }
 
-    /// The mode of what stands there now, links followed; [`State::Absent`] where nothing does.
+    /// The present mode of a path, with symbolic links resolved; [`State::Absent`] when it does
+    /// not exist.
     ///
     /// # Errors
     ///
@@ -125,7 +128,7 @@ impl State {
         Ok(State::Mode(Mode { mode: metadata.permissions().mode() & 0o7777, digest }))
     }
 
-    /// What stands there now, as far as this state tells anything of it.
+    /// The present state of a path, of the same kind as this one.
     ///
     /// # Errors
     ///
@@ -137,7 +140,8 @@ impl State {
         }
     }
 
-    /// Whether there is nothing to put back: it is the same, or has the same permissions where nothing else matters.
+    /// Whether nothing has to be restored: both states are equal, or have the same permissions
+    /// where only these matter.
     pub fn is_like(&self, other: &State) -> bool {
         match (self, other) {
             (State::Mode(one), State::Mode(other)) => one.mode == other.mode,
@@ -145,12 +149,12 @@ impl State {
         }
     }
 
-    /// Puts it there in the place of what stands there. Whoever looks finds the old or the new, never a part; when this
-    /// returns, it is on the disk.
+    /// Restores this state at a path. Readers see the old or the new state, never a part; when
+    /// this returns, it is on the disk.
     ///
     /// # Errors
     ///
-    /// What the file system says. A folder goes only when it is empty.
+    /// The error of the file system. Only an empty folder can be removed.
     pub fn put(&self, path: &Path) -> io::Result<()> {
         let next = scratch(path);
         match self {
@@ -164,7 +168,7 @@ impl State {
                 let mut file = File::options().write(true).create_new(true).mode(0o600).open(&next)?;
                 file.write_all(bytes)?;
                 fchown(&file, Some(owned.user), Some(owned.group))?;
-                // After the change of owner, which takes set-uid bits away.
+                // This follows the change of the owner, which clears set-uid bits.
                 file.set_permissions(Permissions::from_mode(owned.mode))?;
                 file.sync_all()?;
                 fs::rename(&next, path)?;
@@ -187,7 +191,8 @@ impl State {
     }
 }
 
-/// The name that a file has until it is complete. nginx's patterns do not match it: `*` takes no leading dot.
+/// The name of a file before it is complete. nginx's patterns do not match it, because `*` matches
+/// no leading dot.
 fn scratch(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!(".{name}.ingressd-setup"))
@@ -197,7 +202,7 @@ fn scratch(path: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// What the file system says.
+/// The error of the file system.
 pub fn remove_scratch(path: &Path) -> io::Result<()> {
     match fs::remove_file(scratch(path)) {
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(error),

@@ -1,4 +1,4 @@
-//! Every step of setup: what it is for, and what it would change on this host.
+//! The steps of setup, with their purpose and their changes on this host.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,50 +11,51 @@ use crate::apply::Survey;
 use crate::config::Settings;
 use crate::source::cluster::DEFAULT_KUBECONFIG;
 
-/// What the packages install, where the folder of generations is the default one.
+/// The file that the packages install, when the folder of generations is the default one.
 const HTTP_FILE: &str = include_str!("../../packaging/nginx/ingressd.conf");
 
-/// Names that say nothing: a site with others is somebody's own.
+/// Server names without meaning: a site with another name belongs to somebody.
 const NOBODYS_NAMES: &[&str] = &["_", "localhost", "", "localhost.localdomain"];
 
-/// Permissions that only its owner may have.
+/// Permission bits of group and others.
 const FOREIGN: u32 = 0o077;
 
 /// A step of setup.
 #[derive(Debug)]
 pub struct Step {
     pub(crate) name: &'static str,
-    /// What it does, one sentence for the manual.
+    /// Its purpose; one sentence for the manual.
     pub about: &'static str,
-    /// What it would do here and now.
+    /// What it would do on this host now.
     pub(super) plan: fn(&Ground<'_>) -> io::Result<Planned>,
 }
 
-/// What steps are judged by.
+/// The input of the steps.
 pub struct Ground<'a> {
     pub settings: &'a Settings,
     /// The folder of the settings file.
     pub settings_folder: &'a Path,
-    /// Whether the distribution's default site is to go.
+    /// Whether to remove the distribution's default site.
     pub disable_default_site: bool,
-    /// What nginx is, and what its sites claim.
+    /// nginx's capabilities, and the claims of its sites.
     pub survey: Survey,
-    /// Where everything stands.
+    /// The layout of its files.
     pub layout: Layout,
 }
 
-/// What a step comes to.
+/// The plan of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Planned {
-    /// It is as it should be.
+    /// Nothing has to be done.
     Nothing(String),
-    /// It is not done, and why; the remedy where there is one.
+    /// It cannot be done: the reason, and the remedy if there is one.
     Left(String),
-    /// These changes, each with what it is.
+    /// These changes, each with a description.
     Change(Vec<(String, Change)>),
 }
 
-/// Every step, in the order in which they are taken: who has the requests for unknown hosts is seen when our files are included.
+/// Every step, in order: which site gets requests for unknown hosts is known only after our files
+/// are included.
 pub const STEPS: &[Step] = &[
     Step {
         name: "folders",
@@ -83,13 +84,13 @@ pub const STEPS: &[Step] = &[
     },
 ];
 
-/// The steps in the order in which they are taken back: what we serve is not included any more when the default site comes back, because
-/// both have the requests for unknown hosts; and the folders hold the journal.
+/// The steps in the order of their undo. Our files are excluded before the default site comes
+/// back, because both are default servers; and the folders with the journal come last.
 pub(super) const TAKEN_BACK: &[&str] =
     &["kubeconfig-mode", "stream-include", "http-include", "default-site", "folders"];
 
 impl Ground<'_> {
-    /// `ingressd`, and behind it the name of the instance if it has one: several may share an nginx.
+    /// `ingressd`, followed by the name of the instance if it has one: several may share an nginx.
     fn name(&self) -> String {
         match self.settings.instance.name() {
             "" => "ingressd".to_owned(),
@@ -97,7 +98,7 @@ impl Ground<'_> {
         }
     }
 
-    /// The pattern that nginx is to include in `http` or `stream`.
+    /// The pattern that nginx has to include in `http` or `stream`.
     fn pattern(&self, context: &str) -> String {
         self.settings.apply.root.join("current").join(context).join("*.conf").display().to_string()
     }
@@ -116,7 +117,7 @@ fn change(step: &str, path: &Path, before: State, after: State) -> Change {
     Change { step: step.to_owned(), path: path.to_owned(), before, after }
 }
 
-/// Takes away what others than its owner may do with a path.
+/// Removes the permissions of others for a path.
 fn closing(step: &str, what: &str, path: &Path, before: Mode) -> (String, Change) {
     let after = before.with(before.mode & !FOREIGN);
     let what = format!("close {what}: mode {:04o} becomes {:04o}", before.mode, after.mode);
@@ -125,7 +126,7 @@ fn closing(step: &str, what: &str, path: &Path, before: Mode) -> (String, Change
 
 fn folders(ground: &Ground<'_>) -> io::Result<Planned> {
     let apply = &ground.settings.apply;
-    // The state first: what is made first is taken away last, and the journal is in it.
+    // The state folder comes first: what is made first is removed last, and the journal is in it.
     let wanted = [
         (apply.state.clone(), 0o700),
         (ground.settings_folder.to_owned(), 0o755),
@@ -219,7 +220,8 @@ fn stream_include(ground: &Ground<'_>) -> io::Result<Planned> {
             )),
         });
     }
-    // After every module of Debian (`50-mod-stream.conf`) and Fedora (`mod-stream.conf`): nginx takes no `load_module` after it.
+    // Its name sorts after every module of Debian (`50-mod-stream.conf`) and Fedora
+    // (`mod-stream.conf`), because nginx accepts no `load_module` after it.
     let name = format!("zz-{}-stream.conf", ground.name());
     if let Some(folder) = Ground::included_folder(&layout.main_includes, &name) {
         let file = folder.join(name);
@@ -248,7 +250,7 @@ fn stream_include(ground: &Ground<'_>) -> io::Result<Planned> {
     })
 }
 
-/// The change of a file by an edit of its text; `None` when the edit is not safe.
+/// The change of a file by an edit of its text; `None` when the edit is unsafe.
 fn edited(step: &str, path: &Path, edit: impl FnOnce(&str) -> Option<String>) -> io::Result<Option<Change>> {
     let State::File(before) = State::read(path)? else { return Ok(None) };
     let text = std::str::from_utf8(&before.bytes).ok().and_then(edit);
@@ -262,7 +264,7 @@ fn default_site(ground: &Ground<'_>) -> io::Result<Planned> {
     let (layout, listeners) = (&ground.layout, ground.settings.translate.listeners.all());
     let other_sites = &ground.survey.other_sites;
     if !ground.survey.includes_ours && claims(other_sites, &listeners).iter().any(|claim| !claim.default_server) {
-        // Who is read first is known when our files are read at all.
+        // The order of sites is known only when our files are included.
         let words = "whether another site has the requests for unknown hosts is seen when nginx includes our files";
         return Ok(Planned::Left(words.to_owned()));
     }
@@ -280,7 +282,7 @@ fn default_site(ground: &Ground<'_>) -> io::Result<Planned> {
         )));
     }
     let named = |site: &&&Site| site.names.iter().any(|name| !NOBODYS_NAMES.contains(&name.as_str()));
-    // Other blocks of the same file go with it.
+    // Other blocks of the same file are removed with it.
     let with_it = |other: &&Site| {
         sites.iter().any(|site| {
             site.file == other.file && std::fs::canonicalize(&site.file).ok().as_ref() != Some(&layout.configuration)
@@ -314,7 +316,7 @@ fn default_site(ground: &Ground<'_>) -> io::Result<Planned> {
     Ok(Planned::Change(changes))
 }
 
-/// How a distribution's default site is moved out of the way; `None` for any other.
+/// How a distribution's default site is moved out of the way; `None` for any other site.
 fn removal(site: &Site, layout: &Layout) -> io::Result<Option<Vec<(String, Change)>>> {
     let step = "default-site";
     let name = site.file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -332,7 +334,7 @@ fn removal(site: &Site, layout: &Layout) -> io::Result<Option<Vec<(String, Chang
             let mut changes = Vec::new();
             match State::read(&other)? {
                 State::Absent => changes.push((what, change(step, &other, State::Absent, before.clone()))),
-                // A run that was cut off came this far.
+                // A run that was killed came this far.
                 same if same == before => {}
                 _ => return Ok(None),
             }

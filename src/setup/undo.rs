@@ -1,4 +1,4 @@
-//! Puts back what setup changed, as far as nobody changed it since.
+//! Undoes the changes of setup, unless somebody changed them since.
 
 use std::path::PathBuf;
 
@@ -9,32 +9,33 @@ use super::state::{State, remove_scratch};
 use super::steps::{Step, TAKEN_BACK};
 use crate::apply::Host as _;
 
-/// What became of one change.
+/// The result for one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undone {
-    /// It is as it was before setup.
+    /// The former state is restored.
     Restored(PathBuf),
-    /// A folder that is in use: it stays, with what is in it.
+    /// A folder is in use: it stays, with its content.
     InUse(PathBuf),
-    /// Somebody changed it since setup did: it is left as it is.
+    /// Somebody changed it since: it is left as it is.
     Edited {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// The step that changed it.
         step: String,
-        /// Whether setup forgot about it.
+        /// Whether the change was removed from the journal.
         forgotten: bool,
     },
 }
 
 impl Setup<'_> {
-    /// Puts everything back, or what one step did, in the order that nginx takes, and tells what became of each. What was edited since
-    /// stays, and stays in the journal unless `keep_edited` lets it go.
+    /// Undoes everything, or one step, in an order that nginx accepts, and reports each result.
+    /// What somebody edited since is left as it is, and stays in the journal unless `keep_edited`
+    /// is set.
     ///
     /// # Errors
     ///
-    /// When nginx accepted its configuration before and refuses it after a change was taken back, which is then made again;
-    /// and when the file system refuses.
+    /// When nginx accepted its configuration before and refuses it after a change was undone,
+    /// which is then made again; and when the file system fails.
     pub fn undo(&mut self, step: Option<&Step>, keep_edited: bool, tell: &mut dyn FnMut(&Undone)) -> Result<(), Error> {
         let state = self.state_folder();
         remove_unfinished(state).map_err(Error::files("remove what was left beside", state))?;
@@ -42,7 +43,7 @@ impl Setup<'_> {
             return Ok(());
         }
         let (mut journal, _lock) = self.open_journal()?;
-        // A configuration that is refused is perhaps what all this is about: it cannot get worse.
+        // A refused configuration may be the reason for the undo: it cannot get worse.
         let mut accepted = self.host.test(None)?.accepted;
         let asked = |group: &Group| step.is_none_or(|step| step.name == group.step);
         let groups = match step {
@@ -70,7 +71,7 @@ impl Setup<'_> {
         remove_scratch(path).map_err(failed("remove what was left beside"))?;
         let now = after.read_alike(path).map_err(failed("read"))?;
         if now.is_like(before) {
-            // It was never made, or is undone already.
+            // The change was never made, or is undone already.
             if !journal.changes().is_empty() {
                 forget(journal)?;
             }
@@ -80,7 +81,7 @@ impl Setup<'_> {
         if made_folder {
             return take_folder_back(group, journal);
         }
-        // Of several changes the last ones may never have been made.
+        // The last of several changes may never have been made.
         if !changes.iter().any(|change| now == change.after) {
             if keep_edited {
                 forget(journal)?;
@@ -101,14 +102,14 @@ impl Setup<'_> {
     }
 }
 
-/// What was changed at one place, which is taken back at once.
+/// All changes of one path, which are undone at once.
 #[derive(Debug)]
 pub struct Group {
     step: String,
     pub path: PathBuf,
-    /// What stood there before the first change.
+    /// The state before the first change.
     pub before: State,
-    /// What stands there after the last one.
+    /// The state after the last change.
     pub after: State,
     changes: Vec<Change>,
 }
@@ -119,7 +120,7 @@ impl Group {
         Group { step, path, before, after, changes: vec![change.clone()] }
     }
 
-    /// All changes in the order in which they are taken back. Those of one file or link are one.
+    /// All changes in the order of their undo. Those of one file or link are combined.
     pub fn all(changes: &[Change]) -> Vec<Self> {
         let is_content = |state: &State| matches!(state, State::Absent | State::File(_) | State::Link(_));
         let mut groups = Vec::<Group>::new();
@@ -139,14 +140,14 @@ impl Group {
     }
 }
 
-/// A folder goes only when nothing is in it, but for the journal in its own.
+/// A folder is removed only when it is empty, apart from the journal in its own folder.
 fn take_folder_back(group: &Group, journal: &mut Journal) -> Result<Undone, Error> {
     let path = &group.path;
     let failed = |error| Error::files("remove the folder", path)(error);
     let journal_path = journal.path();
     if journal_path.starts_with(path) && journal.changes().iter().any(|change| !journal_path.starts_with(&change.path))
     {
-        // What somebody changed since is still noted in it.
+        // The journal in it still has changes that somebody edited.
         return Ok(Undone::InUse(path.clone()));
     }
     let gone = match journal.path().parent() == Some(path.as_path()) {
@@ -158,7 +159,7 @@ fn take_folder_back(group: &Group, journal: &mut Journal) -> Result<Undone, Erro
         },
     };
     reached();
-    // With its own folder the whole journal is gone.
+    // The whole journal goes with its folder.
     if !journal.changes().is_empty() {
         journal.forget(&group.changes).map_err(Error::files("write", journal.path()))?;
     }

@@ -1,4 +1,4 @@
-//! Puts what files hold together to one snapshot.
+//! Combines what several files contain into one snapshot.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use super::{Snapshot, Stored};
 use crate::finding::{Finding, Reason};
 use crate::model::{ObjectId, Origin};
 
-/// Collects the objects of these files, of which the first to describe an object counts, with what was found besides.
+/// Collects the objects and findings of these files. The first file that describes an object
+/// counts.
 pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: Vec<Finding>) -> Snapshot {
     let mut snapshot = Snapshot { findings, ..Snapshot::default() };
     let mut objects: BTreeMap<&ObjectId, &Held> = BTreeMap::new();
@@ -27,7 +28,7 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
             }
         }
     }
-    // By kind, namespace and name: each list comes out sorted.
+    // The map is ordered by kind, namespace and name, so each list comes out sorted.
     for held in objects.into_values() {
         let _: Option<()> = for_kind!(held.id.kind, K => {
             let list = K::list_mut(&mut snapshot).edit();

@@ -1,4 +1,5 @@
-//! A folder of manifests as snapshots, reading only what changed and keeping what cannot be read.
+//! Makes snapshots of a folder of manifests. It reads only files that changed, and keeps the
+//! content of files that cannot be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -17,12 +18,14 @@ use super::{Snapshot, file};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, Origin};
 
-/// Files and folders of manifests, with what they held when they were last read.
+/// Files and folders of manifests, with their content when they were last read.
 #[derive(Debug, Default)]
 pub struct Directory {
     roots: Vec<PathBuf>,
     purpose: Purpose,
-    files: BTreeMap<PathBuf, Known>,
+    /// Whether the times at which files were written matter.
+    is_dated: bool,
+    files: BTreeMap<PathBuf, KnownFile>,
     /// Folders and roots that could not be listed, and why.
     unlisted: BTreeMap<PathBuf, String>,
     /// Roots that were listed at least once.
@@ -30,36 +33,45 @@ pub struct Directory {
     snapshot: Arc<Snapshot>,
 }
 
-/// A root of the source was never read.
+/// A file or folder of the source was never read successfully.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} cannot be read: {why}", path.display())]
 pub struct NeverRead {
     /// The file or folder.
     pub path: PathBuf,
-    /// What the operating system says.
+    /// The error of the system.
     pub why: String,
 }
 
-/// Which files to look at.
+/// Which files to read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changes {
-    /// These only; none of them is a folder or a symlink.
+    /// These files only; none of them is a folder or a symbolic link.
     Files(BTreeSet<PathBuf>),
-    /// All whose metadata differs.
+    /// All files whose metadata has changed.
     All,
-    /// All, even where the metadata is the same.
+    /// All files, even with the same metadata.
     Content,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownFile {
     stamp: Option<Stamp>,
     read: Arc<ReadFile>,
     /// Why it could not be read the last time.
     error: Option<String>,
 }
 
-/// Differs when a file was written or replaced.
+/// How files are read.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    /// Whether to read files with unchanged metadata too.
+    reread: bool,
+    is_dated: bool,
+    purpose: Purpose,
+}
+
+/// Changes when a file is written or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([i64; 5], [u64; 2]);
 
@@ -72,37 +84,43 @@ impl Stamp {
 }
 
 impl Directory {
-    /// Manifests in these files and, recursively, folders. Nothing is read yet.
+    /// Manifests in these files and, recursively, folders. This reads nothing yet.
     pub fn new(roots: Vec<PathBuf>) -> Self {
         Directory { roots, ..Directory::default() }
     }
 
-    /// The same, to be judged rather than served.
+    /// The same for manifests that are checked rather than served.
     pub fn to_judge(roots: Vec<PathBuf>) -> Self {
         Directory { purpose: Purpose::Judge, ..Directory::new(roots) }
     }
 
-    /// What was read last.
+    /// The same, with the times at which files were written.
+    pub fn dated(self) -> Self {
+        Directory { is_dated: true, ..self }
+    }
+
+    /// The snapshot that was read last.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot)
     }
 
-    /// Files that hold manifests.
+    /// Files that contain manifests.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
 
-    /// What the files hold now, as far as it is text.
+    /// The present content of the files that are text.
     pub fn texts(&self) -> Vec<String> {
         self.files().filter_map(|path| fs::read_to_string(path).ok()).collect()
     }
 
-    /// Reads what changed. `entering` is told of each folder before it is listed; files in `unfinished` are being
-    /// written and left as they were.
+    /// Reads what changed. `entering` is called for each folder before it is listed. Files in
+    /// `unfinished` are being written, so their earlier content is kept.
     ///
     /// # Errors
     ///
-    /// When a file or folder that was asked for was never read: what it holds is unknown, not empty.
+    /// When a file or folder of the source was never read: its content is unknown, which is not
+    /// the same as empty.
     pub fn refresh(
         &mut self,
         changes: &Changes,
@@ -115,12 +133,12 @@ impl Directory {
             }
             Changes::All | Changes::Content => self.list(unfinished, entering),
         };
-        let (reread, purpose) = (!matches!(changes, Changes::All), self.purpose);
+        let how = How { reread: !matches!(changes, Changes::All), is_dated: self.is_dated, purpose: self.purpose };
         let work: Vec<_> =
             candidates.into_iter().map(|path| (self.files.remove(&path).unwrap_or_default(), path)).collect();
-        // Each file is read and decoded on its own; the order of the results does not depend on who is done first.
-        let done: Vec<_> =
-            work.into_par_iter().map(|(known, path)| (known.refreshed(&path, reread, purpose), path)).collect();
+        // Each file is read and decoded by itself; the order of the results does not depend on
+        // which is done first.
+        let done: Vec<_> = work.into_par_iter().map(|(known, path)| (known.refreshed(&path, how), path)).collect();
         for (known, path) in done {
             if let Some(known) = known {
                 self.files.insert(path, known);
@@ -135,7 +153,8 @@ impl Directory {
         Ok(self.snapshot())
     }
 
-    /// Every file there is. Those in folders that cannot be listed stay known; those that are gone are forgotten.
+    /// Lists all files. Those in folders that cannot be listed stay known; those that are gone are
+    /// dropped.
     fn list(&mut self, unfinished: &BTreeSet<PathBuf>, entering: &mut dyn FnMut(&Path)) -> BTreeSet<PathBuf> {
         let mut listing = Listing { files: BTreeSet::new(), unlisted: BTreeMap::new(), entered: Vec::new() };
         for root in &self.roots {
@@ -169,10 +188,10 @@ impl Directory {
     }
 }
 
-impl Known {
+impl KnownFile {
     /// The file as it is now, `None` when it is gone.
-    fn refreshed(mut self, path: &Path, reread: bool, purpose: Purpose) -> Option<Known> {
-        match self.read_again(path, reread, purpose) {
+    fn refreshed(mut self, path: &Path, how: How) -> Option<KnownFile> {
+        match self.read_again(path, how) {
             Ok(()) => self.error = None,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => (self.stamp, self.error) = (None, Some(error.to_string())),
@@ -180,15 +199,15 @@ impl Known {
         Some(self)
     }
 
-    fn read_again(&mut self, path: &Path, reread: bool, purpose: Purpose) -> io::Result<()> {
-        // Asked by name first: opening a pipe would wait for its writer.
+    fn read_again(&mut self, path: &Path, how: How) -> io::Result<()> {
+        // The type is checked first: opening a pipe would wait for its writer.
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
         let file = fs::File::open(path)?;
         let metadata = file.metadata()?;
         let stamp = Some(Stamp::of(&metadata));
-        if !reread && stamp == self.stamp {
+        if !how.reread && stamp == self.stamp {
             return Ok(());
         }
         let mut bytes = Vec::new();
@@ -196,7 +215,10 @@ impl Known {
         if bytes.len() as u64 > LARGEST_FILE {
             return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST_FILE >> 20)));
         }
-        if let Some(read) = file::read(&path.to_string_lossy(), &bytes, purpose, &self.read) {
+        if let Some(mut read) = file::read(&path.to_string_lossy(), &bytes, how.purpose, &self.read) {
+            if how.is_dated {
+                read.date(metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()));
+            }
             self.read = Arc::new(read);
         }
         self.stamp = stamp;
@@ -207,7 +229,7 @@ impl Known {
 struct Listing {
     files: BTreeSet<PathBuf>,
     unlisted: BTreeMap<PathBuf, String>,
-    /// Device and inode of the folders on the way, against symlinks that lead back.
+    /// Device and inode of the parent folders, to detect symbolic links that lead back.
     entered: Vec<(u64, u64)>,
 }
 
@@ -234,7 +256,7 @@ impl Listing {
             match fs::metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => self.folder(&path, &metadata, entering),
                 Ok(_) if is_manifest(&path) => drop(self.files.insert(path)),
-                // A name that is gone again, or leads nowhere, is not there.
+                // A name that is gone again, or a dangling link, is skipped.
                 _ => {}
             }
         }
@@ -246,7 +268,8 @@ fn is_hidden(path: &Path) -> bool {
     path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
-/// Whether a file of this name holds manifests: editors' own files do not end so, or begin with a dot or `#`.
+/// Whether a file with this name contains manifests: temporary files of editors have other
+/// endings, or begin with a dot or `#`.
 pub fn is_manifest(path: &Path) -> bool {
     let known =
         path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known));

@@ -1,15 +1,16 @@
-//! Cuts the text of a file into its documents, so that a broken one cannot hide the others.
+//! Splits the text of a file into YAML documents, so that a broken one cannot hide the others.
 
 /// One document of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Document<'text> {
-    /// Its text, from the first line that says something.
+    /// Its text, from the first line with content.
     pub text: &'text str,
     /// The number of that line in the file, from 1.
     pub line: u32,
 }
 
-/// Cuts at the lines `---` and `...`. YAML forbids both at the start of a line within any scalar, so no content is cut.
+/// Splits at the lines `---` and `...`. YAML forbids both at the start of a line within any
+/// scalar, so no content is cut.
 pub fn split(text: &str) -> Vec<Document<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut documents = Vec::new();
@@ -17,7 +18,7 @@ pub fn split(text: &str) -> Vec<Document<'_>> {
     for (number, content) in (1..).zip(text.split_inclusive('\n')) {
         if is_marker(content) {
             documents.extend(document(&text[start..offset], line));
-            // What follows the marker on its own line belongs to the next document.
+            // Content behind the marker on the same line belongs to the next document.
             (start, line) = (offset + 3, number);
         }
         offset += content.len();
@@ -31,7 +32,7 @@ fn is_marker(line: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
-/// Leaves out what says nothing in front: blank lines, comments and directives.
+/// Skips blank lines, comments and directives at the beginning; `None` when nothing else follows.
 fn document(text: &str, line: u32) -> Option<Document<'_>> {
     let says_nothing = |content: &str| content.is_empty() || content.starts_with(['#', '%']);
     let mut offset = 0;

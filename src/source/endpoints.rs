@@ -1,4 +1,4 @@
-//! What an EndpointSlice says, read once and kept small because clusters have many.
+//! The fields of an EndpointSlice that are used, kept small because clusters have many slices.
 
 use std::net::IpAddr;
 
@@ -16,14 +16,14 @@ pub enum Family {
     Six,
 }
 
-/// Whether an endpoint should get requests, by its conditions.
+/// The state of an endpoint, from its conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     /// It is ready.
     Ready,
-    /// It terminates and still serves: good enough where nothing is ready.
+    /// It is terminating and still serves, which is used when no endpoint is ready.
     Draining,
-    /// Neither.
+    /// It is neither.
     Unready,
 }
 
@@ -32,33 +32,33 @@ pub enum Condition {
 pub struct Endpoint {
     /// Its addresses of the slice's family.
     pub addresses: Box<[IpAddr]>,
-    /// Whether it should get requests.
+    /// Its state.
     pub condition: Condition,
     /// The node that it runs on.
     pub node: Option<Box<str>>,
-    /// The object behind it, usually a pod: the same in slices of both families.
+    /// The object behind it, usually a pod; equal in slices of both address families.
     pub target: Option<Box<str>>,
 }
 
 /// A port that the endpoints of a slice listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointPort {
-    /// Its name; empty for the only one of a Service.
+    /// Its name; empty for the only port of a Service.
     pub name: Box<str>,
-    /// Its number; none means all.
+    /// Its number; `None` means all ports.
     pub number: Option<i32>,
-    /// What is spoken on it; none where that is neither TCP nor UDP.
+    /// Its protocol; `None` when it is neither TCP nor UDP.
     pub transport: Option<Transport>,
 }
 
-/// The endpoints that one EndpointSlice tells of.
+/// The endpoints of one EndpointSlice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoints {
-    /// The slice's unique name in time and space.
+    /// Its UID.
     pub uid: Option<Box<str>>,
-    /// The Service that they belong to, by the label that ties a slice to it.
+    /// The Service that it belongs to, by the label `kubernetes.io/service-name`.
     pub service: Option<Box<str>>,
-    /// The family of all addresses; none where they are names.
+    /// The family of all addresses; `None` when they are names.
     pub family: Option<Family>,
     /// The ports.
     pub ports: Box<[EndpointPort]>,
@@ -75,7 +75,7 @@ impl Family {
         }
     }
 
-    /// The family that the API calls so.
+    /// The family with this name in the API.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "IPv4" => Some(Family::Four),
@@ -84,7 +84,7 @@ impl Family {
         }
     }
 
-    /// What the API calls it.
+    /// Its name in the API.
     pub fn name(self) -> &'static str {
         match self {
             Family::Four => "IPv4",
@@ -107,7 +107,8 @@ impl From<EndpointSlice> for Endpoints {
     }
 }
 
-/// The protocol that the API calls so: TCP where a port names none; none where it is neither TCP nor UDP.
+/// The protocol with this name in the API: TCP when a port names none; `None` when it is neither
+/// TCP nor UDP.
 pub(super) fn transport(protocol: Option<&str>) -> Option<Transport> {
     match protocol {
         None | Some("" | "TCP") => Some(Transport::Tcp),
@@ -128,7 +129,7 @@ fn endpoint(endpoint: api::Endpoint, family: Option<Family>) -> Endpoint {
     let parsed = endpoint.addresses.iter().filter_map(|address| address.parse::<IpAddr>().ok());
     let target = endpoint.target_ref.and_then(|target| {
         let namespace = target.namespace.unwrap_or_default();
-        // No name holds a slash.
+        // Names contain no slash.
         Some(format!("{}/{namespace}/{}", target.kind?, target.name?).into())
     });
     Endpoint {

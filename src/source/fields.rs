@@ -1,4 +1,4 @@
-//! Which fields a type of Kubernetes has at each place of an object.
+//! The fields that a type of Kubernetes has at each place of an object.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,18 +8,20 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
-/// The names of fields by place, written as in [`crate::model::Field::Other`]; the object itself has none.
+/// The names of fields by path, written as in [`crate::model::Field::Other`]; the path of the
+/// object itself is empty.
 pub type Fields = BTreeMap<String, &'static [&'static str]>;
 
-/// The fields that `K` has wherever the value has an object that stands for a type, also where it cannot be decoded.
+/// The fields of `K` at every place where the value has an object for a struct, even if the value
+/// cannot be decoded.
 pub fn known<K: DeserializeOwned>(value: &Value) -> Fields {
     let fields = RefCell::default();
-    // What is wrong with the object is told by whoever decodes it.
+    // Errors are reported by the code that decodes the object.
     let _ = K::deserialize(ValueAtPath { path: String::new(), value, fields: &fields });
     fields.into_inner()
 }
 
-/// A value with its path, read like any other one; types say by themselves which fields they look for.
+/// A value with its path. When a struct is deserialised from it, the struct's fields are recorded.
 struct ValueAtPath<'a> {
     path: String,
     value: &'a Value,
@@ -32,7 +34,7 @@ impl<'a> ValueAtPath<'a> {
     }
 }
 
-/// The path of a field of what is at this path.
+/// The path of a field of the value at this path.
 pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
@@ -118,7 +120,7 @@ mod tests {
             assert!(has(path, name), "{path} {name}: {fields:#?}");
         }
         assert!(!fields.contains_key("metadata.labels"), "keys of a map are anybody's: {fields:#?}");
-        // What cannot be decoded has fields as far as it was read.
+        // A value that cannot be decoded has fields as far as it was read.
         assert!(known::<Ingress>(&json!({"spec": {"rules": "none"}})).contains_key("spec"));
         assert!(known::<Secret>(&json!({"data": {"a": "eA=="}, "type": "x"})).contains_key(""));
     }

@@ -1,4 +1,5 @@
-//! What one file holds, decoding only the documents that changed and keeping those that broke.
+//! The content of one file. It decodes only documents that changed and keeps the earlier version
+//! of broken ones.
 
 use std::sync::Arc;
 
@@ -11,19 +12,20 @@ use super::{LeftOut, SourceLocation, Version};
 use crate::finding::{Finding, Reason};
 use crate::model::{Digest, Field, Kind, ObjectId, Origin};
 
-/// What a file held when it was last read.
+/// The content of a file when it was last read.
 #[derive(Debug, Default)]
 pub struct ReadFile {
     digest: Digest,
-    /// Sorted. There are thousands of files, each with a few: a list takes a third of the room of a map.
+    /// The decoded documents by digest, sorted. There are thousands of files with a few documents
+    /// each: a sorted list takes a third of the memory of a map.
     documents: Box<[(Digest, Arc<Decoded>)]>,
     /// Its objects, in order.
     pub held: Vec<Held>,
-    /// Objects that cannot be used as they are now.
+    /// Objects whose newest version cannot be used.
     pub left_out: Vec<LeftOut>,
-    /// What is wrong.
+    /// Findings about the file and its objects.
     pub findings: Vec<Finding>,
-    /// Objects of kinds that mean nothing to us.
+    /// The number of objects of other kinds.
     pub skipped: usize,
 }
 
@@ -34,11 +36,11 @@ pub struct Held {
     pub id: Arc<ObjectId>,
     pub version: Version,
     pub object: Object,
-    /// Where it stands; where it stood, for one that is broken now.
+    /// The line of the object; for a broken one, the line where it was.
     pub place: SourceLocation,
 }
 
-/// Reads a file's content, given what it held before; `None` when nothing changed.
+/// Reads a file's content, given its earlier content; `None` when nothing changed.
 pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Option<ReadFile> {
     let digest = Digest::of(bytes);
     if digest == before.digest {
@@ -50,7 +52,7 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
         Ok(text) => text,
         Err(error) => {
             let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
-            let place = SourceLocation { file: name, line: u32::try_from(line).unwrap_or(u32::MAX) };
+            let place = SourceLocation { file: name, line: u32::try_from(line).unwrap_or(u32::MAX), written: None };
             file.findings.push(finding(&place, None, Problem::undecodable("it is not UTF-8 text")));
             file.held.clone_from(&before.held);
             return Some(file);
@@ -68,7 +70,11 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
     for (document, (_, decoded)) in documents.iter().zip(&decoded) {
         file.skipped += decoded.skipped;
         for entry in &decoded.entries {
-            let place = SourceLocation { file: Arc::clone(&name), line: document.line.saturating_add(entry.line) };
+            let place = SourceLocation {
+                file: Arc::clone(&name),
+                line: document.line.saturating_add(entry.line),
+                written: None,
+            };
             anything_may_be_broken |= entry.id.is_none();
             file.add(entry, place);
         }
@@ -81,6 +87,11 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
 }
 
 impl ReadFile {
+    /// Records when the file was written.
+    pub fn date(&mut self, written: i64) {
+        self.held.iter_mut().for_each(|held| held.place.written = Some(written));
+    }
+
     fn add(&mut self, entry: &Entry, place: SourceLocation) {
         let found = entry.problems.iter().map(|problem| finding(&place, entry.id.as_ref(), problem.clone()));
         self.findings.extend(found);
@@ -93,7 +104,8 @@ impl ReadFile {
         }
     }
 
-    /// Stale is not gone: what is broken now stays as it was, and when it cannot be told what is broken, everything.
+    /// Keeps earlier objects, because stale data is better than none: those that are broken now,
+    /// or all when it is unknown which are broken.
     fn keep(&mut self, before: &[Held], everything: bool) {
         let broken = |id: &ObjectId| self.left_out.iter().any(|left_out| *left_out.id == *id);
         if self.left_out.is_empty() && !everything {
@@ -109,7 +121,7 @@ impl ReadFile {
 fn finding(place: &SourceLocation, id: Option<&Arc<ObjectId>>, problem: Problem) -> Finding {
     let Problem { reason, field, note } = problem;
     match (id, reason, &field) {
-        // What is no object has only a line to point at.
+        // Without an object there is only a line to point at.
         (None, ..) | (_, Reason::Undecodable, Field::Object) => {
             let origin =
                 Origin { object: Arc::new(ObjectId::new(Kind::File, "", &place.file)), field: Field::Line(place.line) };

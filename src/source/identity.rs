@@ -1,15 +1,15 @@
-//! Which object a document describes, told from values or, when it is broken, from its text.
+//! Which object a document describes, from its values or, when it is broken, from its text.
 
 use serde_json::Value;
 
 use super::kind::Row;
 use crate::model::{Kind, ObjectId, is_label, is_subdomain};
 
-/// The name of an object, `None` for kinds that mean nothing to us.
+/// The identity of an object; `None` for other kinds.
 ///
 /// # Errors
 ///
-/// The name as far as it can be told, and what is wrong.
+/// The identity as far as it is known, and what is wrong.
 pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)> {
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
     let (Some(api_version), Some(kind)) = (text("/apiVersion"), text("/kind")) else {
@@ -17,7 +17,7 @@ pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)>
     };
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let Some(row) = Row::all().find(|row| {
-        // Ingresses once lived in another group.
+        // Ingresses were once in another API group.
         row.kind.name() == kind && (row.read.group == group || (row.kind == Kind::Ingress && group == "extensions"))
     }) else {
         return Ok(None);
@@ -30,11 +30,11 @@ pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)>
     Ok(Some(id))
 }
 
-/// The name of an object from its parts.
+/// The identity of an object from its parts.
 ///
 /// # Errors
 ///
-/// What is wrong with a name that no API server would take.
+/// Why an API server would not accept the name.
 pub fn named(kind: Kind, namespaced: bool, namespace: Option<&str>, name: Option<&str>) -> Result<ObjectId, String> {
     let name = name.filter(|name| !name.is_empty()).ok_or("metadata.name is missing")?;
     if !is_subdomain(name) || (matches!(kind, Kind::Service | Kind::Namespace) && !is_label(name)) {
@@ -50,7 +50,8 @@ pub fn named(kind: Kind, namespaced: bool, namespace: Option<&str>, name: Option
     Ok(ObjectId::new(kind, namespace, name))
 }
 
-/// The name of an object whose text is broken somewhere, when kind and name stand on lines of their own.
+/// The identity of an object whose text is broken somewhere, when kind and name stand on lines of
+/// their own.
 pub fn guess(text: &str) -> Option<ObjectId> {
     let (mut kind, mut namespace, mut name, mut metadata) = (None, None, None, None);
     for line in text.lines() {
@@ -63,7 +64,7 @@ pub fn guess(text: &str) -> Option<ObjectId> {
             (0, "metadata") => metadata = Some(None),
             (0, _) => metadata = None,
             (_, _) => {
-                // The first line below metadata tells how deep its own keys stand.
+                // The first line below `metadata` has the indentation of its keys.
                 let Some(depth) = metadata.as_mut() else { continue };
                 match (*depth.get_or_insert(indent) == indent, key) {
                     (true, "name") => name = name.or(Some(value)),
@@ -88,7 +89,7 @@ mod tests {
         let object = |api_version: &str, kind: &str, metadata: Value| json!({"apiVersion": api_version, "kind": kind, "metadata": metadata});
         let ingress = "networking.k8s.io/v1";
         let rows = [
-            // What a document says, and the object it describes or what is wrong.
+            // Each row: a document, and its object or what is wrong.
             (object(ingress, "Ingress", json!({"name": "a", "namespace": "shop"})), Ok(Some("Ingress shop/a"))),
             (object(ingress, "Ingress", json!({"name": "a"})), Ok(Some("Ingress default/a"))),
             (object(ingress, "Ingress", json!({"name": "a", "namespace": ""})), Ok(Some("Ingress default/a"))),
@@ -97,7 +98,7 @@ mod tests {
             (object("v1", "Namespace", json!({"name": "shop"})), Ok(Some("Namespace shop"))),
             (object("v1", "Namespace", json!({"name": "a.b"})), Err((None, "metadata.name"))),
             (object("discovery.k8s.io/v1", "EndpointSlice", json!({"name": "a"})), Ok(Some("EndpointSlice default/a"))),
-            // Kinds that mean nothing to us, and kinds of others that are called like ours.
+            // Other kinds, and kinds of other groups with the same name.
             (object("v1", "Pod", json!({"name": "a"})), Ok(None)),
             (object("example.com/v1", "Ingress", json!({"name": "a"})), Ok(None)),
             (object("networking.k8s.io/v1", "Secret", json!({"name": "a"})), Ok(None)),
@@ -138,7 +139,7 @@ mod tests {
         let rows = [
             ("kind: Ingress\nmetadata:\n  name: a\n  namespace: shop\nspec: [\n", Some("Ingress shop/a")),
             ("kind: \"Ingress\"\nmetadata:\n    name: 'a' # mine\n", Some("Ingress default/a")),
-            // Names deeper down, and of other members, are of something else.
+            // Names with a deeper indentation, and in other members, belong to something else.
             ("kind: Ingress\nmetadata:\n  labels:\n    name: b\n  name: a\n", Some("Ingress default/a")),
             ("kind: Ingress\nspec:\n  name: b\nmetadata:\n  name: a\n", Some("Ingress default/a")),
             ("kind: Ingress\nmetadata:\n  name: a\n  name: b\n", Some("Ingress default/a")),

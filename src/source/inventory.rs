@@ -1,4 +1,5 @@
-//! What there is in a cluster at one moment: a snapshot, and beside it workloads with their command lines and what is published.
+//! The state of a cluster for a migration: a snapshot, the workloads with their command lines, and
+//! published statuses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use super::manifest::Purpose;
 use super::{Snapshot, Stored, Version, document, yaml};
 use crate::model::ObjectId;
 
-/// What the objects of a live cluster come from, where something is wrong with one.
+/// The place of objects of a live cluster, for findings.
 const CLUSTER: &str = "cluster";
 
 /// A Deployment or DaemonSet.
@@ -29,34 +30,35 @@ pub struct Workload {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// What its pods run.
+    /// The containers of its pods.
     pub containers: Vec<Container>,
 }
 
-/// What a pod runs.
+/// A container of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
     /// The image.
     pub image: String,
-    /// The command line as far as the workload says it, with the values of variables that it says too.
+    /// The command line in the workload, with variables replaced whose values are in the workload
+    /// too.
     pub words: Vec<String>,
 }
 
 /// Everything that was read.
 #[derive(Debug, Clone, Default)]
 pub struct Inventory {
-    /// The objects that mean something to us.
+    /// The objects of our kinds.
     pub snapshot: Snapshot,
     /// Deployments and DaemonSets, sorted.
     pub workloads: Vec<Workload>,
-    /// Addresses and host names in the status of each Ingress, by namespace and name.
+    /// The addresses and host names in the status of each Ingress, by namespace and name.
     pub published: BTreeMap<(String, String), Vec<String>>,
-    /// Whether nothing is known of what is in Secrets.
+    /// Whether the data of Secrets is unknown.
     pub is_without_secrets: bool,
 }
 
 impl Inventory {
-    /// What these files and folders hold: manifests, and what kubectl prints.
+    /// Reads files and folders: manifests, or the output of kubectl.
     ///
     /// # Errors
     ///
@@ -73,7 +75,7 @@ impl Inventory {
         Ok(Inventory::new(Snapshot::clone(&snapshot), &values.collect::<Vec<_>>()))
     }
 
-    /// These objects of a live cluster, read as they are for being served.
+    /// Takes objects of a live cluster, decoded in the same way as for serving.
     pub fn of_objects(values: &[Value]) -> Self {
         let text = values.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
         let read = file::read(CLUSTER, text.as_bytes(), Purpose::Serve, &ReadFile::default());
@@ -87,13 +89,13 @@ impl Inventory {
         Inventory { snapshot, workloads, published, is_without_secrets: false }
     }
 
-    /// Leaves out Ingresses of other namespaces than these.
+    /// Removes the Ingresses of other namespaces.
     pub fn keep_namespaces(&mut self, keep: impl Fn(&str) -> bool) {
         self.snapshot.ingresses.edit().retain(|stored| keep(&stored.id.namespace));
     }
 
-    /// Where nothing is known of a Secret but its name, this is what it holds. Where no Secret was read at all, every one is there that
-    /// an Ingress names, and these.
+    /// Gives this data to Secrets of which only the name is known. If no Secret was read at all,
+    /// it adds those that Ingresses name, and these.
     pub fn stand_in_for_secrets(&mut self, more: &[ObjectId], data: impl Fn(&ObjectId) -> BTreeMap<String, Vec<u8>>) {
         let secrets = &self.snapshot.secrets;
         let wanted: BTreeSet<ObjectId> = match secrets.is_empty() {
@@ -175,7 +177,7 @@ fn container(value: &Value, namespace: &str) -> Container {
     Container { image: text(value, "/image"), words: words.map(|word| expanded(word, &variables)).collect() }
 }
 
-/// `$(NAME)` becomes the value of the variable, where that is known; `$$` is one `$`.
+/// Replaces `$(NAME)` by the value of the variable, where that is known, and `$$` by one `$`.
 fn expanded(word: &str, variables: &BTreeMap<String, String>) -> String {
     let mut text = String::new();
     let mut rest = word;
@@ -285,7 +287,7 @@ mod tests {
         let secret = |name: &str, data: Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "b"}, "data": data});
         let of_none = filled(&[ingress("a", "pair")]);
         assert_eq!(of_none, (vec!["a/pair name=pair".to_owned(), "c/more name=more".to_owned()], true));
-        // Where Secrets were read, one that is not there is missing.
+        // Where Secrets were read, one that is not among them is missing.
         let known = filled(&[ingress("a", "pair"), secret("full", json!({"x": "eQ=="}))]);
         assert_eq!(known, (vec!["b/full x=y".to_owned()], false));
         let named = filled(&[secret("full", json!({"x": "eQ=="})), secret("bare", Value::Null)]);

@@ -1,5 +1,5 @@
-//! The table of kinds: one row for each kind of Kubernetes that is read, from which watches, rights, decoding, stores and
-//! statuses follow.
+//! The table of kinds: one row for each kind of Kubernetes that is read. Watches, rights,
+//! decoding, stores and statuses follow from it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,11 +16,12 @@ use super::validation::Validate;
 use super::{Endpoints, List, Published, Snapshot, Stored};
 use crate::model::{Kind, ObjectId};
 
-/// Secrets that are never referred to and can be many and large: releases of Helm, and tokens.
+/// Excludes Secrets that are never referred to and can be many and large: Helm releases, and
+/// tokens.
 const SECRETS: &str = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token";
 
-/// Evaluates an expression with a name for the row of this kind: `Some` of its value, or `None` for what is no kind of
-/// Kubernetes.
+/// Evaluates an expression with a name for the row of this kind: `Some` of its value, or `None`
+/// for a kind that is not of Kubernetes.
 macro_rules! for_kind {
     ($kind:expr, $row:ident => $body:expr) => {
         $crate::source::kind::for_kind!(
@@ -40,34 +41,34 @@ macro_rules! for_kind {
 
 pub(super) use for_kind;
 
-/// The types of the rows, by the names of their kinds.
+/// The types of the rows, under the names of their kinds.
 pub(super) mod rows {
     pub use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
     pub use k8s_openapi::api::discovery::v1::EndpointSlice;
     pub use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 }
 
-/// What may be done with one resource, as a rule of a role has it.
+/// A right for one resource, as a rule of a Role has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Permission {
-    /// The API group, empty for the oldest one.
+    /// The API group; empty for the core group.
     pub group: &'static str,
     /// The resource, with its subresource.
     pub resource: &'static str,
-    /// As RBAC names them.
+    /// The verbs of RBAC.
     pub verbs: &'static [&'static str],
-    /// What it is for.
+    /// Its purpose, for comments in manifests.
     pub purpose: &'static str,
 }
 
 impl Permission {
-    /// For objects of this kind.
+    /// A right for objects of this kind.
     pub const fn of<K: Resource>(verbs: &'static [&'static str], purpose: &'static str) -> Self {
         Permission { group: K::GROUP, resource: K::URL_PATH_SEGMENT, verbs, purpose }
     }
 }
 
-/// Whether objects have namespaces.
+/// Whether a kind is namespaced.
 pub trait Namespaced {
     const NAMESPACED: bool;
 }
@@ -80,9 +81,9 @@ impl Namespaced for ClusterResourceScope {
     const NAMESPACED: bool = false;
 }
 
-/// What is kept of an object.
+/// The part of an object that is kept.
 pub trait Kept: fmt::Debug + Send + Sync + 'static {
-    /// What the API server calls the object.
+    /// The UID of the object.
     fn uid(&self) -> Option<&str>;
 }
 
@@ -92,7 +93,7 @@ impl<K: Metadata<Ty = ObjectMeta> + fmt::Debug + Send + Sync + 'static> Kept for
     }
 }
 
-/// Of what is read of an object, beside which its uid is kept.
+/// Implements it for a part that is kept beside the object's UID.
 macro_rules! kept_with_uid {
     ($($kept:ty),*) => {
         $(impl Kept for $kept {
@@ -105,67 +106,67 @@ macro_rules! kept_with_uid {
 
 kept_with_uid!(super::Service, Endpoints, super::Namespace);
 
-/// A row of the table. Group, version, plural and scope are those that the type of `k8s_openapi` has.
+/// A row of the table. Group, version, plural and scope come from the type in `k8s_openapi`.
 pub trait Watched: Known + Resource<Scope: Namespaced> + Serialize + Validate + DropUnread + fmt::Debug {
-    /// What the model calls it.
+    /// Its name in the model.
     const MODEL_KIND: Kind;
-    /// What has to be allowed to read its objects.
+    /// The right to read its objects.
     const READ: Permission;
-    /// The same in all namespaces, for kinds of which objects may name any.
+    /// The same for all namespaces, for kinds whose objects may be named across namespaces.
     const READ_ANYWHERE: Option<Permission> = None;
-    /// What has to be allowed to publish in their status, for kinds in which something is published.
+    /// The right to write its status, for kinds in which something is published.
     const STATUS: Option<Permission> = None;
     const NAMESPACED: bool = <<Self as Resource>::Scope as Namespaced>::NAMESPACED;
-    /// Whether it is read only in the namespaces of those objects that the settings name.
+    /// Whether it is read only in the namespaces of objects that the settings name.
     const NAMED: bool = false;
-    /// Only objects with these fields are asked for.
+    /// A field selector for its objects.
     const FIELDS: Option<&'static str> = None;
-    /// How many objects a page of a list has at most.
+    /// The number of objects on a page of a list.
     const PAGE: u32 = 500;
-    /// Whether only objects are kept that something refers to.
+    /// Whether objects are kept only while something refers to them.
     const REFERENCED: bool = false;
-    /// Whether its objects refer to those.
+    /// Whether its objects refer to such objects.
     const REFERS: bool = false;
 
-    /// What is kept of an object.
+    /// The part of an object that is kept.
     type Kept: Kept + From<Self>;
 
-    /// Whether anything can be served without it; `None` when it is not watched.
+    /// Whether it is required; `None` when it is not watched.
     fn need(_options: &WatchOptions) -> Option<Need> {
         Some(Need::Required)
     }
 
-    /// The objects that the watches keep.
+    /// Its store within the stores.
     fn store(stores: &mut Stores) -> &mut Store<Self>;
 
-    /// The objects in a snapshot.
+    /// Its list in a snapshot.
     fn list(snapshot: &Snapshot) -> &List<Self::Kept>;
 
-    /// The objects in a snapshot that is being made.
+    /// Its list in a snapshot that is being made.
     fn list_mut(snapshot: &mut Snapshot) -> &mut List<Self::Kept>;
 
-    /// The objects of kinds kept by reference that it may refer to.
+    /// The objects that it may refer to, of kinds that are kept by reference.
     fn references(_kept: &Self::Kept) -> BTreeSet<ObjectId> {
         BTreeSet::new()
     }
 
-    /// Takes the status out of the object, because it does not configure nginx.
+    /// Moves the status out of the object, because it does not influence nginx.
     fn take_published(&mut self) -> Option<Published> {
         None
     }
 
-    /// Where objects are kept that are not served but may have a published status.
+    /// The store of objects that are not served but may have a published status.
     fn outside(_stores: &mut Stores) -> Option<&mut Store<Self>> {
         None
     }
 
-    /// What is kept of an object that is not served: its published status, as long as there is one.
+    /// The part that is kept of an object that is not served: its published status, if it has one.
     fn bare(_item: Item<Self>) -> Option<Stored<Self::Kept>> {
         None
     }
 }
 
-/// Where the objects of a row are: a field of this name in stores and snapshots.
+/// Says in which field of stores and snapshots the objects of a row are.
 macro_rules! kept_in {
     ($list:ident) => {
         fn store(stores: &mut Stores) -> &mut Store<Self> {
@@ -265,7 +266,7 @@ impl Watched for Secret {
         "certificates and passwords; only those that are referred to are kept",
     );
     const FIELDS: Option<&'static str> = Some(SECRETS);
-    /// One of them may be a megabyte large.
+    /// A ConfigMap may be a megabyte large.
     const PAGE: u32 = 100;
     const REFERENCED: bool = true;
 
@@ -282,7 +283,7 @@ impl Watched for ConfigMap {
         "headers and parameters of FastCGI that annotations name; only those that are referred to are kept; may be left out otherwise",
     ));
     const NAMED: bool = true;
-    /// As large as a Secret.
+    /// A Secret may be a megabyte large.
     const PAGE: u32 = 100;
     const REFERENCED: bool = true;
 
@@ -321,35 +322,35 @@ impl Watched for Namespace {
 
     kept_in!(namespaces);
 
-    /// Where a selector chooses the namespaces, whoever chooses watches them.
+    /// Where a selector chooses namespaces, a separate task watches them.
     fn need(options: &WatchOptions) -> Option<Need> {
         (options.labels && !matches!(options.scope, Scope::Selected(_))).then_some(Need::Optional)
     }
 }
 
-/// What is asked about a kind by those who have only its name.
+/// The properties of a kind as values, for code that has only its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// The kind.
     pub kind: Kind,
-    /// The version that is read.
+    /// The API version that is read.
     pub version: &'static str,
-    /// Group and version, as objects name them.
+    /// Group and version, as in `apiVersion`.
     pub api_version: &'static str,
-    /// Whether its objects have namespaces.
+    /// Whether it is namespaced.
     pub is_namespaced: bool,
-    /// Whether it is read only in the namespaces of those objects that the settings name.
+    /// Whether it is read only in the namespaces of objects that the settings name.
     pub is_named: bool,
-    /// What has to be allowed to read it.
+    /// The right to read it.
     pub read: Permission,
-    /// The same in all namespaces, where objects may name any.
+    /// The same for all namespaces, for kinds whose objects may be named across namespaces.
     pub read_anywhere: Option<Permission>,
-    /// What has to be allowed to publish in it.
+    /// The right to write its status.
     pub status: Option<Permission>,
 }
 
 impl Row {
-    /// The row of a kind; `None` for what is no kind of Kubernetes.
+    /// The row of a kind; `None` for a kind that is not of Kubernetes.
     pub const fn of(kind: Kind) -> Option<Row> {
         const fn row<K: Watched>() -> Row {
             Row {

@@ -1,4 +1,4 @@
-//! The objects of one kind, shared between snapshots until one of them differs.
+//! The objects of one kind, shared between snapshots until one of them changes.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use super::Stored;
 
-/// Objects sorted by namespace and name. To clone it costs nothing; the first change after that copies the list, not the
-/// objects.
+/// Objects sorted by namespace and name. Cloning is cheap; the first change after that copies the
+/// list, not the objects.
 pub struct List<K>(Arc<Vec<Stored<K>>>);
 
 impl<K> List<K> {
-    /// The list to change. Whoever changes it keeps it sorted.
+    /// The list for a change, which must keep it sorted.
     pub fn edit(&mut self) -> &mut Vec<Stored<K>> {
         Arc::make_mut(&mut self.0)
     }
 
-    /// Whether it is the very same list in memory.
+    /// Whether both are the same list in memory.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -26,11 +26,11 @@ impl<K> List<K> {
         self.position(namespace, name).ok().map(|index| &self.0[index])
     }
 
-    /// Where the object of this name is, or would be.
+    /// The index of the object with this name.
     ///
     /// # Errors
     ///
-    /// The place for it, when it is not there.
+    /// The index where it would be inserted, when it does not exist.
     pub fn position(&self, namespace: &str, name: &str) -> Result<usize, usize> {
         self.0.binary_search_by(|stored| (&*stored.id.namespace, &*stored.id.name).cmp(&(namespace, name)))
     }

@@ -1,4 +1,4 @@
-//! From the text of one document to typed objects, checked as an API server checks them.
+//! Decodes the text of one document into typed objects, with the checks of an API server.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -14,42 +14,43 @@ use super::{Version, identity};
 use crate::finding::{Reason, nearest};
 use crate::model::{Digest, Field, Kind, ObjectId};
 
-/// What one document holds.
+/// The content of one document.
 #[derive(Debug, Default)]
 pub struct Decoded {
-    /// Objects and what could not become one, in order.
+    /// Objects, and entries that could not become one, in order.
     pub entries: Vec<Entry>,
-    /// Objects of kinds that mean nothing to us.
+    /// The number of objects of other kinds.
     pub skipped: usize,
 }
 
-/// One object, or one that was meant to be.
+/// One object, or an entry that was meant to be one.
 #[derive(Debug)]
 pub struct Entry {
     /// Its line, counted from the first line of the document.
     pub line: u32,
-    /// Its name, as far as it can be told.
+    /// Its identity, as far as it is known.
     pub id: Option<Arc<ObjectId>>,
-    /// The object, where it can be used.
+    /// The object, if it can be used.
     pub object: Option<(Version, Object)>,
     /// What is wrong.
     pub problems: Vec<Problem>,
 }
 
-/// What manifests are read for.
+/// The purpose of reading manifests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be served: an object that an API server would refuse is not used.
+    /// To serve them: an object that an API server would refuse is not used.
     #[default]
     Serve,
-    /// To be judged: it is used all the same, so that everything that is wrong with it is found at once, and fields that do not exist are told.
+    /// To check them: such an object is used all the same, so that all of its faults are found at
+    /// once, and unknown fields are reported.
     Judge,
 }
 
-/// What is kept of an object; its type is that of the row of its kind.
+/// An object of the type that the row of its kind keeps.
 pub type Object = Arc<dyn Any + Send + Sync>;
 
-/// Decodes one document, whatever it holds.
+/// Decodes one document, whatever it contains.
 pub fn decode(document: &Document<'_>, purpose: Purpose) -> Decoded {
     let mut decoded = Decoded::default();
     match yaml::read(document.text) {
@@ -85,7 +86,7 @@ impl Decoded {
     }
 }
 
-/// Leaves out what tools write for themselves: it can be larger than the object.
+/// Removes what tools write for themselves, which can be larger than the object.
 fn trim(value: &mut Value) {
     let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     metadata.remove("managedFields");
@@ -94,7 +95,7 @@ fn trim(value: &mut Value) {
     }
 }
 
-/// The object, as far as it can be read, and what is wrong with it.
+/// The object, as far as it can be decoded, and its problems.
 fn object(kind: Kind, value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<(Version, Object)> {
     problems.extend(unquoted(&value));
     if !problems.is_empty() {
@@ -128,7 +129,8 @@ fn typed<K: Watched>(value: Value, purpose: Purpose, problems: &mut Vec<Problem>
     Some(object)
 }
 
-/// Fields of what is written that are not in what was understood of it, each with the path of what has it.
+/// Finds fields in the written value that the decoded object does not have, each with the path of
+/// its parent.
 fn find_unknown(path: &str, written: &Value, understood: &Value, unknown: &mut Vec<(String, String)>) {
     match (written, understood) {
         (Value::Object(written), Value::Object(understood)) => {
@@ -148,7 +150,8 @@ fn find_unknown(path: &str, written: &Value, understood: &Value, unknown: &mut V
     }
 }
 
-/// An API server drops such a field, or refuses the object when it is asked to.
+/// The problem of an unknown field. An API server drops it, or refuses the object when it is asked
+/// to.
 fn unknown_field(path: &str, key: &str, known: &Fields) -> Problem {
     let meant = known.get(path).and_then(|known| nearest(key, known.iter().copied()));
     let remedy = match meant {
@@ -159,7 +162,7 @@ fn unknown_field(path: &str, key: &str, known: &Fields) -> Problem {
     Problem { reason: Reason::UnknownField, field: Field::Other(join(path, key).into()), note }
 }
 
-/// Annotations that are no strings, by far the most common mistake of form.
+/// Finds annotations that are not strings, by far the most common mistake of form.
 fn unquoted(value: &Value) -> Vec<Problem> {
     let annotations = value.pointer("/metadata/annotations").and_then(Value::as_object);
     let wrong = annotations.into_iter().flatten().filter(|(_, value)| !value.is_string());
@@ -180,7 +183,8 @@ mod tests {
     use super::super::document::split;
     use super::*;
 
-    /// `kind namespace/name` for objects, `!` in front for those with problems, and `?` without a name.
+    /// `kind namespace/name` for each object, with `!` in front for those with problems, and `?`
+    /// for a missing name.
     fn summary(text: &str) -> Vec<String> {
         let entries =
             split(text).iter().flat_map(|document| decode(document, Purpose::Serve).entries).collect::<Vec<_>>();

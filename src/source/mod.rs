@@ -1,4 +1,5 @@
-//! What the cluster says, as sorted, immutable snapshots; it must not know what the objects mean.
+//! Reads the cluster or manifests, as sorted, immutable snapshots. It must not know what the
+//! objects mean.
 
 pub mod cluster;
 mod collection;
@@ -20,7 +21,7 @@ mod snapshot;
 mod unread;
 mod validation;
 mod watch;
-mod yaml;
+pub mod yaml;
 
 pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};

@@ -1,13 +1,13 @@
-//! What a Namespace says, kept small because clusters have many.
+//! The fields of a Namespace that are used, kept small because clusters have many.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1 as api;
 
-/// A Namespace, as far as it is read.
+/// The used fields of a Namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Namespace {
-    /// Its unique name in time and space.
+    /// Its UID.
     pub uid: Option<Box<str>>,
     /// Its labels.
     pub labels: BTreeMap<String, String>,

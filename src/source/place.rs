@@ -1,4 +1,5 @@
-//! The line and column of a field in the text of a manifest, for messages; nothing of the text is kept.
+//! Finds the line and column of a field in the text of a manifest, for messages. Nothing of the
+//! text is kept.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,15 +12,15 @@ use super::document::split;
 use super::yaml;
 use crate::model::Field;
 
-/// The text of one file, of which each document is read at most once however many fields are looked up.
+/// The text of one file. Each document is parsed at most once, however many fields are looked up.
 #[derive(Debug)]
 pub struct Lines {
-    /// First line and text of each document.
+    /// The first line and the text of each document.
     documents: Vec<(u32, String)>,
     read: BTreeMap<usize, Option<Item>>,
 }
 
-/// A document that was read.
+/// A parsed document.
 #[derive(Debug)]
 struct Item {
     root: Node,
@@ -27,7 +28,7 @@ struct Item {
     items: BTreeMap<u32, usize>,
 }
 
-/// Where fields and elements are; what they hold does not matter.
+/// The positions of fields and elements; their values do not matter.
 #[derive(Debug)]
 enum Node {
     Scalar,
@@ -99,8 +100,8 @@ impl Lines {
         Lines { documents, read: BTreeMap::new() }
     }
 
-    /// Line and column, in characters, of a field of the object that begins at `line`, all from 1; of what is nearest around it when
-    /// the field is not there.
+    /// The line and column (in characters) of a field of the object that begins at `line`, all
+    /// from 1. When the field does not exist, those of its nearest parent.
     pub fn of(&mut self, line: u32, field: &Field) -> (u32, u32) {
         if let Field::Line(line) = field {
             return (*line, 1);
@@ -144,7 +145,7 @@ fn list(root: &Node) -> &[Spanned<Node>] {
     root.field("items").map_or(&[], |(_, items)| items.elements())
 }
 
-/// Line and column in the file, given the first line of the document.
+/// The line and column in the file, given the first line of the document.
 fn place<T>(first: u32, value: &Spanned<T>) -> (u32, u32) {
     (first.saturating_add(yaml::line(value) - 1), column_of(value))
 }
@@ -154,7 +155,7 @@ fn number<T>(first: u32, value: &Spanned<T>) -> u32 {
     place(first, value).0
 }
 
-/// The column of what an object begins with, from 1.
+/// The column of an object's first key, from 1.
 fn column(node: &Node) -> u32 {
     match node {
         Node::Map(fields) => fields.first().map_or(1, |(name, _)| column_of(name)),
@@ -182,7 +183,7 @@ fn steps(field: &Field) -> Vec<Step> {
     }
 }
 
-/// Reads `spec.rules[0].http`.
+/// Parses `spec.rules[0].http`.
 fn path(text: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     for part in text.split('.') {
@@ -220,7 +221,7 @@ mod tests {
         assert_eq!(Lines::new(list).of(4, &Field::Other("spec.a".into())), (6, 5));
         let json = "{\"metadata\": {\n\"annotations\": {\"a\": \"x\",\n\"b\": \"y\"}}}\n";
         assert_eq!(Lines::new(json).of(1, &Field::Annotation("b".into())), (3, 1));
-        // What is taken over from elsewhere is where it is taken over.
+        // The position of an aliased value is that of the alias.
         let shared = "x: &x\n  host: a\nspec:\n  rules:\n  - *x\n  - host: b\n    1: y\n    on: z\n";
         for (path, line) in [("spec.rules[0]", 5), ("spec.rules[1].1", 7), ("spec.rules[1].on", 8)] {
             assert_eq!(Lines::new(shared).of(1, &Field::Other(path.into())), (line, 5), "{path}");

@@ -1,4 +1,4 @@
-//! Selectors of labels as kubectl takes them with `-l`.
+//! Label selectors, as kubectl accepts them with `-l`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
@@ -7,27 +7,27 @@ use std::vec::IntoIter;
 
 use crate::model::{Refused, is_subdomain};
 
-/// What labels must be like.
+/// A selector: all of these requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selector(Vec<Requirement>);
 
-/// What the label of one key must be like.
+/// A requirement for the label with one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Requirement {
     key: String,
     condition: LabelCondition,
 }
 
-/// What a label must be like.
+/// A condition on the value of a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LabelCondition {
-    /// It is there.
+    /// The label exists.
     Present,
-    /// It is not there.
+    /// The label does not exist.
     Absent,
     /// It is one of these.
     Among(BTreeSet<String>),
-    /// It is none of these; also when there is no such label.
+    /// It is none of these, or does not exist.
     NotAmong(BTreeSet<String>),
     /// It is a larger number.
     Above(i64),
@@ -36,12 +36,12 @@ pub enum LabelCondition {
 }
 
 impl Selector {
-    /// What labels must be like, by their keys: all of it.
+    /// All requirements, by key.
     pub fn requirements(&self) -> impl Iterator<Item = (&str, &LabelCondition)> {
         self.0.iter().map(|requirement| (&*requirement.key, &requirement.condition))
     }
 
-    /// Whether these labels are like that.
+    /// Whether the selector matches these labels.
     pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.iter().all(|Requirement { key, condition }| {
             let label = labels.get(key);
@@ -74,7 +74,7 @@ impl FromStr for Selector {
     }
 }
 
-/// Whatever means something by itself; `==` and `!=` before what they begin with.
+/// The symbols of the syntax; `==` and `!=` stand before their first characters.
 const SYMBOLS: &[&str] = &["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
 
 fn tokens(text: &str) -> Vec<&str> {
@@ -156,7 +156,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Whether a label may have this value; names of keys are such values, and not empty.
+/// Whether a label may have this value; names of keys have the same form and are not empty.
 fn is_value(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric();
     let ends = [text.bytes().next(), text.bytes().next_back()];
@@ -175,7 +175,7 @@ mod tests {
             let pairs = text.split(' ').filter_map(|pair| pair.split_once('='));
             pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
         };
-        // A selector, labels that fit, and labels that do not.
+        // Each row: a selector, labels that match, and labels that do not.
         let rows: &[(&str, &[&str], &[&str])] = &[
             ("team=a", &["team=a", "team=a x=y"], &["", "team=b", "team=A", "x=a"]),
             (" team == a ", &["team=a"], &["team=b"]),

@@ -1,4 +1,4 @@
-//! What a Service says, read once and kept small because clusters have many.
+//! The fields of a Service that are used, kept small because clusters have many.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,23 +12,24 @@ use super::Family;
 use super::endpoints::transport;
 use crate::model::Transport;
 
-/// A Service, as far as it is read. On disk it has the form of the API.
+/// The used fields of a Service. On disk it has the form of the API.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "api::Service", into = "api::Service")]
 pub struct Service {
-    /// Its unique name in time and space.
+    /// Its UID.
     pub uid: Option<Box<str>>,
-    /// Its annotations, none when it has none.
+    /// Its annotations; `None` when it has none.
     pub annotations: Option<BTreeMap<String, String>>,
-    /// The name that stands for it in DNS, empty when it should have one; none unless it is of the type `ExternalName`.
+    /// Its `externalName`, empty when that is missing; `None` for other types of Services.
     pub external_name: Option<Box<str>>,
-    /// The family that counts first; none when it names none.
+    /// Its first address family; `None` when it names none.
     pub family: Option<Family>,
-    /// Its address within the cluster; none when it is headless or new.
+    /// Its cluster IP; `None` when it is headless or new.
     pub cluster_address: Option<IpAddr>,
-    /// The addresses that a load balancer gave it; host names are left out.
+    /// The IP addresses of its load balancer, without host names.
     pub balancer_addresses: Box<[IpAddr]>,
-    /// Whether nodes drop requests from outside for which they have no endpoint themselves (`externalTrafficPolicy: Local`).
+    /// Whether nodes drop external requests when they have no endpoint themselves
+    /// (`externalTrafficPolicy: Local`).
     pub is_local: bool,
     /// Its ports.
     pub ports: Box<[ServicePort]>,
@@ -37,26 +38,26 @@ pub struct Service {
 /// A port of a Service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServicePort {
-    /// Its name; empty for the only one of a Service.
+    /// Its name; empty for the only port of a Service.
     pub name: Box<str>,
     /// Its number.
     pub number: i32,
-    /// What is spoken on it; none where that is neither TCP nor UDP.
+    /// Its protocol; `None` when it is neither TCP nor UDP.
     pub transport: Option<Transport>,
-    /// The port of the endpoints.
+    /// The target port.
     pub target: Option<TargetPort>,
-    /// The port that all nodes listen on.
+    /// Its node port.
     pub node_port: Option<i32>,
-    /// How the application behind it is spoken to (`appProtocol`).
+    /// The application protocol (`appProtocol`).
     pub application: Option<Box<str>>,
 }
 
-/// The port of the endpoints behind a port of a Service.
+/// The target port of a Service port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetPort {
     /// By number.
     Number(i32),
-    /// By the name that containers give it.
+    /// By the name of a container port.
     Name(Box<str>),
 }
 
@@ -136,7 +137,7 @@ impl From<ServicePort> for api::ServicePort {
             protocol: match port.transport {
                 Some(Transport::Tcp) => None,
                 Some(Transport::Udp) => Some("UDP".to_owned()),
-                // Which other protocol it is matters to nobody.
+                // The name of any other protocol does not matter.
                 None => Some("SCTP".to_owned()),
             },
             target_port,

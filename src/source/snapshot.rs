@@ -1,27 +1,30 @@
-//! One moment of everything that was read, shared and never changed.
+//! A snapshot: everything that was read, at one time; shared and never changed.
 
 use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressStatus};
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressClassSpec, IngressStatus};
 
 use super::kind::{Kept as _, Watched as _, for_kind};
 use super::{Endpoints, List, Namespace, Service};
 use crate::finding::Finding;
 use crate::model::{Kind, ObjectId};
 
-/// Tells versions of one object apart: the `resourceVersion` with the uid, or a digest of the manifest.
+/// Distinguishes the versions of one object: a digest of what is kept of it, or of its manifest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub Arc<str>);
 
-/// The file and line where a manifest begins; lines count from 1.
+/// The file and line where a manifest begins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceLocation {
     /// Path of the file.
     pub file: Arc<str>,
     /// First line of the document.
     pub line: u32,
+    /// When the content of the file was written, in nanoseconds since 1970, where the age of files
+    /// matters.
+    pub written: Option<i64>,
 }
 
 impl fmt::Display for SourceLocation {
@@ -30,18 +33,18 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// An object with its name and version.
+/// An object with its identity and version.
 #[derive(Debug)]
 pub struct Stored<K> {
     /// Its name.
     pub id: Arc<ObjectId>,
     /// Its version.
     pub version: Version,
-    /// The object, without managed fields, and without what is published in it.
+    /// The object, without managed fields and without its published status.
     pub object: Arc<K>,
-    /// What is published in it, where something is; never for objects from files.
+    /// Its published status, if it has one; never for objects from files.
     pub published: Option<Arc<Published>>,
-    /// Where it was written, when it came from a file.
+    /// Where it was written, when it comes from a file.
     pub place: Option<SourceLocation>,
 }
 
@@ -57,53 +60,55 @@ impl<K> Clone for Stored<K> {
     }
 }
 
-/// What controllers write into an object, apart from it: so that thousands of first statuses make no object anew, and snapshots that
-/// are older share the objects with newer ones.
+/// What controllers write into an object, stored apart from it: a written status then makes no new
+/// object, and older snapshots share the objects with newer ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Published {
-    /// The `resourceVersion` in which it stands there.
+    /// The `resourceVersion` of the object with this status.
     pub revision: Option<Box<str>>,
     /// The `status`.
     pub status: Option<IngressStatus>,
-    /// The names under which somebody applied to the status what stands there still, by server-side apply; `None` when the
-    /// object does not tell.
+    /// The field managers that own a part of the status by server-side apply; `None` when the
+    /// object has no managed fields.
     pub appliers: Option<Box<[Box<str>]>>,
 }
 
 impl Published {
-    /// An empty status is none.
+    /// An empty status counts as none.
     pub fn new(revision: Option<String>, status: Option<IngressStatus>) -> Self {
         let status = status.filter(|status| *status != IngressStatus::default());
         Published { revision: revision.map(String::into_boxed_str), status, appliers: None }
     }
 
-    /// Whether something stands there that was applied under this name; `None` when the object does not tell.
+    /// Whether this field manager owns a part of the status; `None` when the object has no managed
+    /// fields.
     pub fn is_applied_by(&self, manager: &str) -> Option<bool> {
         self.appliers.as_ref().map(|appliers| appliers.iter().any(|applier| **applier == *manager))
     }
 }
 
 impl<K> Stored<K> {
-    /// The `resourceVersion` of an object in which something is published.
+    /// The `resourceVersion` of the object.
     pub fn revision(&self) -> Option<&str> {
         self.published.as_ref()?.revision.as_deref()
     }
 }
 
-/// Everything that was read. Each list is sorted by namespace and name and holds each object once.
+/// Everything that was read. Each list is sorted by namespace and name and has each object once.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     /// Ingresses.
     pub ingresses: List<Ingress>,
-    /// Ingresses that are taken out for what nginx says of them: nothing of them is served, and what they ask for stays theirs.
+    /// Ingresses that were taken out because nginx refuses them: nothing of them is served, and
+    /// they keep their claims on hosts and paths.
     pub withheld: List<Ingress>,
-    /// Ingresses where nothing is served, bare of all but their names, in which something is published.
+    /// Ingresses that are not served but have a published status; only their names are kept.
     pub outside: List<Ingress>,
-    /// Classes.
+    /// IngressClasses.
     pub ingress_classes: List<IngressClass>,
     /// Services.
     pub services: List<Service>,
-    /// Endpoint slices.
+    /// EndpointSlices.
     pub endpoint_slices: List<Endpoints>,
     /// Secrets.
     pub secrets: List<Secret>,
@@ -111,26 +116,29 @@ pub struct Snapshot {
     pub config_maps: List<ConfigMap>,
     /// Nodes.
     pub nodes: List<Node>,
-    /// Namespaces; from a cluster only where their labels were asked for, and then those that are served at least.
+    /// Namespaces. From a cluster they are read only where labels are needed, and then at least
+    /// those that are served.
     pub namespaces: List<Namespace>,
-    /// Kinds that were asked for and that we may not see: nothing is known of their objects, whatever there is.
+    /// Kinds that are needed and that we lack the right to read: nothing is known about their
+    /// objects.
     pub unseen: Vec<Kind>,
-    /// What could not be read.
+    /// Findings about what could not be read.
     pub findings: Vec<Finding>,
-    /// Objects that cannot be used as they are now, sorted. An older version may be in the lists.
+    /// Objects whose newest version cannot be used, sorted. An older version may be in the lists.
     pub left_out: Vec<LeftOut>,
-    /// The `resourceVersion` up to which changes of Ingresses and of their classes are in it, also those that took something away.
+    /// The `resourceVersion` up to which all changes of Ingresses and IngressClasses are included,
+    /// deletions too.
     pub position: Option<u128>,
 }
 
-/// An object that cannot be used as it is now.
+/// An object whose newest version cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeftOut {
     /// Its name.
     pub id: Arc<ObjectId>,
-    /// Where it is written, when that is a file.
+    /// Where it is written, when it comes from a file.
     pub place: Option<SourceLocation>,
-    /// What the API server calls it, when it comes from one.
+    /// Its UID, when it comes from an API server.
     pub uid: Option<Arc<str>>,
 }
 
@@ -150,12 +158,13 @@ impl Snapshot {
         self.config_maps.find(namespace, name)
     }
 
-    /// The Namespace of this name; `None` also where nothing is known of it, so that nothing may follow from its labels.
+    /// The Namespace of this name. `None` also when nothing is known about it, so that nothing may
+    /// be allowed by its labels.
     pub fn namespace(&self, name: &str) -> Option<&Stored<Namespace>> {
         self.namespaces.find("", name)
     }
 
-    /// All in which something may be published, served or not.
+    /// All Ingresses that may have a published status, served or not.
     pub fn published(&self) -> impl Iterator<Item = &Stored<Ingress>> {
         self.ingresses.iter().chain(&self.outside)
     }
@@ -165,13 +174,27 @@ impl Snapshot {
         self.ingress_classes.find("", name)
     }
 
+    /// Puts a class of this controller in the place of one that was not read.
+    pub fn stand_in_for_class(&mut self, name: &str, controller: &str) {
+        let Err(index) = self.ingress_classes.position("", name) else { return };
+        let spec = IngressClassSpec { controller: Some(controller.to_owned()), ..IngressClassSpec::default() };
+        let stored = Stored {
+            id: Arc::new(ObjectId::new(Kind::IngressClass, "", name)),
+            version: Version("".into()),
+            object: Arc::new(IngressClass { spec: Some(spec), ..IngressClass::default() }),
+            published: None,
+            place: None,
+        };
+        self.ingress_classes.edit().insert(index, stored);
+    }
+
     /// The object of this name, when it cannot be used as it is now.
     pub fn left_out(&self, id: &ObjectId) -> Option<&LeftOut> {
         let index = self.left_out.binary_search_by(|left_out| (*left_out.id).cmp(id)).ok()?;
         self.left_out.get(index)
     }
 
-    /// Where the newest version of an object was written, when it came from a file.
+    /// Where the newest version of an object was written, when it comes from a file.
     pub fn place(&self, id: &ObjectId) -> Option<&SourceLocation> {
         if let Some(left_out) = self.left_out(id) {
             return left_out.place.as_ref();
@@ -184,26 +207,27 @@ impl Snapshot {
         for_kind!(id.kind, K => &K::list(self).find(&id.namespace, &id.name)?.version)
     }
 
-    /// What is published in an object that is served or may be.
+    /// The published status of an object that is served or may be.
     pub fn published_in(&self, id: &ObjectId) -> Option<&Published> {
         for_kind!(id.kind, K => K::list(self).find(&id.namespace, &id.name)?.published.as_deref())?
     }
 
-    /// What the API server calls an object; `None` when nobody knows.
+    /// The UID of an object; `None` when it is not known.
     pub fn uid(&self, id: &ObjectId) -> Option<&str> {
-        // An earlier version of what cannot be used now may have been another object.
+        // An earlier version of an object that cannot be used now may have belonged to another
+        // object with the same name.
         if let Some(left_out) = self.left_out(id) {
             return left_out.uid.as_deref();
         }
         for_kind!(id.kind, K => K::list(self).find(&id.namespace, &id.name)?.object.uid())?
     }
 
-    /// Whether nothing was read, not even something wrong.
+    /// Whether nothing was read, not even something invalid.
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty() && Kind::ALL.iter().all(|kind| self.count(*kind) == 0)
     }
 
-    /// How many objects of this kind were read.
+    /// The number of objects of this kind.
     pub fn count(&self, kind: Kind) -> usize {
         for_kind!(kind, K => K::list(self).len()).unwrap_or(0)
     }

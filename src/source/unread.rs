@@ -1,15 +1,15 @@
-//! Leaves out of checked objects what nobody reads, because all of them stay in memory.
+//! Removes unused parts of checked objects, because all objects stay in memory.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, NodeStatus, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
-/// The label that ties a slice to its Service; the name of the slice says nothing.
+/// The label that connects a slice with its Service.
 pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
-/// An object that holds more than is read. A map with a single key takes half a kilobyte.
+/// An object that contains more than is used. A map with a single key takes half a kilobyte.
 pub trait DropUnread {
-    /// Leaves out what is not read.
+    /// Removes the unused parts.
     fn drop_unread(&mut self) {}
 }
 
@@ -31,7 +31,8 @@ impl DropUnread for Secret {
 
 impl DropUnread for EndpointSlice {
     fn drop_unread(&mut self) {
-        // The time of the last change is among the annotations: it would make every version another one.
+        // One of the annotations is the time of the last change, which would make every version a
+        // new one.
         self.metadata.annotations = None;
         self.metadata.creation_timestamp = None;
         if let Some(labels) = &mut self.metadata.labels {
@@ -52,14 +53,15 @@ impl DropUnread for EndpointSlice {
     }
 }
 
-/// The elements of a list, which gives back the room it has for more: decoding leaves room for four.
+/// The elements of a list, after its spare capacity was released: decoding reserves space for
+/// four.
 fn fit<T>(list: &mut Option<Vec<T>>) -> &mut [T] {
     let Some(list) = list else { return &mut [] };
     list.shrink_to_fit();
     list
 }
 
-/// A Node tells of itself every few minutes, and lists every image that it holds.
+/// A Node is updated every few minutes, and lists every image that it has.
 impl DropUnread for Node {
     fn drop_unread(&mut self) {
         self.metadata.annotations = None;
@@ -78,7 +80,7 @@ impl DropUnread for Node {
     }
 }
 
-/// Only the labels are read, and others write annotations.
+/// Only the labels are used, and others write annotations.
 impl DropUnread for Namespace {
     fn drop_unread(&mut self) {
         self.metadata.annotations = None;

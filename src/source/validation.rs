@@ -1,4 +1,5 @@
-//! What an API server checks and fills in before it stores an object, for objects that never met one.
+//! The checks and defaults that an API server applies before it stores an object, for objects from
+//! files.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -12,23 +13,23 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use crate::finding::Reason;
 use crate::model::{Field, is_label, is_subdomain};
 
-/// The label that every Namespace has, whoever wrote it.
+/// The label that every Namespace gets from the API server.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 const LEGACY_CLASS: &str = "kubernetes.io/ingress.class";
 
-/// Something wrong with an object.
+/// A problem of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What sort of thing it is.
+    /// Its reason.
     pub reason: Reason,
     pub field: Field,
-    /// What is wrong and the remedy.
+    /// What is wrong, and the remedy.
     pub note: String,
 }
 
 impl Problem {
-    /// The object is not of the form it must have.
+    /// The object does not have the required form.
     pub fn undecodable(note: impl Into<String>) -> Self {
         Problem { reason: Reason::Undecodable, field: Field::Object, note: note.into() }
     }
@@ -40,10 +41,10 @@ impl Problem {
 
 /// What an API server does before it stores an object.
 pub trait Validate {
-    /// Fills in what may be left out.
+    /// Fills in defaults.
     fn complete(&mut self) {}
 
-    /// Collects what is wrong.
+    /// Collects problems.
     fn validate(&self, _problems: &mut Vec<Problem>) {}
 }
 

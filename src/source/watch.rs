@@ -1,4 +1,4 @@
-//! A folder of manifests that tells when something in it may have changed, by inotify.
+//! Watches a folder of manifests by inotify, and signals when something in it may have changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -24,7 +24,7 @@ pub struct DirectorySource {
     complete: bool,
 }
 
-/// inotify is not to be had.
+/// inotify is not available.
 #[derive(Debug, thiserror::Error)]
 #[error("changes of {} cannot be watched: {source}; the limits are in /proc/sys/fs/inotify", folder.display())]
 pub struct WatchError {
@@ -32,29 +32,30 @@ pub struct WatchError {
     source: notify::Error,
 }
 
-/// What inotify told since the last reading.
+/// What inotify reported since the last reading.
 #[derive(Debug, Default)]
 struct Pending {
-    /// The folder that matters; its neighbours do not.
+    /// The folder; events of others beside it do not count.
     folder: PathBuf,
-    /// Files that were written or replaced, or are gone.
+    /// Files that were written, replaced or removed.
     files: BTreeSet<PathBuf>,
-    /// Something other than a file changed.
+    /// Whether something other than a file changed.
     structure: bool,
-    /// Events were lost.
+    /// Whether events were lost.
     lost: bool,
-    /// Watched folders that are not where they were.
+    /// Watched folders that were moved or removed.
     moved: BTreeSet<PathBuf>,
     /// Files that were written to and not closed yet.
     unfinished: BTreeSet<PathBuf>,
 }
 
 impl DirectorySource {
-    /// Begins to watch. The signal is given once for any number of changes; it is up to the caller to wait for more.
+    /// Begins to watch. There is one signal for any number of changes; the caller may wait for
+    /// more.
     ///
     /// # Errors
     ///
-    /// When the operating system gives no inotify instance.
+    /// When the system provides no inotify instance.
     pub fn start(folder: impl Into<PathBuf>) -> Result<(DirectorySource, Arc<Notify>), WatchError> {
         let folder = folder.into();
         let folder = std::path::absolute(&folder).unwrap_or(folder);
@@ -69,15 +70,16 @@ impl DirectorySource {
         let watcher =
             notify::recommended_watcher(handler).map_err(|source| WatchError { folder: folder.clone(), source })?;
         let watches = Watches { watcher, watched: BTreeMap::new(), failed: None };
-        let directory = Directory::new(vec![folder.clone()]);
+        let directory = Directory::new(vec![folder.clone()]).dated();
         Ok((DirectorySource { folder, directory, watches, pending, complete: false }, wake))
     }
 
-    /// Reads what changed since the last call. It blocks on the file system.
+    /// Reads what changed since the last call. This blocks on the file system.
     ///
     /// # Errors
     ///
-    /// When the folder was never read completely: what it holds is unknown, not empty. The signal tells of its coming.
+    /// When the folder was never read completely: its content is unknown, which is not the same as
+    /// empty. There is a signal when the folder appears.
     pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, NeverRead> {
         let (changes, unfinished) = self.take();
         let Some(changes) = changes else { return Ok(self.directory.snapshot()) };
@@ -104,13 +106,13 @@ impl DirectorySource {
         })
     }
 
-    /// What to look at, `None` for nothing, and the files that are being written.
+    /// What to read again (`None` for nothing), and the files that are being written.
     fn take(&mut self) -> (Option<Changes>, BTreeSet<PathBuf>) {
-        // The lock is not held while watches change: their thread may be waiting for it to note an event.
+        // The lock is not held while watches change: the thread of inotify may be waiting for it.
         let (files, mut structure, lost, moved, unfinished) = {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
             if pending.lost {
-                // Which files are being written is not known any more.
+                // It is not known any more which files are being written.
                 pending.unfinished.clear();
             }
             let pending = &mut *pending;
@@ -123,10 +125,11 @@ impl DirectorySource {
             return (Some(Changes::Content), unfinished);
         }
         for path in moved {
-            // A folder that is watched is no file: whether it is gone or another one, everything below it changed.
+            // The path is a watched folder: whether it is gone or replaced, everything below it
+            // changed.
             structure |= self.watches.forget(&path);
         }
-        // Files that went with their folder are not gone, but unreadable.
+        // Files that vanished with their folder count as unreadable, not as deleted.
         structure |= !self.folder.is_dir();
         let simple = |path: &PathBuf| match std::fs::symlink_metadata(path) {
             Ok(metadata) => metadata.is_file(),
@@ -144,7 +147,7 @@ impl DirectorySource {
 }
 
 impl Pending {
-    /// Notes an event; whether it is worth waking for.
+    /// Records an event. Returns whether to signal.
     fn note(&mut self, event: notify::Result<Event>) -> bool {
         let Ok(event) = event else {
             self.lost = true;
@@ -170,7 +173,7 @@ impl Pending {
             }
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => {}
             EventKind::Access(_) => return false,
-            // Who creates a file will close it, and only then it is complete; links and folders are never closed.
+            // A new file is complete only when it is closed; links and folders are never closed.
             EventKind::Create(_) if is_manifest(path) && is_being_created(path) => return false,
             EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) => drop(self.moved.insert(path.to_owned())),
             _ => {}
@@ -179,7 +182,8 @@ impl Pending {
         match is_manifest(path) {
             true => drop(self.files.insert(path.to_owned())),
             false if matches!(kind, EventKind::Access(_)) => return false,
-            // A folder, a symlink to one such as the `..data` of a ConfigMap volume, or nothing to us.
+            // It is a folder, a symbolic link to one such as `..data` of a ConfigMap volume, or
+            // irrelevant.
             false if is_of_an_editor(path) => return false,
             false => self.structure = true,
         }
@@ -199,7 +203,7 @@ fn is_of_an_editor(path: &Path) -> bool {
 
 struct Watches {
     watcher: RecommendedWatcher,
-    /// With device and inode.
+    /// Watched folders with device and inode.
     watched: BTreeMap<PathBuf, (u64, u64)>,
     failed: Option<(PathBuf, notify::Error)>,
 }
@@ -211,7 +215,8 @@ impl std::fmt::Debug for Watches {
 }
 
 impl Watches {
-    /// Watches the folders above, as far as they exist, so that the coming and going of the folder itself is told.
+    /// Watches the parent folders, as far as they exist, to notice when the folder itself appears
+    /// or vanishes.
     fn ancestors(&mut self, folder: &Path) {
         let mut above = folder.ancestors().skip(1).filter(|ancestor| ancestor.is_dir());
         if let Some(nearest) = above.next() {
@@ -224,13 +229,13 @@ impl Watches {
         let identity = (metadata.dev(), metadata.ino());
         match self.watched.get(folder) {
             Some(known) if *known == identity => return,
-            // Another folder has come into its place.
+            // Another folder has taken its place.
             Some(_) => drop(self.forget(folder)),
             None => {}
         }
         match self.watcher.watch(folder, RecursiveMode::NonRecursive) {
             Ok(()) => drop(self.watched.insert(folder.to_owned(), identity)),
-            // It may be gone again, of which the folder above tells.
+            // It may be gone again, which the parent folder reports.
             Err(_) if !folder.is_dir() => {}
             Err(error) => self.failed = Some((folder.to_owned(), error)),
         }
@@ -239,7 +244,7 @@ impl Watches {
     fn forget(&mut self, folder: &Path) -> bool {
         let inside: Vec<_> = self.watched.keys().filter(|watched| watched.starts_with(folder)).cloned().collect();
         for watched in &inside {
-            // The kernel may have dropped the watch together with the folder.
+            // The kernel may have removed the watch together with the folder.
             let _ = self.watcher.unwatch(watched);
             self.watched.remove(watched);
         }
@@ -276,7 +281,7 @@ mod tests {
         snapshot.secrets.iter().map(name).collect()
     }
 
-    /// Reads at each signal until the source says what is expected.
+    /// Reads at each signal until the source has the expected objects.
     async fn until(source: &mut DirectorySource, wake: &Notify, expected: &[&str]) -> Arc<Snapshot> {
         let mut last = String::new();
         let reading = async {
@@ -303,14 +308,15 @@ mod tests {
         until(&mut source, &wake, &["a=1"]).await;
         fs::write(folder.join("sub/b.json"), secret("b", "1")).unwrap();
         until(&mut source, &wake, &["a=1", "b=1"]).await;
-        // An atomic rename over the file, and names that editors use meanwhile.
+        // An atomic rename over the file, and temporary names of editors.
         fs::write(folder.join(".a.yaml.swp"), "x").unwrap();
         fs::write(folder.join("a.yaml~"), secret("z", "1")).unwrap();
         fs::write(folder.join("#a.yaml#"), secret("z", "1")).unwrap();
         fs::write(folder.join("a.yaml.tmp"), secret("a", "2")).unwrap();
         fs::rename(folder.join("a.yaml.tmp"), folder.join("a.yaml")).unwrap();
         until(&mut source, &wake, &["a=2", "b=1"]).await;
-        // A folder that is gone is unreadable: what it held stays, until it is there again.
+        // A folder that is gone counts as unreadable: its content stays, until the folder is there
+        // again.
         fs::rename(&folder, home.path().join("away")).unwrap();
         wake.notified().await;
         let stale = until(&mut source, &wake, &["a=2", "b=1"]).await;
@@ -335,7 +341,8 @@ mod tests {
         let mut writer = fs::File::create(home.path().join("a.yaml")).unwrap();
         writer.write_all(secret("a", "2").as_bytes()).unwrap();
         writer.flush().unwrap();
-        // Another file's event comes behind those of the first: once it is seen, they are.
+        // Events come in order: once that of another file is seen, those of the first were seen
+        // too.
         fs::write(home.path().join("b.yaml"), secret("b", "1")).unwrap();
         fs::create_dir(home.path().join("sub")).unwrap();
         until(&mut source, &wake, &["a=1", "b=1"]).await;

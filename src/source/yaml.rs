@@ -1,13 +1,15 @@
-//! From YAML or JSON text to untyped values, within bounds of size and depth.
+//! Parses YAML or JSON text to untyped values, with limits of size and depth, and writes YAML.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_saphyr::Spanned;
+
+use super::document::split;
 
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: u64 = 64 << 20;
 
-/// What a document holds.
+/// The content of a document.
 #[derive(Debug)]
 pub enum Content {
     /// One value.
@@ -16,12 +18,12 @@ pub enum Content {
     List(Vec<(u32, Value)>),
 }
 
-/// Why a text cannot be read.
+/// Why a text cannot be parsed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Broken {
     /// The line, counted from the first line of the document.
     pub line: u32,
-    /// What is wrong there.
+    /// The message.
     pub note: String,
 }
 
@@ -31,9 +33,9 @@ struct List {
     items: Vec<Spanned<Value>>,
 }
 
-/// Reads one document.
+/// Parses one document.
 pub fn read(text: &str) -> Result<Content, Broken> {
-    // Whatever else has both words is read as a list first, which fails soon.
+    // Any other document with both words is parsed as a list first, which fails early.
     let may_be_list = text.contains("List") && text.contains("items");
     if may_be_list
         && let Ok(list) = parse::<List>(text)
@@ -54,9 +56,10 @@ pub fn line<T>(value: &Spanned<T>) -> u32 {
     u32::try_from(value.referenced.line()).unwrap_or(u32::MAX).max(1)
 }
 
-/// Reads one document as something, within the bounds.
+/// Parses one document as a type, within the limits.
 pub fn parse<'text, T: Deserialize<'text>>(text: &'text str) -> Result<T, Broken> {
-    // Each replayed event may carry a scalar as long as the text: together they stay within the largest file.
+    // Each replayed event of an alias may contain a scalar as long as the text: together they stay
+    // within the largest file.
     let longest = usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX);
     let replayed = (longest / text.len().max(1)).clamp(1, 100_000);
     let options = serde_saphyr::options! {
@@ -71,18 +74,34 @@ pub fn parse<'text, T: Deserialize<'text>>(text: &'text str) -> Result<T, Broken
         alias_limits: serde_saphyr::alias_limits! {
             max_total_replayed_events: replayed,
         },
-        // As Kubernetes reads it: `y` and `n` are text.
+        // As in Kubernetes, `y` and `n` are strings.
         strict_booleans: true,
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().map_or(1, |location| u32::try_from(location.line()).unwrap_or(u32::MAX));
-        // Its own line counts from the document, which would mislead beside the line in the file.
+        // The parser's own line counts from the document, which would be misleading beside the
+        // line in the file.
         let words = error.to_string();
         let first = words.lines().next().unwrap_or("it is not YAML");
         let first = first.rsplit_once(" at line ").map_or(first, |(what, _)| what);
-        // What a programmer may set is no remedy for who writes manifests.
+        // The parser's hints to programmers are no remedy for authors of manifests.
         let note = first.split_once(", set ").map_or(first, |(what, _)| what).to_owned();
         Broken { line: line.saturating_sub(1), note }
     })
+}
+
+/// The values of the documents in a text; invalid documents are skipped.
+pub fn values(text: &str) -> impl Iterator<Item = Value> {
+    split(text).into_iter().filter_map(|document| parse(document.text).ok())
+}
+
+/// Writes an object of strings, numbers and lists as YAML.
+pub fn text(object: &impl Serialize) -> String {
+    serde_saphyr::to_string(object).unwrap_or_else(|error| unreachable!("objects of strings can be written: {error}"))
+}
+
+/// The same as one of several documents.
+pub fn document(object: &impl Serialize) -> String {
+    format!("---\n{}", text(object))
 }

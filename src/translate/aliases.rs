@@ -1,8 +1,8 @@
-//! Further names of hosts: whoever has a rule for a host has it for the aliases of the host too.
+//! Aliases of hosts: a rule for a host also holds for the aliases of the host.
 //!
-//! An alias is a host like any other: it has an owner, counts in budgets, and a certificate is chosen for it. So the rules are
-//! written down once more, for the alias, and everything that comes after sees ordinary rules. Only here a rule gets an expression for
-//! a host, behind a `~`.
+//! An alias is a host like any other: it has an owner, counts in budgets, and gets a certificate.
+//! So the rules are copied for the alias, and all later steps see ordinary rules. Only here a rule
+//! can get an expression as its host, behind a `~`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Field, HostName, ObjectId, Origin, ServerName};
 use crate::source::{Snapshot, Stored};
 
-/// Objects with rules that were written down once more.
+/// A snapshot with copied rules.
 #[derive(Debug)]
 pub struct Expanded {
-    /// What was read, with the further rules.
+    /// The snapshot, including the copied rules.
     pub snapshot: Snapshot,
-    /// How many rules each object has itself, and the field that the others come from.
+    /// The number of rules that each object has itself, and the field that the copies come from.
     fields: HashMap<Arc<ObjectId>, (u16, Origin)>,
 }
 
-/// An Ingress with what it says of the names of its hosts.
+/// An Ingress with its options about host names.
 pub type Named<'a> = (&'a Stored<Ingress>, &'a ClassRule, Option<&'a HostAliases>);
 
 impl Expanded {
-    /// The objects with the aliases of their hosts; `None` where nobody names any. What the oldest object of a namespace says of a
-    /// host counts.
+    /// The objects with rules for the aliases of their hosts; `None` when there are no aliases.
+    /// The oldest object of a namespace decides about a host.
     pub fn of(
         snapshot: &Snapshot,
         objects: &[Named<'_>],
@@ -60,7 +60,7 @@ impl Expanded {
         };
         let named: BTreeSet<(Arc<str>, ServerName)> = objects.iter().flat_map(of_rules).collect();
         let edited = expanded.snapshot.ingresses.edit();
-        let mut room = Room { most: limits.expressions_of_host, weights: BTreeMap::new() };
+        let mut room = Room { limits, used: BTreeMap::new() };
         let mut objects: Vec<_> = objects.iter().map(|(stored, ..)| *stored).collect();
         objects.sort_by(|one, other| order::oldest_first(one, other));
         for stored in objects {
@@ -79,7 +79,7 @@ impl Expanded {
         Some(expanded)
     }
 
-    /// Whatever is said of a rule that the object does not have itself is said of the field that it comes from.
+    /// Moves findings about copied rules to the field that the copies come from.
     pub fn relate(&self, findings: &mut [Finding]) {
         for finding in findings {
             let rule = match finding.origin.field {
@@ -101,17 +101,19 @@ fn hosts(stored: &Stored<Ingress>) -> impl Iterator<Item = ServerName> {
     rules(stored).iter().filter_map(|rule| host::server_name(rule.host.as_deref()?).ok())
 }
 
-/// The rules of an object for the aliases of its hosts, each with the field that names the alias. What the namespace has a rule for
-/// anyway is no alias.
+/// The copied rules of an object, each with the field that names the alias. A name for which the
+/// namespace has a rule is not an alias.
 fn further_rules(
     stored: &Stored<Ingress>,
     decided: &BTreeMap<(&str, ServerName), (&Stored<Ingress>, &HostAliases)>,
     named: &BTreeSet<(Arc<str>, ServerName)>,
-    room: &mut Room,
+    room: &mut Room<'_>,
     findings: &mut Vec<Finding>,
 ) -> Vec<(IngressRule, ServerName, Origin)> {
     let is_named = |alias: &ServerName| named.contains(&(Arc::clone(&stored.id.namespace), alias.clone()));
+    let paths = |rule: &IngressRule| rule.http.as_ref().map_or(0, |http| http.paths.len() as u64);
     let mut further = Vec::new();
+    let mut sum: u64 = rules(stored).iter().map(paths).sum();
     for rule in rules(stored) {
         let Some(name) = rule.host.as_deref().and_then(|written| host::server_name(written).ok()) else { continue };
         let Some((_, aliases)) = decided.get(&(&*stored.id.namespace, name.clone())) else { continue };
@@ -121,6 +123,13 @@ fn further_rules(
             alias => !is_named(alias),
         };
         for alias in aliases.names.iter().filter(counts) {
+            // An object with so many is refused as it is.
+            if sum > room.limits.object.paths
+                || !room.has_place(&stored.id.namespace, paths(rule).max(1), aliases, findings)
+            {
+                return further;
+            }
+            sum += paths(rule);
             let rule = IngressRule { host: Some(host::written(alias)), ..rule.clone() };
             further.push((rule, name.clone(), aliases.origin.clone()));
         }
@@ -128,24 +137,56 @@ fn further_rules(
     further
 }
 
-/// What the expressions of each namespace weigh together: all of them are tried where a host is unknown.
-struct Room {
-    most: u32,
-    weights: BTreeMap<Arc<str>, u32>,
+/// What the aliases of each namespace may cause together. Whatever is written down once more takes
+/// memory before any budget is asked.
+struct Room<'l> {
+    limits: &'l Limits,
+    used: BTreeMap<Arc<str>, Used>,
 }
 
-impl Room {
+#[derive(Default)]
+struct Used {
+    /// What the expressions weigh: all of them are tried where a host is unknown.
+    weight: u32,
+    /// The paths that were written down once more.
+    paths: u64,
+}
+
+impl Room<'_> {
     /// Adds the expressions of a rule where there is room for them.
     fn take(&mut self, namespace: &Arc<str>, aliases: &HostAliases, findings: &mut Vec<Finding>) -> bool {
-        let sum = self.weights.entry(Arc::clone(namespace)).or_default();
-        let fits = sum.saturating_add(aliases.weight) <= self.most;
+        let most = self.limits.expressions_of_host;
+        let sum = &mut self.used.entry(Arc::clone(namespace)).or_default().weight;
+        let fits = sum.saturating_add(aliases.weight) <= most;
         // What comes after one that does not fit is younger.
-        *sum = if fits { *sum + aliases.weight } else { self.most };
+        *sum = if fits { *sum + aliases.weight } else { most };
         if !fits {
             let note = format!(
-                "the namespace {namespace:?} has expressions for names of hosts that weigh {} already, which is the most \
-                 (limits.expressions-of-host); these are without effect: use names or wildcards",
-                self.most
+                "the namespace {namespace:?} has expressions for names of hosts that weigh {most} already, which is the most \
+                 (limits.expressions-of-host); these are without effect: use names or wildcards"
+            );
+            findings.push(Finding::new(Reason::HostNotAllowed, aliases.origin.clone(), note));
+        }
+        fits
+    }
+
+    /// Adds the paths of a rule for one alias where there is room for them.
+    fn has_place(
+        &mut self,
+        namespace: &Arc<str>,
+        paths: u64,
+        aliases: &HostAliases,
+        findings: &mut Vec<Finding>,
+    ) -> bool {
+        let most = self.limits.namespace.routes;
+        let sum = &mut self.used.entry(Arc::clone(namespace)).or_default().paths;
+        let fits = sum.saturating_add(paths) <= most;
+        if fits {
+            *sum += paths;
+        } else {
+            let note = format!(
+                "the namespace {namespace:?} has {sum} paths for further names of hosts already, of {most} that it may have \
+                 (limits.namespace-routes); aliases of this object are without effect: name fewer of them, or have fewer paths"
             );
             findings.push(Finding::new(Reason::HostNotAllowed, aliases.origin.clone(), note));
         }
@@ -153,7 +194,7 @@ impl Room {
     }
 }
 
-/// What is said of TLS of a host is said of its expressions.
+/// The `spec.tls` entry of a host also holds for its expressions.
 fn list_expressions(spec: &mut IngressSpec, further: &[(IngressRule, ServerName, Origin)]) {
     for listed in spec.tls.iter_mut().flatten().filter_map(|entry| entry.hosts.as_mut()) {
         let concerns = |base: &ServerName| listed.iter().any(|listed| host::covers(listed, base));
@@ -167,8 +208,8 @@ fn is_expression(rule: &IngressRule) -> bool {
     rule.host.as_deref().is_some_and(|host| host.starts_with('~'))
 }
 
-/// The objects without rules that are written like expressions, which only annotations may name: these are for no host. `None` where
-/// nobody wrote one.
+/// Drops rules whose host is written like an expression, which only annotations may name; they
+/// match no host. `None` when there is none.
 pub fn without_expressions(snapshot: &Snapshot) -> Option<Snapshot> {
     let has_one = |stored: &Stored<Ingress>| rules(stored).iter().any(is_expression);
     if !snapshot.ingresses.iter().chain(snapshot.withheld.iter()).any(has_one) {
@@ -186,7 +227,7 @@ pub fn without_expressions(snapshot: &Snapshot) -> Option<Snapshot> {
     Some(without)
 }
 
-/// The name with `www.` in front, or without it; `None` for names that have none such.
+/// The name with `www.` added or removed; `None` for names that have no such counterpart.
 pub fn with_or_without_www(name: &ServerName) -> Option<HostName> {
     let ServerName::Exact(host) = name else { return None };
     match host.as_str().strip_prefix("www.") {

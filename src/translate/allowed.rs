@@ -1,4 +1,4 @@
-//! Which hosts a namespace may claim at all, as the administrator decides.
+//! Which hosts a namespace may claim at all, by the administrator's settings.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -10,28 +10,30 @@ use crate::finding::{Finding, Reason};
 use crate::model::{HostName, Kind, ObjectId, Origin, Refused, ServerName};
 use crate::source::{Selector, Snapshot};
 
-/// What stands for all namespaces, and for all hosts.
+/// The text for all namespaces, and for all hosts.
 const ALL: &str = "*";
 
-/// Some namespaces, and hosts that they may claim.
+/// An entry of the settings: namespaces, and hosts that they may claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AllowedHosts {
-    /// Their names, or `*`; empty for all that have the labels.
+    /// Their names, or `*`; empty for all with the labels.
     pub namespaces: Vec<Arc<str>>,
-    /// The labels that they must have besides, if any.
+    /// A selector that their labels must match, if any.
     pub selector: Option<Selector>,
     /// The hosts.
     pub hosts: Vec<HostPattern>,
 }
 
 impl AllowedHosts {
-    /// Whether it is about this namespace; `None` when that depends on labels that nobody knows.
+    /// Whether the entry is about this namespace; `None` when that depends on labels that are not
+    /// known.
     fn selects(&self, namespace: &str, labels: Option<&BTreeMap<String, String>>) -> Option<bool> {
         selects(&self.namespaces, self.selector.as_ref(), namespace, labels)
     }
 }
 
-/// Whether names and a selector, of which one may be missing, select a namespace; `None` when that depends on labels that nobody knows.
+/// Whether names and a selector, of which one may be missing, select a namespace; `None` when that
+/// depends on labels that are not known.
 pub fn selects(
     namespaces: &[Arc<str>],
     selector: Option<&Selector>,
@@ -46,14 +48,16 @@ pub fn selects(
     }
 }
 
-/// Hosts that may be claimed. It is a bound: what `*.` stands for may have any number of labels, unlike in an Ingress.
+/// Hosts that may be claimed. Unlike in an Ingress, `*.` matches any number of labels here,
+/// because this is an upper bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostPattern {
-    /// `*`: every host, also none.
+    /// `*`: every host, and rules without a host.
     Any,
-    /// This host alone.
+    /// Exactly this host.
     Exact(HostName),
-    /// `*.NAME`: whatever is below the name, and the wildcard of the same spelling; not the name itself.
+    /// `*.NAME`: all hosts below the name, and the wildcard with this spelling; not the name
+    /// itself.
     Below(HostName),
 }
 
@@ -73,19 +77,21 @@ impl FromStr for HostPattern {
     }
 }
 
-/// What one namespace may claim. To ask it costs a look for each label of the host, however many hosts are listed.
+/// The hosts that one namespace may claim. A lookup costs one step for each label of the host,
+/// however many hosts are listed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Allowance<'a> {
     any: bool,
     exact: HashSet<&'a str>,
     below: HashSet<&'a str>,
-    /// Whether it might be more if its labels were known.
+    /// Whether more might be allowed if the labels of the namespace were known.
     pub undecided: bool,
 }
 
 impl<'a> Allowance<'a> {
-    /// That of a namespace with these labels, or with unknown ones. Without entries everybody may claim everything, with
-    /// one only what those list that select the namespace. What labels are needed for is not allowed while they are unknown.
+    /// The allowance of a namespace with these labels, or with unknown ones. Without entries every
+    /// host is allowed; otherwise those in the entries that select the namespace. Unknown labels
+    /// select nothing.
     pub fn of(entries: &'a [AllowedHosts], namespace: &str, labels: Option<&BTreeMap<String, String>>) -> Self {
         let mut allowance = Allowance { any: entries.is_empty(), ..Allowance::default() };
         for entry in entries {
@@ -106,13 +112,13 @@ impl<'a> Allowance<'a> {
         }
     }
 
-    /// Whether the namespace may claim it. The catch-all and expressions go with all hosts; whether anybody may claim these is
-    /// another question besides.
+    /// Whether the namespace may claim the host. The catch-all and expressions need permission for
+    /// all hosts; further rules apply to them elsewhere.
     pub fn permits(&self, name: &ServerName) -> bool {
         self.any || self.names(name)
     }
 
-    /// Whether it is listed by more than that all hosts may be claimed.
+    /// Whether the host is listed other than by "all hosts".
     pub fn names(&self, name: &ServerName) -> bool {
         match name {
             ServerName::CatchAll | ServerName::Expression(_) => false,
@@ -121,14 +127,15 @@ impl<'a> Allowance<'a> {
         }
     }
 
-    /// Whether one of the names that this one is below, or the name itself where that counts, may be claimed with all below it.
+    /// Whether a parent of this name, or the name itself where that counts, is allowed with all
+    /// hosts below it.
     fn reaches(&self, name: &HostName, itself: bool) -> bool {
         let parents = name.as_str().match_indices('.').map(|(dot, _)| &name.as_str()[dot + 1..]);
         itself.then_some(name.as_str()).into_iter().chain(parents).any(|parent| self.below.contains(parent))
     }
 }
 
-/// The hosts as they are written in settings, in order.
+/// Writes the hosts as in the settings, in order.
 impl fmt::Display for Allowance<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let below = self.below.iter().map(|parent| format!("*.{parent}"));
@@ -142,25 +149,25 @@ impl fmt::Display for Allowance<'_> {
     }
 }
 
-/// What each namespace may claim, found out once for each.
+/// The allowances of all namespaces, computed once for each.
 #[derive(Debug)]
 pub struct Allowances<'a> {
     entries: &'a [AllowedHosts],
     snapshot: &'a Snapshot,
     known: HashMap<Box<str>, Allowance<'a>>,
-    /// That of everybody, where nobody is bound.
+    /// The allowance of every namespace, when there are no restrictions.
     everything: Option<Allowance<'a>>,
 }
 
 impl<'a> Allowances<'a> {
-    /// Those of these settings, with the labels that the snapshot knows.
+    /// The allowances of these settings, with the labels in the snapshot.
     pub fn new(options: &'a Options, snapshot: &'a Snapshot) -> Self {
         let entries = &options.allowed_hosts;
         let everything = entries.is_empty().then(|| Allowance::of(entries, "", None));
         Allowances { entries, snapshot, known: HashMap::new(), everything }
     }
 
-    /// That of this namespace.
+    /// The allowance of this namespace.
     pub fn of(&mut self, namespace: &str) -> &Allowance<'a> {
         if let Some(everything) = &self.everything {
             return everything;
@@ -173,7 +180,7 @@ impl<'a> Allowances<'a> {
     }
 }
 
-/// That labels are needed which we may not see.
+/// The finding that labels are needed which we lack the right to read.
 pub fn unseen(snapshot: &Snapshot, options: &Options) -> Option<Finding> {
     let is_of_hosts = options.allowed_hosts.iter().any(|entry| entry.selector.is_some());
     let key = if is_of_hosts { "hosts.allowed" } else { "snippets.allowed" };
@@ -202,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_pattern_is_a_bound() {
-        // What an entry lists, hosts that may be claimed then, and hosts that may not.
+        // Each row: the listed hosts, hosts that may be claimed then, and hosts that may not.
         let rows: &[(&[&str], &[&str], &[&str])] = &[
             (
                 &["a.example.com"],
@@ -246,7 +253,8 @@ mod tests {
         let both = entry(&["shop", "more"], "team=a", &["both.com"]);
         let everybody = entry(&["*"], "", &["*.all.com"]);
         let all = || [&named, &labelled, &without, &both, &everybody].map(AllowedHosts::clone).to_vec();
-        // Entries, the namespace, its labels, and what it may claim; `?` when that might be more.
+        // Each row: the entries, the namespace, its labels, and what it may claim; `?` when that
+        // might be more.
         let rows = [
             (vec![], "shop", None, "all hosts"),
             (vec![named.clone()], "shop", None, "shop.com"),
@@ -256,12 +264,12 @@ mod tests {
             (vec![labelled.clone()], "shop", Some(""), "no host"),
             (vec![labelled.clone()], "shop", None, "no host?"),
             (vec![without.clone()], "shop", Some(""), "other.com"),
-            // What is not known is not without the label.
+            // An unknown label does not count as missing.
             (vec![without.clone()], "shop", None, "no host?"),
             (vec![both.clone()], "shop", Some("team=a"), "both.com"),
             (vec![both.clone()], "shop", Some("team=b"), "no host"),
             (vec![both.clone()], "other", Some("team=a"), "no host"),
-            // Its name says enough.
+            // The name is sufficient.
             (vec![both.clone()], "other", None, "no host"),
             (all(), "shop", Some("team=a"), "*.a.com, *.all.com, a.com, both.com, shop.com"),
             (all(), "other", Some("team=a"), "*.a.com, *.all.com, a.com"),

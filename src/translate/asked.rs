@@ -1,4 +1,4 @@
-//! What one Ingress asks for, in plain words for whoever shows it.
+//! What one Ingress asks for, in plain words for display.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::{Dialect, host};
 use crate::model::{ObjectId, ServerName, Transport};
 use crate::source::{Snapshot, Stored};
 
-/// What an Ingress asks for, as it is written.
+/// The requests of an Ingress, as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked<'a> {
-    /// The class that it names.
+    /// Its class.
     pub class: Option<&'a str>,
-    /// The host of each rule; `*` for all that nobody has.
+    /// The host of each rule; `*` for a missing one.
     pub rules: Vec<&'a str>,
-    /// Its paths in their order, and last the default backend.
+    /// Its paths in order, and last the default backend.
     pub routes: Vec<AskedRoute<'a>>,
     /// The entries of `spec.tls`.
     pub tls: Vec<AskedTls<'a>>,
@@ -26,35 +26,36 @@ pub struct Asked<'a> {
 /// A path of an Ingress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedRoute<'a> {
-    /// The number of its rule; `None` for the default backend.
+    /// The index of its rule; `None` for the default backend.
     pub rule: Option<usize>,
-    /// The host; `*` for all that nobody has.
+    /// The host; `*` for a missing one.
     pub host: &'a str,
     /// The path.
     pub path: &'a str,
-    /// How it is compared: `Prefix`, `Exact`, ...
+    /// Its type: `Prefix`, `Exact`, ...
     pub path_type: &'a str,
-    /// The Service; `None` where something else is behind it.
+    /// The Service; `None` for another kind of backend.
     pub service: Option<&'a str>,
-    /// The port of the Service as it is written.
+    /// The port of the Service, as written.
     pub port: Option<String>,
-    /// How many endpoints of that port are ready; `None` when there is no such Service or port.
+    /// The number of ready endpoints of that port; `None` when the Service or port does not exist.
     pub endpoints: Option<usize>,
 }
 
 /// An entry of `spec.tls`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedTls<'a> {
-    /// Its hosts; none means those of the rules.
+    /// Its hosts; an empty list means those of the rules.
     pub hosts: Vec<&'a str>,
     /// The Secret with the certificate.
     pub secret: Option<&'a str>,
 }
 
-/// What stands for all hosts that nobody has.
+/// The text for a missing host.
 const EVERY_HOST: &str = "*";
 
-/// Reads what an Ingress asks for, and looks how many endpoints are behind it; `None` when there is no such Ingress.
+/// Reads what an Ingress asks for, and counts the endpoints; `None` when the Ingress does not
+/// exist.
 pub fn asked<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<Asked<'a>> {
     let stored = find(snapshot, id)?;
     let Some(spec) = &stored.object.spec else { return Some(Asked::default()) };
@@ -74,7 +75,7 @@ pub fn asked<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<Asked<'a>> {
     Some(Asked { class: spec.ingress_class_name.as_deref(), rules, routes, tls: tls.collect() })
 }
 
-/// The hosts of an Ingress as it writes them, each once.
+/// The hosts of an Ingress as written, each once.
 pub fn asked_hosts<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Vec<&'a str> {
     let rules = find(snapshot, id).into_iter().flat_map(rules);
     let mut hosts: Vec<_> = rules.map(host_of).collect();
@@ -83,7 +84,7 @@ pub fn asked_hosts<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Vec<&'a str> {
     hosts
 }
 
-/// The Ingresses with a rule for one of these hosts, or, for all hosts, with a default backend.
+/// The Ingresses with a rule for one of these hosts or, for the catch-all, with a default backend.
 pub fn askers<'a>(snapshot: &'a Snapshot, hosts: &[ServerName]) -> impl Iterator<Item = &'a Arc<ObjectId>> {
     let written: Vec<_> = hosts.iter().map(host::written).collect();
     let asks = move |stored: &&Stored<Ingress>| {
@@ -109,14 +110,15 @@ fn host_of(rule: &IngressRule) -> &str {
     rule.host.as_deref().filter(|host| !host.is_empty()).unwrap_or(EVERY_HOST)
 }
 
-/// The host that is written so, and the wildcard host that it lies within, each with how rules write it; nothing when it is none.
+/// The host with this spelling and the wildcard host that contains it, each as rules write it;
+/// empty for an invalid host.
 pub fn host_with_wildcard(written: &str) -> Vec<(ServerName, String)> {
     let name = host::server_name(if written == EVERY_HOST { "" } else { written }).ok();
     let wildcard = name.as_ref().and_then(host::wildcard_above);
     name.into_iter().chain(wildcard).map(|name| (name.clone(), host::written(&name))).collect()
 }
 
-/// Where the Services of one namespace lead.
+/// The Services of one namespace, with their endpoints.
 struct Behind<'a> {
     snapshot: &'a Snapshot,
     namespace: &'a str,
@@ -149,7 +151,7 @@ impl<'a> Behind<'a> {
 
     fn endpoints(&self, service: &str, port: &PortReference<'_>) -> Option<usize> {
         let stored = self.snapshot.service(self.namespace, service)?;
-        // Whoever names the port of the endpoints means that one, which only one of the dialects allows.
+        // A backend may also name the target port, which only one of the dialects allows.
         let port = port::find(&stored.object, port, Transport::Tcp, Dialect::IngressNginx)?;
         Some(endpoint::find(self.slices.of(self.namespace, service), &stored.object, port).len())
     }

@@ -1,5 +1,5 @@
-//! From the URL of a service that says who may pass to its endpoints, for each route that asks it; a service that cannot be asked
-//! closes the route.
+//! Resolves the external authentication services of a server's routes to endpoints. A service that
+//! cannot be resolved closes the route.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,10 +16,12 @@ use crate::model::{
     UrlPath, expression,
 };
 
-/// What a service is resolved to, for each place in memory of a behaviour: routes of an object share theirs.
+/// The resolved behaviour by the address of the requested one in memory: the routes of an object
+/// share theirs.
 type Asked = HashMap<usize, Option<Arc<Behaviour>>>;
 
-/// Has routes of a server ask the services that their objects, or the administrator, name.
+/// Adds the authentication services that objects or the administrator name to the routes of a
+/// server.
 pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>) {
     let subjects = site.subjects.iter().filter(|subject| subject.reading.authentication.is_some());
     let subjects: HashMap<&ObjectId, &Subject<'a>> = subjects.map(|subject| (&**subject.id(), *subject)).collect();
@@ -37,7 +39,7 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
     }
 }
 
-/// Takes passwords from the paths that the administrator lets everybody have.
+/// Removes passwords from the paths that the administrator exempts.
 pub fn exempt(server: &mut Server, options: &Options) {
     let asks = |route: &&mut Route| route.behaviour.basic_authentication.is_some() && is_exempt(&route.path, options);
     for route in server.routes.iter_mut().filter(asks) {
@@ -45,7 +47,7 @@ pub fn exempt(server: &mut Server, options: &Options) {
     }
 }
 
-/// As [`apply`], for a route that no object asked for.
+/// As [`apply`], for a route that no object defines.
 pub fn apply_to(servers: &mut Servers<'_>, route: &mut Route, requested: &Arc<RequestedAuthentication>) {
     let mode = servers.options.endpoints;
     let dialect = super::Dialect::Specification;
@@ -93,7 +95,8 @@ fn protect(
     }
 }
 
-/// Where the questions go that are for a path of the same host, for each requested by its place in memory.
+/// The upstreams of authentication requests to a path of the same host, by the address of the
+/// request in memory.
 fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> HashMap<usize, Target> {
     let all = subjects.values().filter_map(|subject| subject.reading.authentication.as_ref());
     let all = all.filter(|requested| requested.service.whereabouts == Whereabouts::SameHost);
@@ -102,8 +105,8 @@ fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Ha
     all.map(target).collect()
 }
 
-/// The upstream of the route that takes the path of a question. What that route does besides is not done: whatever would have to be
-/// done refuses it.
+/// The upstream of the route for the path of an authentication request. The rest of that route's
+/// behaviour is not applied; where that would be necessary, the request is refused.
 fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Target {
     let path = literal_path(&requested.policy.target)
         .ok_or((Reason::InvalidSecurityValue, Arc::from("its path has to be written out where its host is $host")))?;
@@ -124,7 +127,7 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
     let own = &requested.service.origin.object.namespace;
     let asks_itself = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
     match &route.action {
-        // In ingress-nginx such a question goes round and round.
+        // In ingress-nginx such a request would loop.
         _ if asks_itself.is_some_and(|other| other.service.whereabouts == Whereabouts::SameHost) => Err((
             Reason::ClosedRoute,
             format!(
@@ -154,7 +157,7 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
     }
 }
 
-/// The path of a target, where no variable stands in it.
+/// The path of a target without variables.
 fn literal_path(target: &Template) -> Option<UrlPath> {
     let Some(TemplatePart::Text(first)) = target.parts().first() else { return None };
     let path = match first.split_once('?') {
@@ -165,7 +168,7 @@ fn literal_path(target: &Template) -> Option<UrlPath> {
     UrlPath::new(path).ok()
 }
 
-/// Whether the administrator lets everybody have a path.
+/// Whether the administrator exempts a path from authentication.
 fn is_exempt(path: &PathMatch, options: &Options) -> bool {
     let text = match path {
         PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().into(),
@@ -180,7 +183,7 @@ fn is_exempt(path: &PathMatch, options: &Options) -> bool {
     })
 }
 
-/// The text that an expression stands for that means nothing else, but for dots.
+/// The text of an expression that matches only this text, apart from dots.
 fn plain(pattern: &str) -> Option<String> {
     let text = pattern.replace("\\.", ".").replace("\\-", "-");
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._~-".contains(&byte);

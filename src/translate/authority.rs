@@ -1,4 +1,4 @@
-//! Authorities from Secrets, checked and re-written.
+//! Certificate authorities from Secrets, checked and re-written.
 
 use std::sync::Arc;
 
@@ -11,18 +11,20 @@ use super::certificate::{Fault, write_block};
 use crate::model::{Authority, Origin};
 use crate::source::Stored;
 
-/// The key of a Secret that holds the certificates of an authority.
+/// The key of a Secret with CA certificates.
 const CERTIFICATES: &str = "ca.crt";
-/// The key of a Secret that holds its lists of revoked certificates.
+/// The key of a Secret with certificate revocation lists.
 const REVOKED: &str = "ca.crl";
 
-/// Most certificates, and most bytes of them as DER: nginx reads all of them for each host, and tells their names in each handshake.
+/// The most certificates, and the most bytes of them as DER: nginx reads all of them for each
+/// host, and sends their names in each handshake.
 const MOST_CERTIFICATES: usize = 32;
 const LONGEST_CERTIFICATES: usize = 64 << 10;
-/// Most bytes of the lists as DER: some 7000 certificates. nginx has them in memory once for each host.
+/// The most bytes of revocation lists as DER: some 7000 certificates. nginx keeps them in memory
+/// once for each host.
 const LONGEST_REVOKED: usize = 256 << 10;
 
-/// The authority that a Secret holds; `None` when it holds none. Whatever stands beside the PEM blocks stays out of what is served.
+/// The CA in a Secret; `None` when it has none. Text outside of the PEM blocks is dropped.
 pub fn of_secret(secret: &Stored<Secret>) -> Result<Option<Authority>, Fault> {
     let data = secret.object.data.as_ref();
     let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
@@ -48,7 +50,8 @@ pub fn of_secret(secret: &Stored<Secret>) -> Result<Option<Authority>, Fault> {
     Ok(Some(Authority { id, origin, certificates: text.into_bytes().into(), revoked }))
 }
 
-/// The lists of revoked certificates. With any list, TLS libraries let in nobody whose authority has none.
+/// The revocation lists. If there is any list, TLS libraries accept no certificate whose CA has
+/// none.
 fn revoked(lists: &[u8], authorities: &[X509Certificate<'_>]) -> Result<Arc<[u8]>, Fault> {
     let lists = CertificateRevocationListDer::pem_slice_iter(lists);
     let lists = lists.collect::<Result<Vec<_>, _>>().map_err(|_| "ca.crl is not PEM")?;

@@ -1,4 +1,4 @@
-//! From the Service that a rule names to an upstream.
+//! Resolves the Service that a rule names to an upstream.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +11,7 @@ use super::port::{self, PortReference};
 use super::target::{self, Chosen};
 use super::value::ExternalName;
 use super::value::{Whereabouts, excerpt};
-use super::{Dialect, EndpointMode, Names, Options, RequestedService};
+use super::{Dialect, EndpointMode, Names, Options, RequestedService, bounds};
 use crate::finding::Reason;
 use crate::model::{
     BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Port, Protocol, StreamUpstream,
@@ -19,47 +19,48 @@ use crate::model::{
 };
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
-/// The most that an endpoint weighs which is found by hashing.
+/// The largest weight of an endpoint in a consistent hash.
 const MOST_WEIGHT: u32 = 10;
 
-/// What a rule refers to.
+/// A reference to a Service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BackendReference<'a> {
-    /// The namespace of the Service: that of the object that refers, unless the administrator names another.
+    /// The namespace of the Service: that of the referring object, or one that the administrator
+    /// names.
     pub namespace: &'a str,
     /// The name of the Service.
     pub service: &'a str,
     pub port: PortReference<'a>,
-    /// The semantics of the object that refers.
+    /// The dialect of the referring object.
     pub dialect: Dialect,
-    /// How endpoints are reached unless the Service says otherwise.
+    /// How endpoints are reached unless the Service sets a mode.
     pub mode: EndpointMode,
-    /// By the cluster address of the Service instead, where it has one.
+    /// Whether the cluster IP of the Service is used instead, where it has one.
     pub by_cluster_address: bool,
-    /// How endpoints are spoken to; `None` leaves it to the Service.
+    /// The protocol of the endpoints; `None` leaves it to the Service.
     pub protocol: Option<Protocol>,
-    /// How an endpoint is chosen.
+    /// How an endpoint is selected.
     pub balance: Option<Arc<Balance>>,
-    /// How TLS is spoken where it is.
+    /// The TLS settings, where TLS is used.
     pub tls: Option<Arc<BackendTls>>,
     /// How long idle connections are kept.
     pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
-/// A name behind a Service, and the namespace that has it.
+/// A DNS name of a Service, and the namespace of the Service.
 pub type NamedBy = (HostName, Arc<str>);
 
-/// What is wrong with a reference, for whoever refers.
+/// A finding about a reference, for the referring object.
 pub type Note = (Reason, Arc<str>);
 
-/// An upstream, or nothing; and what is wrong.
+/// The result of a reference: an upstream or none, and findings.
 #[derive(Debug, Clone, Default)]
 pub struct Resolution {
     /// The upstream.
     pub target: Option<Arc<Upstream>>,
-    /// What is wrong; never empty without a target.
+    /// The findings; never empty without a target.
     pub notes: Vec<Note>,
-    /// The names that DNS was to tell the addresses of.
+    /// The DNS names whose addresses are needed.
     names: Vec<NamedBy>,
 }
 
@@ -67,29 +68,30 @@ pub struct Resolution {
 #[derive(Debug)]
 pub struct Backends<'a> {
     snapshot: &'a Snapshot,
-    /// What DNS said.
+    /// The DNS answers.
     known: &'a Names,
     options: &'a Options,
     slices: &'a Slices<'a>,
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
-    /// The same for hosts that are no Services, by who asked for which and how.
+    /// The same for hosts that are no Services.
     hosts: HashMap<Host, Arc<Resolution>>,
-    /// What was resolved since somebody took it, as often as it was.
+    /// The upstreams that were resolved since they were last taken, perhaps several times.
     pub used: Vec<Arc<Upstream>>,
-    /// What was looked for meanwhile.
+    /// The objects that were looked up meanwhile.
     pub dependencies: Vec<Dependency>,
-    /// The names behind what was resolved meanwhile.
+    /// The DNS names that were needed meanwhile.
     pub names: Vec<NamedBy>,
 }
 
-/// A host that is no Service: the object that asked for it, where it is, how it is spoken to, and how connections are kept.
+/// A host that is not a Service: the object that names it, its address, its protocol, and the
+/// settings of connections.
 type Host = (Arc<ObjectId>, Whereabouts, Protocol, Option<Arc<ConnectionReuse>>);
 
-/// A port of a Service that is there.
+/// A port of a Service that exists.
 struct Located<'a> {
     service: &'a Stored<Service>,
     number: i32,
-    /// Where the Service lists it.
+    /// The port in the Service.
     port: Option<&'a ServicePort>,
     way: Way<'a>,
 }
@@ -98,7 +100,7 @@ struct Located<'a> {
 #[derive(Clone, Copy)]
 enum Way<'a> {
     Mode(EndpointMode, &'a ServicePort),
-    /// By the name behind the Service, on the port of this number.
+    /// By the DNS name of the Service, on this port.
     Name(&'a str, u16),
 }
 
@@ -112,14 +114,14 @@ impl Located<'_> {
 }
 
 impl<'a> Backends<'a> {
-    /// Nothing resolved yet.
+    /// A resolver that has resolved nothing.
     pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a Slices<'a>) -> Self {
         let (resolved, hosts) = (HashMap::new(), HashMap::new());
         let (used, dependencies, named) = (Vec::new(), Vec::new(), Vec::new());
         Backends { snapshot, known: names, options, slices, resolved, hosts, used, dependencies, names: named }
     }
 
-    /// A Service that something looks for.
+    /// Looks up a Service, and records the dependency.
     pub fn service(&mut self, namespace: &str, name: &str) -> Option<&'a Stored<Service>> {
         self.dependencies.push(Dependency::on(Kind::Service, namespace, name));
         self.snapshot.service(namespace, name)
@@ -140,7 +142,7 @@ impl<'a> Backends<'a> {
         resolution
     }
 
-    /// The upstream of a service that is named by a host.
+    /// The upstream of a service that is given by a host.
     pub fn resolve_host(&mut self, requested: &RequestedService) -> Arc<Resolution> {
         let host = (
             Arc::clone(&requested.origin.object),
@@ -172,7 +174,7 @@ impl<'a> Backends<'a> {
         resolution
     }
 
-    /// What came of resolving; `names` are those that were there before.
+    /// Makes the result of a resolution; `names` are those from before.
     fn resolution(
         &mut self,
         upstream: Result<Upstream, (Reason, String)>,
@@ -192,7 +194,7 @@ impl<'a> Backends<'a> {
     }
 
     fn note(&mut self, resolution: &Resolution) {
-        // Routes of one object mostly go to the same.
+        // The routes of one object mostly use the same upstream.
         let is_last = |target: &&Arc<Upstream>| self.used.last().is_some_and(|last| Arc::ptr_eq(last, target));
         let target = resolution.target.as_ref().filter(|target| !is_last(target));
         self.used.extend(target.cloned());
@@ -221,8 +223,8 @@ impl<'a> Backends<'a> {
         Ok((name, port, self.permitted(endpoints, Chosen::ByTenant, &subject, notes)?))
     }
 
-    /// The endpoints of a port for whoever takes connections or datagrams for it. With no endpoint it is there all the same;
-    /// `None` where the port itself is not. What is wrong is noted.
+    /// The endpoints of a port for a TCP or UDP service. It exists even without endpoints; `None`
+    /// when the port does not exist. Findings are recorded.
     pub fn stream(
         &mut self,
         reference: &BackendReference<'a>,
@@ -258,7 +260,7 @@ impl<'a> Backends<'a> {
         Ok(Upstream { id: id(reference, &located), origin: Origin::object(&located.service.id), endpoints })
     }
 
-    /// The port that is referred to, and how its endpoints are reached.
+    /// Finds the port of a reference, and how its endpoints are reached.
     fn locate(
         &self,
         reference: &BackendReference<'a>,
@@ -268,7 +270,7 @@ impl<'a> Backends<'a> {
         let BackendReference { namespace, service: name, .. } = reference;
         let missing =
             || (Reason::MissingService, format!("there is no Service {name:?} in the namespace {namespace:?}"));
-        // Names of upstreams are made of these: whatever else an object may hold, it cannot be the name of a Service.
+        // Names of upstreams are made of these names, so that they have to be valid.
         if !is_label(namespace) || !is_label(name) {
             return Err(missing());
         }
@@ -281,7 +283,7 @@ impl<'a> Backends<'a> {
                     format!("Service {name:?} is of type ExternalName, which the administrator has switched off");
                 return Err((Reason::ExternalNameDisabled, note));
             }
-            // One without ports takes any port that is named.
+            // A Service without ports accepts any port number.
             let has_ports = !service.object.ports.is_empty();
             let number = match (port, &reference.port) {
                 (Some(port), _) => port::number(port.number),
@@ -325,7 +327,8 @@ impl<'a> Backends<'a> {
             }
             Unreachable::Mode(clause) => (Reason::UnreachableMode, format!("Service {name:?}: {clause}")),
         })?;
-        // Nobody could leave out one of those: the cluster's proxy shares requests among all of them.
+        // None of these could be left out: the cluster's proxy distributes requests to all of
+        // them.
         let behind = (chosen == Chosen::ByCluster).then(|| reach.behind());
         for address in behind.into_iter().flatten() {
             if let Some(clause) = target::forbidden(address, Chosen::ByTenant, self.options) {
@@ -336,7 +339,8 @@ impl<'a> Backends<'a> {
         self.permitted(endpoints, chosen, "", notes)
     }
 
-    /// Leaves out what may not take requests; nothing is left when nothing may. `subject` opens each note.
+    /// Removes addresses that must not get requests; returns an empty list when none is left.
+    /// `subject` opens each note.
     fn permitted(
         &self,
         mut endpoints: Vec<Endpoint>,
@@ -381,7 +385,7 @@ impl<'a> Backends<'a> {
         self.permitted(addresses.into_iter().map(endpoint).collect(), Chosen::ByTenant, &subject, notes)
     }
 
-    /// The addresses of a name as DNS told last; never empty.
+    /// The addresses of a name in the last DNS answer; never empty.
     fn resolved(&self, host: &HostName, subject: &str, notes: &mut Vec<Note>) -> Result<Vec<IpAddr>, (Reason, String)> {
         let answer = self.known.0.get(host);
         let failure = answer.map_or(Some("DNS was not asked yet"), |answer| answer.failure.as_deref());
@@ -392,6 +396,10 @@ impl<'a> Backends<'a> {
                 format!("{subject}DNS tells more addresses than are used, which are {used} (limits.addresses-of-name)");
             notes.push((Reason::AddressesLeftOut, note.into()));
         }
+        let most = u64::try_from(self.options.limits.addresses_of_name).unwrap_or(u64::MAX);
+        let near = bounds::ADDRESSES.note(addresses.len(), most);
+        let near = near.filter(|_| answer.is_some_and(|answer| !answer.is_cut));
+        notes.extend(near.map(|note| (Reason::NearBudget, format!("{subject}{note}").into())));
         match failure {
             _ if addresses.is_empty() => {
                 let why = failure.unwrap_or("it has no address");
@@ -407,7 +415,8 @@ impl<'a> Backends<'a> {
     }
 }
 
-/// The number stands for the port however a rule names it, so that two names of one port share an upstream.
+/// The number identifies the port, however a rule names it, so that two names of one port share an
+/// upstream.
 fn id(reference: &BackendReference<'_>, located: &Located<'_>) -> UpstreamId {
     let ObjectId { namespace, name, .. } = &*located.service.id;
     let (namespace, service) = (Arc::clone(namespace), Arc::clone(name));
@@ -418,7 +427,8 @@ fn id(reference: &BackendReference<'_>, located: &Located<'_>) -> UpstreamId {
     UpstreamId { namespace, service, port, mode, protocol, balance, tls, reuse: reference.reuse.clone() }
 }
 
-/// Consistent hashing makes points for each unit of a weight, so weights are told by ones.
+/// Consistent hashing makes points for each unit of a weight, so weights are divided by a common
+/// factor.
 fn even_out(endpoints: &mut [Endpoint]) {
     let heaviest = endpoints.iter().map(|endpoint| endpoint.weight).max().unwrap_or(1).max(1);
     for endpoint in endpoints.iter_mut().filter(|_| heaviest > MOST_WEIGHT) {

@@ -1,4 +1,4 @@
-//! Hosts as they were built before, as long as nothing has changed of what they were built of; it must not know how one is built.
+//! Caches hosts until something that they depend on changes. It must not know how a host is built.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
@@ -23,33 +23,33 @@ use crate::model::{
 };
 use crate::source::{Endpoints, List, Service, Snapshot, Stored, Version};
 
-/// What came of building a host.
+/// The result of building a host.
 #[derive(Debug, Default)]
 pub struct Built {
     /// Its server.
     pub server: Option<Arc<Server>>,
-    /// Where it sends requests, in no order; some may stand twice.
+    /// Its upstreams, in any order, perhaps repeated.
     pub upstreams: Vec<Arc<Upstream>>,
-    /// What it shows to clients.
+    /// The certificates that it presents.
     pub certificates: Vec<Arc<Certificate>>,
-    /// Hosts whose TLS is passed on.
+    /// Hosts with TLS passthrough.
     pub passed: Passed,
-    /// Numbers of the canaries that take a part of its paths.
+    /// The indices of the canaries that take a share of its paths.
     pub taken: BTreeSet<usize>,
-    /// The names behind the Services that it refers to.
+    /// The DNS names of the Services that it refers to.
     pub names: Vec<NamedBy>,
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Versions that cannot be served as written.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
-    /// When time alone changes what is wrong, in seconds since 1970.
+    /// When the passage of time alone changes its findings, in seconds since 1970.
     pub due: Option<i64>,
-    /// What was looked for in the snapshot.
+    /// The objects that were looked up in the snapshot.
     pub dependencies: Vec<Dependency>,
 }
 
-/// An object of the snapshot that is there or is not, as a number. Two may share one: then both are taken to have changed when
-/// one has.
+/// An object of the snapshot that exists or does not, as a hash. If two objects share a hash, a
+/// change of one counts for both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dependency(u64);
 
@@ -65,7 +65,7 @@ impl Dependency {
 /// The hosts that were built last.
 #[derive(Debug, Default)]
 pub struct BuiltHosts {
-    /// In order.
+    /// The hosts, in order.
     hosts: Vec<(ServerName, Kept)>,
     services: List<Service>,
     slices: List<Endpoints>,
@@ -73,14 +73,14 @@ pub struct BuiltHosts {
     classes: List<IngressClass>,
     nodes: List<Node>,
     own_ports: Vec<u16>,
-    /// What has changed since.
+    /// The objects that have changed since.
     changed: HashSet<Dependency>,
 }
 
-/// A host that was built.
+/// A cached host.
 #[derive(Debug)]
 struct Kept {
-    /// When, in seconds since 1970.
+    /// When it was built, in seconds since 1970.
     at: i64,
     subjects: Box<[KeptSubject]>,
     claims: Box<[KeptClaim]>,
@@ -91,7 +91,7 @@ struct Kept {
     built: Arc<Built>,
 }
 
-/// An object of the host. As long as they are kept here, nothing else has their places in memory.
+/// An object of the host. While it is kept here, no other object gets its address in memory.
 #[derive(Debug)]
 struct KeptSubject {
     object: Arc<Ingress>,
@@ -110,24 +110,24 @@ struct KeptClaim {
     closed: bool,
 }
 
-/// What hosts are built of besides what they hold themselves.
+/// The inputs of all hosts, apart from the objects.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'c> {
     /// The administrator's settings.
     pub options: &'c Options,
-    /// Objects that take a part of the requests for the paths of others.
+    /// Objects that take a share of the requests for the paths of others.
     pub canaries: &'c Canaries<'c, 'c>,
-    /// Rules about certificates of clients of objects that are not served.
+    /// Client certificate rules of objects that are not served.
     pub unserved: &'c Unserved,
 }
 
 impl BuiltHosts {
-    /// Forgets everything, because settings have changed.
+    /// Drops everything, because settings have changed.
     pub fn forget(&mut self) {
         self.hosts.clear();
     }
 
-    /// Notes what this snapshot has changed.
+    /// Records what has changed in this snapshot.
     pub fn begin(&mut self, snapshot: &Snapshot, options: &Options) {
         self.changed.clear();
         // What nothing is compared with has not changed, however much of it there is.
@@ -164,8 +164,8 @@ impl BuiltHosts {
         self.own_ports.clone_from(&options.own_ports);
     }
 
-    /// All hosts, in order: those of which nothing has changed as they were, and all others as `build` makes them, which is given
-    /// several at once.
+    /// Returns all hosts in order: unchanged ones from the cache, and all others from `build`,
+    /// which gets several at once.
     pub fn build<'s, 'a>(
         &mut self,
         sites: &[(ServerName, Site<'s, 'a>)],
@@ -206,7 +206,8 @@ impl BuiltHosts {
 }
 
 impl Kept {
-    /// A host as it was built now, if that lasts: what depends on canaries, on names or on those whose TLS is passed on is decided anew each time.
+    /// A cached host, if caching is possible: what depends on canaries, DNS names or passthrough
+    /// is built each time.
     fn new(name: &ServerName, site: &Site<'_, '_>, surroundings: Surroundings<'_>, built: &Arc<Built>) -> Option<Self> {
         let lasts = built.names.is_empty() && built.passed.hosts.is_empty() && !surroundings.canaries.has_host(name);
         let subjects = || site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect();
@@ -222,7 +223,7 @@ impl Kept {
         })
     }
 
-    /// Whether the host would be built the same.
+    /// Whether building the host would give the same result.
     fn is_current(
         &self,
         name: &ServerName,
@@ -282,7 +283,7 @@ impl KeptClaim {
     }
 }
 
-/// Tells of each object that is in one list and not in the other, or not the same there; whether there was none.
+/// Reports each object that is in one list only or differs; returns whether there was none.
 fn compare<K>(before: &List<K>, after: &List<K>, mut tell: impl FnMut(&Stored<K>)) -> bool {
     if before.is(after) {
         return true;
@@ -294,7 +295,7 @@ fn compare<K>(before: &List<K>, after: &List<K>, mut tell: impl FnMut(&Stored<K>
     };
     let mut rest = before.iter().peekable();
     for stored in after {
-        // As nearly all of them are.
+        // Nearly all objects are equal.
         if rest.next_if(|old| Arc::ptr_eq(&old.object, &stored.object)).is_some() {
             continue;
         }
@@ -317,7 +318,7 @@ mod tests {
     use super::super::{Claims, Names, Options, Translator};
     use super::*;
 
-    /// Puts a copy of each object that is named in its place.
+    /// Replaces each object with this name by a copy.
     fn touch<K: Clone>(list: &mut List<K>, name: &str) {
         let named = list.edit().iter_mut().filter(|stored| *stored.id.name == *name);
         named.for_each(|stored| stored.object = Arc::new((*stored.object).clone()));
@@ -348,7 +349,7 @@ mod tests {
             of_service.next().unwrap().id.name.to_string()
         };
         type Change<'c> = &'c dyn Fn(&mut Snapshot, &mut Options);
-        // What depends on names or canaries is built each time.
+        // What depends on DNS names or canaries is built each time.
         let always = ["asking.example", "split.example"];
         let of_web = ["one.example", "two.example"];
         let all = ["one.example", "secure.example", "two.example"];

@@ -1,4 +1,4 @@
-//! Objects that take some of the requests for the paths of others.
+//! Canaries: objects that take a share of the requests for the paths of others.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,25 +9,25 @@ use super::subject::Subject;
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, ObjectId, Origin, ServerName, Share, Test, UrlPath};
 
-/// Which requests for the paths of an object go to its backends; all others go to those of the main object.
+/// The requests that go to the backends of a canary; all others go to those of the main object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Canary {
-    /// Where it was asked for.
+    /// The field that asks for it.
     pub origin: Origin,
-    /// Tests in the order in which they are tried, and whether requests that pass go there.
+    /// The tests in order, and whether requests that pass go to the canary.
     pub tests: Vec<(Test, bool)>,
-    /// Its share of the requests that pass none.
+    /// Its share of the requests that pass no test.
     pub share: Share,
 }
 
-/// A path for which an object is the canary.
+/// A path for which an object is a canary.
 #[derive(Debug)]
 pub struct Offer<'s, 'a> {
     /// The object.
     pub subject: &'s Subject<'a>,
-    /// The place in it.
+    /// The field of the path.
     pub origin: Origin,
-    /// Where it sends requests.
+    /// The backend.
     pub backend: Backend<'a>,
 }
 
@@ -35,24 +35,24 @@ pub struct Offer<'s, 'a> {
 #[derive(Debug, Default)]
 pub struct Canaries<'s, 'a> {
     offers: Vec<Offer<'s, 'a>>,
-    /// Which of them there is for a path of a host of a namespace.
+    /// The index of the canary for a path, by namespace and host.
     places: HashMap<&'a str, HashMap<ServerName, Paths>>,
-    /// Default backends, for which there is no canary.
+    /// Default backends, which cannot have canaries.
     backends: Vec<Origin>,
 }
 
-/// Numbers of offers by path.
+/// The indices of offers, by path.
 type Paths = HashMap<(UrlPath, PathType), usize>;
 
 impl<'s, 'a> Canaries<'s, 'a> {
-    /// Those of these objects, the oldest first.
+    /// The canaries among these objects, the oldest first.
     pub fn of(subjects: &'s [Subject<'a>], findings: &mut Vec<Finding>) -> Self {
         let mut canaries = Canaries::default();
         for subject in subjects {
             let backend = subject.takes_the_rest().then(|| Origin::field(subject.id(), Field::DefaultBackend));
             canaries.backends.extend(backend);
             for (number, rule) in subject.read() {
-                // What cannot be read has been told of before.
+                // An invalid host has a finding already.
                 let Ok(name) = &rule.name else { continue };
                 for (path_number, read, backend) in subject.paths(number) {
                     let Some((path, kind)) = read.parts() else { continue };
@@ -72,7 +72,7 @@ impl<'s, 'a> Canaries<'s, 'a> {
         canaries
     }
 
-    /// The canary of a path, with its number.
+    /// The canary of a path, with its index.
     pub fn of_path(
         &self,
         namespace: &str,
@@ -84,12 +84,12 @@ impl<'s, 'a> Canaries<'s, 'a> {
         Some((number, &self.offers[number]))
     }
 
-    /// Whether there is a canary of any path of a host.
+    /// Whether a path of the host has a canary.
     pub fn has_host(&self, name: &ServerName) -> bool {
         self.places.values().any(|hosts| hosts.contains_key(name))
     }
 
-    /// How many paths of others each object takes a part of.
+    /// The number of paths of which each object takes a share.
     pub fn parts(&self, taken: &BTreeSet<usize>) -> HashMap<&'a ObjectId, u32> {
         let mut parts = HashMap::new();
         for offer in taken.iter().filter_map(|number| self.offers.get(*number)) {
@@ -98,7 +98,7 @@ impl<'s, 'a> Canaries<'s, 'a> {
         parts
     }
 
-    /// Tells of those that no main object has taken.
+    /// Adds findings about canaries without a main object.
     pub fn tell(&self, taken: &BTreeSet<usize>, findings: &mut Vec<Finding>) {
         let alone = self.offers.iter().enumerate().filter(|(number, _)| !taken.contains(number));
         findings.extend(alone.map(|(_, offer)| {

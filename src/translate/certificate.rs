@@ -15,23 +15,26 @@ use super::{host, key};
 use crate::model::{Certificate, CertificateId, ObjectId, Origin, SecretBytes, ServerName, Validity};
 use crate::source::{Stored, Version};
 
-/// The key of a Secret that holds the chain.
+/// The key of a Secret with the certificate chain.
 const CHAIN: &str = "tls.crt";
-/// The key of a Secret that holds the private key.
+/// The key of a Secret with the private key.
 const KEY: &str = "tls.key";
 
-/// Longest key in bytes as DER: more than RSA with 4096 bits takes. Nothing longer is looked at.
+/// The longest key in bytes as DER: more than a 4096-bit RSA key needs. A longer one is not
+/// parsed.
 const LONGEST_KEY: usize = 3 << 10;
-/// Longest chain in bytes as DER: every handshake carries it, and nginx has it in memory once for each host.
+/// The longest chain in bytes as DER: every handshake sends it, and nginx keeps it in memory once
+/// for each host.
 const LONGEST_CHAIN: usize = 32 << 10;
-/// Most certificates of a chain, of which authorities give two to four: nginx reads each again for each host, for 0.15 ms.
+/// The most certificates of a chain; CAs issue two to four. nginx reads each again for each host,
+/// in 0.15 ms.
 const MOST_CERTIFICATES: usize = 10;
 
 /// A certificate that may be served.
 #[derive(Debug)]
 pub struct Checked {
     pub certificate: Arc<Certificate>,
-    /// The names that it stands for.
+    /// Its names.
     names: Vec<String>,
 }
 
@@ -41,25 +44,25 @@ impl Checked {
         self.names.iter().any(|pattern| host::covers(pattern, name))
     }
 
-    /// The names that it stands for.
+    /// Its names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 }
 
-/// Why a Secret holds no certificate that may be served, as one clause.
+/// Why a Secret has no certificate that may be served; one clause.
 pub type Fault = &'static str;
 
-/// What a check found.
+/// The result of a check.
 pub type Verdict = Result<Arc<Checked>, Fault>;
 
-/// Certificates by Secret. To check a key takes as long as to translate a hundred objects, so verdicts are kept as long
-/// as the version of the Secret stays the same and something refers to it.
+/// Checked certificates by Secret. Checking a key takes as long as translating a hundred objects,
+/// so results are kept while the version of the Secret stays the same and something refers to it.
 #[derive(Debug, Default)]
 pub struct Certificates(BTreeMap<Arc<ObjectId>, (Version, Verdict)>);
 
 impl Certificates {
-    /// Checks those of these that are not known yet, on all processors, and forgets all others.
+    /// Checks the Secrets that are not known yet, on all processors, and drops all others.
     pub fn prepare<'a>(&mut self, secrets: impl Iterator<Item = &'a Stored<Secret>>) {
         let wanted: BTreeMap<_, _> = secrets.map(|secret| (&secret.id, secret)).collect();
         self.0.retain(|id, (version, _)| wanted.get(id).is_some_and(|secret| secret.version == *version));
@@ -70,7 +73,7 @@ impl Certificates {
         self.0.extend(verdicts.collect::<Vec<_>>());
     }
 
-    /// The verdict on a Secret.
+    /// The result for a Secret.
     pub fn check(&self, secret: &Stored<Secret>) -> Verdict {
         match self.0.get(&secret.id) {
             Some((version, verdict)) if *version == secret.version => verdict.clone(),
@@ -79,7 +82,7 @@ impl Certificates {
     }
 }
 
-/// Whatever stands in the Secret beside the PEM blocks stays out of what is served.
+/// Checks a Secret. Text outside of its PEM blocks is dropped.
 pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let data = secret.object.data.as_ref();
     let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
@@ -121,7 +124,7 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     Ok(Checked { certificate: Arc::new(certificate), names })
 }
 
-/// Alternative names; the common name only where there is none, as old certificates have it.
+/// The alternative names; or the common name when there are none, as in old certificates.
 fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     let alternative = certificate.subject_alternative_name().ok().flatten();
     let dns = |name: &GeneralName<'_>| match name {
@@ -157,9 +160,9 @@ fn write_key(key: &PrivateKeyDer<'_>) -> Result<String, Fault> {
     Ok(text)
 }
 
-/// Adds a PEM block.
+/// Appends a PEM block.
 pub fn write_block(text: &mut String, label: &str, bytes: &[u8]) {
-    /// Characters in a line, RFC 7468.
+    /// The characters of a line, RFC 7468.
     const WIDTH: usize = 64;
     let encoded = base64::engine::general_purpose::STANDARD.encode(bytes);
     // Writing to a String cannot fail.

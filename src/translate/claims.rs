@@ -1,4 +1,5 @@
-//! Since when each namespace asks for its hosts and paths, over versions of objects and restarts.
+//! Tracks since when each namespace claims its hosts and paths, across versions of objects and
+//! restarts.
 
 mod order;
 
@@ -17,33 +18,37 @@ use super::host;
 use crate::model::{ClaimOrder, ObjectId, Seniority, ServerName};
 use crate::source::Stored;
 
-/// How many hosts and paths of one namespace are reserved at most while nobody asks for them.
+/// The most hosts and paths of one namespace that are reserved without any object that claims
+/// them.
 const MOST_RESERVED: usize = 10_000;
 
-/// Stands for a number that is not given yet.
+/// A number that is not assigned yet.
 const UNNUMBERED: u64 = u64::MAX;
 
-/// Every claim that is made, or was until a moment ago: an input of the translation, and with what is new an output of it.
+/// All present claims, and those that ended a moment ago. They are an input of the translation
+/// and, with new ones added, an output.
 ///
-/// Ages are numbers in the order in which claims were first seen, not times: they need no clock, and no two are equal.
+/// An age is a number in the order in which claims were first seen, not a time: this needs no
+/// clock, and no two ages are equal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims {
     next: u64,
     hosts: BTreeMap<ServerName, Vec<Claimant>>,
 }
 
-/// A namespace that asks for a host.
+/// A namespace that claims a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimant {
     /// The namespace.
     pub namespace: Arc<str>,
-    /// The age: the lower, the older.
+    /// Its age: lower numbers are older.
     pub number: u64,
-    /// Whether it would have the host for itself.
+    /// Whether it claims the host exclusively.
     pub exclusive: bool,
-    /// Since when no object of the namespace asks any more, in seconds since 1970; the host stays reserved for a while.
+    /// Since when no object of the namespace claims the host any more, in seconds since 1970; the
+    /// host stays reserved for a while.
     pub gone: Option<i64>,
-    /// The ages of its paths, kept only while there are several claimants.
+    /// The ages of its paths, kept only while the host has several claimants.
     places: Option<BTreeMap<Arc<str>, Held>>,
 }
 
@@ -53,51 +58,62 @@ struct Held {
     gone: Option<i64>,
 }
 
-/// See [`Claims::in_order`].
+/// An iterator over claims, see [`Claims::in_order`].
 #[derive(Debug)]
 pub struct InOrder<'c>(Peekable<btree_map::Iter<'c, ServerName, Vec<Claimant>>>);
 
 impl<'c> InOrder<'c> {
-    /// Who asks for a host, which is none of those before the one that was asked for last.
+    /// The claimants of a host; hosts must be asked for in order.
     pub fn of(&mut self, host: &ServerName) -> &'c [Claimant] {
         while self.0.next_if(|(known, _)| *known < host).is_some() {}
         self.0.peek().filter(|(known, _)| *known == host).map(|(_, claimants)| claimants.as_slice()).unwrap_or_default()
     }
 }
 
-/// What decides among claims that are seen for the first time in one moment: the object's age, then what the API server calls
-/// it, which nobody can choose, and only for files its name.
+/// Decides among claims that are first seen at the same time: by the object's age, then its UID,
+/// which nobody can choose, or when its file was written, and by its name only where nothing else
+/// differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Since<'a> {
     is_undated: bool,
     created: Option<Timestamp>,
     uid: Option<&'a str>,
+    is_unwritten: bool,
+    written: Option<i64>,
     id: &'a ObjectId,
 }
 
 impl<'a> Since<'a> {
-    /// That of an object, of whatever kind.
+    /// The age of an object of any kind.
     pub fn of<K: Metadata<Ty = ObjectMeta>>(stored: &'a Stored<K>) -> Self {
         let metadata = stored.object.metadata();
         let created = metadata.creation_timestamp.as_ref().map(|time| time.0);
-        Since { is_undated: created.is_none(), created, uid: metadata.uid.as_deref(), id: &stored.id }
+        let written = stored.place.as_ref().and_then(|place| place.written);
+        Since {
+            is_undated: created.is_none(),
+            created,
+            uid: metadata.uid.as_deref(),
+            is_unwritten: written.is_none(),
+            written,
+            id: &stored.id,
+        }
     }
 }
 
-/// A namespace that asks for a host now.
+/// A namespace that claims a host now.
 #[derive(Debug, Clone)]
 pub struct Asking<'a> {
     /// The namespace.
     pub namespace: &'a Arc<str>,
-    /// Whether it would have the host for itself.
+    /// Whether it claims the host exclusively.
     pub exclusive: bool,
-    /// The oldest of its objects that ask.
+    /// The oldest of its objects that claim the host.
     pub since: Since<'a>,
-    /// What its paths are known by.
+    /// The keys of its paths.
     pub places: Vec<(Arc<str>, Since<'a>)>,
 }
 
-/// A claim that was not there before.
+/// A new claim.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct New<'a> {
     seniority: Seniority,
@@ -122,33 +138,34 @@ impl New<'_> {
 }
 
 impl Claims {
-    /// Who asks for a host, or did until a moment ago.
+    /// The claimants of a host, present or past ones.
     pub fn of(&self, host: &ServerName) -> &[Claimant] {
         self.hosts.get(host).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The claims on hosts that are asked for one after the other, in their order.
+    /// The claims on hosts, for lookups in the order of hosts.
     pub fn in_order(&self) -> InOrder<'_> {
         InOrder(self.hosts.iter().peekable())
     }
 
-    /// All hosts that anybody asks for, or did until a moment ago, in order.
+    /// All claimed hosts, present or past ones, in order.
     pub fn hosts(&self) -> impl Iterator<Item = &ServerName> {
         self.hosts.keys()
     }
 
-    /// Who asked for a host first.
+    /// The first claimant of a host.
     pub fn owner(&self, host: &ServerName) -> Option<&Claimant> {
         self.of(host).iter().min_by_key(|claimant| claimant.number)
     }
 
-    /// The age of a namespace's claim on a host; the youngest of all where there is none.
+    /// The age of a namespace's claim on a host; the youngest possible when there is none.
     pub fn number(&self, host: &ServerName, namespace: &str) -> u64 {
         let own = self.of(host).iter().find(|claimant| *claimant.namespace == *namespace);
         own.map_or(UNNUMBERED, |claimant| claimant.number)
     }
 
-    /// Whether a host lies within a wildcard that another namespace asked for before this one and has for itself.
+    /// Whether a host lies within a wildcard that another namespace claimed earlier and
+    /// exclusively.
     pub fn is_within_older(&self, host: &ServerName, claimant: &Claimant) -> bool {
         let owner = super::host::wildcard_above(host).and_then(|wildcard| self.owner(&wildcard));
         owner.is_some_and(|owner| {
@@ -156,21 +173,22 @@ impl Claims {
         })
     }
 
-    /// Whether any wildcard is for one namespace alone.
+    /// Whether any wildcard is exclusive.
     pub fn has_exclusive_wildcard(&self) -> bool {
         let wildcards = self.hosts.iter().filter(|(host, _)| matches!(host, ServerName::Wildcard(_)));
         wildcards.flat_map(|(_, claimants)| claimants).any(|claimant| claimant.exclusive)
     }
 
-    /// The age of a path; `None` while nobody else asks for the host.
+    /// The age of a path; `None` while no other namespace claims the host.
     pub fn age(&self, host: &ServerName, namespace: &str, place: &str) -> Option<u64> {
         let claimant = self.of(host).iter().find(|claimant| *claimant.namespace == *namespace)?;
         claimant.places.as_ref()?.get(place).map(|held| held.number)
     }
 
-    /// The claims once these ask, each host once and in order, and the moment at which the next that is reserved ends.
-    /// `grace` is for how many seconds a claim outlives its objects. What is seen for the first time is as old as the first of
-    /// `orders` says that knows anything of the host, which are those of other nodes.
+    /// The claims after these requests, which name each host once and in order, and the time at
+    /// which the next reservation ends. `grace` is how many seconds a claim outlives its objects.
+    /// A claim that is seen for the first time gets its age from the first of `orders`, which come
+    /// from other nodes, that knows the host.
     pub fn follow(
         previous: &Arc<Self>,
         asked: &[(&ServerName, Vec<Asking<'_>>)],
@@ -195,7 +213,7 @@ impl Claims {
             let Some(host) = before.map(|(host, _)| host).or(asking.map(|(host, _)| *host)) else { break };
             let before = before.map_or(&[][..], |(_, before)| before);
             let asking = asking.map_or(&[][..], |(_, asking)| asking);
-            // As nearly all of them are.
+            // Nearly all claims are unchanged.
             if let ([before], [asking]) = (before, asking)
                 && before.is_as(asking)
             {
@@ -245,7 +263,7 @@ impl Claims {
         })
     }
 
-    /// What an earlier run left; a line that names no host is left out.
+    /// Reads the lines of an earlier run; a line with an invalid host is dropped.
     pub fn read<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Self {
         let mut claims = Claims::default();
         for line in lines {
@@ -268,7 +286,8 @@ impl Claims {
     }
 }
 
-/// One claimant of one host as it is kept; field names are a contract with earlier versions of the daemon.
+/// One claimant of one host as it is stored; field names are a contract with earlier versions of
+/// the daemon.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Line<'a> {
     host: Cow<'a, str>,
@@ -281,19 +300,19 @@ pub struct Line<'a> {
     places: Option<Vec<LinePlace<'a>>>,
 }
 
-/// A path, its age, and since when nobody asks for it.
+/// A path, its age, and since when nobody claims it.
 type LinePlace<'a> = (Cow<'a, str>, u64, Option<i64>);
 
 impl Claimant {
-    /// What it asks for of the host, by objects that are served or are not, or did until a moment ago: path (`None` for the
-    /// whole host, where nobody knows which ones they were) and age.
+    /// Its claims on the host, by objects that are served or not, present or past: path (`None`
+    /// for the whole host, when the paths are not known) and age.
     pub fn places(&self) -> impl Iterator<Item = (Option<&str>, u64)> {
         let is_whole = self.gone.is_some() && self.places.is_none();
         let places = self.places.iter().flatten().map(|(place, held)| (Some(&**place), held.number));
         is_whole.then_some((None, self.number)).into_iter().chain(places)
     }
 
-    /// Whether it stays as it is when nobody else asks for the host, or did.
+    /// Whether it stays unchanged when it is and was the only claimant.
     fn is_as(&self, asking: &Asking<'_>) -> bool {
         self.namespace == *asking.namespace
             && self.gone.is_none()
@@ -301,29 +320,29 @@ impl Claimant {
             && self.exclusive == asking.exclusive
     }
 
-    /// Since when something of it is gone, when that is.
+    /// Since when a part of it has ended, if any.
     fn ends(&self) -> Option<i64> {
         self.places.iter().flatten().filter_map(|(_, held)| held.gone).chain(self.gone).min()
     }
 }
 
-/// When claims are followed.
+/// The inputs of an update of claims.
 #[derive(Debug)]
 struct Moment<'p> {
     previous: &'p Claims,
     now: i64,
     grace: i64,
     orders: &'p [Arc<ClaimOrder>],
-    /// How many there are already.
+    /// The number of reservations so far.
     reserved: HashMap<Arc<str>, usize>,
     /// The number of the edit that is made of the host.
     edit: usize,
 }
 
 impl<'p> Moment<'p> {
-    /// Since when a claim that nobody makes now is gone; `None` when it was reserved for long enough.
+    /// Since when a claim without objects has ended; `None` when its reservation is over.
     fn gone(&mut self, namespace: &Arc<str>, before: Option<i64>) -> Option<i64> {
-        // A clock that was set back must not reserve it for ever.
+        // A clock that was set back must not prolong the reservation for ever.
         let since = before.unwrap_or(self.now).min(self.now);
         if self.now - since >= self.grace {
             return None;
@@ -333,7 +352,7 @@ impl<'p> Moment<'p> {
         (*reserved <= MOST_RESERVED).then_some(since)
     }
 
-    /// The first order that knows anything of a host.
+    /// The first order that knows the host.
     fn order_of(&self, host: &ServerName, asking: &[Asking<'_>]) -> Option<&'p ClaimOrder> {
         let knows = |order: &&ClaimOrder| {
             asking.iter().any(|asking| order.seniority(host, asking.namespace, None) != Seniority::Unknown)
@@ -385,16 +404,17 @@ impl<'p> Moment<'p> {
         asking: Option<&Asking<'_>>,
     ) -> Option<Claimant> {
         Some(match asking {
-            // Whoever shares a host cannot have it for itself all at once: others were let in.
+            // A claim on a shared host cannot become exclusive at once: others were let in.
             Some(asking) => {
                 let exclusive = asking.exclusive && (claimant.exclusive || is_alone);
                 Claimant { gone: None, exclusive, ..claimant.clone() }
             }
-            // What was never had is not reserved.
+            // A host that it never had is not reserved.
             None if self.previous.is_within_older(host, claimant) => return None,
             None => {
                 let gone = self.gone(&claimant.namespace, claimant.gone)?;
-                // Its paths go with it: what it does not ask for when it is back has been gone since now.
+                // Its paths are reserved with it: a path that it does not claim when it is back
+                // has ended now.
                 let places = claimant.places.as_ref().map(|places| {
                     let mut reserved = |held: &Held| self.gone(&claimant.namespace, held.gone.or(Some(gone)));
                     let stay = places.iter().filter_map(|(place, held)| Some((place, held, reserved(held)?)));
@@ -413,7 +433,8 @@ impl<'p> Moment<'p> {
         order: Option<&ClaimOrder>,
         new: &mut Vec<New<'a>>,
     ) {
-        // Whoever was alone had all of its paths when it got company, also while it was away.
+        // A namespace that was the only claimant had all of its paths when another one came, even
+        // while it was away.
         let was_alone = claimant.places.is_none() && claimant.number != UNNUMBERED;
         let mut before = claimant.places.take().unwrap_or_default();
         let mut places = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Which Ingresses are ours, and whose semantics they have.
+//! Selects the Ingresses of our classes, with the dialect of each.
 
 use k8s_openapi::api::networking::v1::Ingress;
 
@@ -7,13 +7,13 @@ use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Field, Origin};
 use crate::source::{Snapshot, Stored};
 
-/// The annotation that named the class before `spec.ingressClassName` did.
+/// The annotation for the class from before `spec.ingressClassName` existed.
 const LEGACY: &str = "kubernetes.io/ingress.class";
 
-/// The rule that an Ingress belongs to, or the finding that says why it is left alone.
+/// The class rule of an Ingress, or the finding that says why it is ignored.
 ///
-/// The field counts before the annotation: an object whose field names an unknown class is not ours, whatever the
-/// annotation says.
+/// The field takes precedence over the annotation: an object whose field names an unknown class is
+/// not ours, whatever its annotation is.
 pub fn select<'a>(
     ingress: &Stored<Ingress>,
     snapshot: &Snapshot,

@@ -1,8 +1,9 @@
-//! Which object decides what a host asks of the certificates of its clients.
+//! Decides which object sets the client certificate rule of a host.
 //!
-//! The oldest object with such a rule decides, among those of the namespace whose host it is. Where its rule cannot be applied, that
-//! namespace's routes of the host are closed. An object of another namespace with a rule closes its own routes: they would be open to
-//! whom it wants kept out.
+//! The oldest object with a rule decides, among those of the namespace that owns the host. When
+//! its rule cannot be applied, the routes of that namespace on the host are closed. An object of
+//! another namespace with a rule gets its own routes closed, because its rule would not protect
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use super::{ClientRule, host};
 use crate::finding::{Finding, Reason};
 use crate::model::{Action, Origin, Route, Server, ServerName};
 
-/// The namespaces, by host, of which an object has such a rule and cannot be served now.
+/// The namespaces, by host, with an unserved object that has such a rule.
 pub type Unserved = BTreeMap<ServerName, BTreeSet<Arc<str>>>;
 
-/// Looks for rules in objects that are not served: what they protect must not be open meanwhile.
+/// Finds rules of objects that are not served: what they protect must not become open meanwhile.
 pub fn unserved(withheld: &[Withheld<'_>]) -> Unserved {
     let mut unserved = Unserved::new();
     for object in withheld.iter().filter(|object| object.known.reading.host.client_rule.is_some()) {
@@ -27,7 +28,7 @@ pub fn unserved(withheld: &[Withheld<'_>]) -> Unserved {
     unserved
 }
 
-/// Has a server ask for certificates, and closes what would be open without.
+/// Applies the rule to a server, and closes routes that would be unprotected without it.
 pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, findings: &mut Vec<Finding>) {
     let unserved = unserved.get(&server.name);
     let Decision { winner, losers } = site::decide(site, |host| host.client_rule.as_ref());
@@ -35,7 +36,8 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
         return;
     }
     let (name, home) = (host::written(&server.name), site.home());
-    // Clients that name no host, or an unknown one, are asked by the catch-all server: what they show there would count everywhere.
+    // Clients without a server name, or with an unknown one, would show their certificate to the
+    // catch-all server, where it would count for all hosts.
     let is_refused = server.name == ServerName::CatchAll;
     let (refused, winner) = if is_refused { (winner, None) } else { (None, winner) };
     for loser in refused.iter().chain(&losers) {
@@ -95,7 +97,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
     }
 }
 
-/// Closes the routes of a server that this concerns.
+/// Closes the routes of a server for which the condition holds.
 pub fn close(server: &mut Server, concerns: impl Fn(&Route) -> bool) {
     let all = server.routes.iter_mut().chain([&mut server.fallback]);
     all.filter(|route| concerns(route)).for_each(|route| route.action = Action::Closed);

@@ -1,4 +1,4 @@
-//! Endpoints of a Service port from its slices.
+//! Finds the endpoints of a Service port in its EndpointSlices.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -7,11 +7,12 @@ use std::sync::OnceLock;
 use super::port;
 use crate::source::{Condition, Endpoints, Family, Service, ServicePort, Snapshot, Stored};
 
-/// The slices of all Services. Those of a namespace are looked through when one of its Services is asked for first.
+/// The slices of all Services. Those of a namespace are indexed when one of its Services is looked
+/// up first.
 #[derive(Debug, Default)]
 pub struct Slices<'a>(BTreeMap<&'a str, OfNamespace<'a>>);
 
-/// The slices of one namespace, and once they were looked through by the names of their Services.
+/// The slices of one namespace, and their index by Service once it is needed.
 #[derive(Debug)]
 struct OfNamespace<'a> {
     all: &'a [Stored<Endpoints>],
@@ -19,7 +20,7 @@ struct OfNamespace<'a> {
 }
 
 impl<'a> Slices<'a> {
-    /// Those of a snapshot, in its order.
+    /// The slices of a snapshot, in its order.
     pub fn new(snapshot: &'a Snapshot) -> Self {
         let (mut namespaces, mut rest) = (BTreeMap::new(), &snapshot.endpoint_slices[..]);
         while let Some(first) = rest.first() {
@@ -49,7 +50,7 @@ impl<'a> OfNamespace<'a> {
     }
 }
 
-/// One server: a pod, or an address that names none.
+/// One endpoint: a pod, or an address without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found<'a> {
     /// Where it listens.
@@ -58,8 +59,8 @@ pub struct Found<'a> {
     pub node: Option<&'a str>,
 }
 
-/// The servers of a Service port, sorted by address, each once: those that are ready, else those that still serve
-/// while they terminate.
+/// The endpoints of a Service port, sorted by address, without duplicates: those that are ready,
+/// or else those that still serve while they terminate.
 pub fn find<'a>(slices: &[&'a Endpoints], service: &Service, port: &ServicePort) -> Vec<Found<'a>> {
     let ready = collect(slices, service, port, Condition::Ready);
     match ready.is_empty() {
@@ -68,7 +69,7 @@ pub fn find<'a>(slices: &[&'a Endpoints], service: &Service, port: &ServicePort)
     }
 }
 
-/// The family that counts first for a Service: its first one, IPv4 when it names none.
+/// The preferred address family of a Service: its first one, or IPv4 when it names none.
 pub fn preferred(service: &Service) -> Family {
     service.family.unwrap_or(Family::Four)
 }
@@ -76,7 +77,8 @@ pub fn preferred(service: &Service) -> Family {
 fn collect<'a>(slices: &[&'a Endpoints], service: &Service, port: &ServicePort, wanted: Condition) -> Vec<Found<'a>> {
     let preferred = preferred(service);
     let mut by_address = BTreeMap::new();
-    // A pod has an address of each family; requests should be shared by pods, not by addresses.
+    // A pod may have an address of each family; requests should be distributed to pods, not to
+    // addresses.
     let mut pods_in_preferred = BTreeSet::new();
     for slice in slices {
         let Some(family) = slice.family else { continue };

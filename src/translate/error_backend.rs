@@ -1,4 +1,5 @@
-//! The backend that answers in the place of a path's own, where an object or the administrator names one.
+//! Error pages: the backend that replaces responses of a path's own, where an object or the
+//! administrator names one.
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Action, ErrorPages, Origin, Protocol};
 
 impl<'a> Servers<'a> {
-    /// The action of a path with the backend that answers in the place of its own, where the object names one. That takes all
-    /// requests while the path's own backend is away.
+    /// The action of a path with its error pages, when the object asks for them. That backend gets
+    /// all requests while the path's own has no endpoints.
     pub fn with_errors(
         &mut self,
         action: Action,
@@ -26,7 +27,7 @@ impl<'a> Servers<'a> {
             return (action, None);
         };
         if !is_away && !has_answers {
-            // Nobody asks for it now; whoever names it should not learn of a mistake when it is needed.
+            // The backend is not needed now, but a mistake in its name is reported before it is.
             self.named_backend(subject);
             return (action, None);
         }
@@ -49,10 +50,10 @@ impl<'a> Servers<'a> {
         (if is_away { other } else { action }, Some(Arc::new(pages)))
     }
 
-    /// The Service that an object names for answers of others, if it is there.
+    /// The Service that an object names for error pages, if it exists.
     fn named_backend(&mut self, subject: &Subject<'a>) -> Option<&'a str> {
         let (named, origin) = subject.reading.errors.default_backend.as_ref()?;
-        // The reading lives as long as what was read; a name of the snapshot lives as long as everything.
+        // The name of the reading does not live long enough; that of the snapshot does.
         let namespace = &subject.stored.id.namespace;
         let service = self.backends.service(namespace, named).map(|stored| &*stored.id.name);
         if service.is_none() {
@@ -62,7 +63,7 @@ impl<'a> Servers<'a> {
         service
     }
 
-    /// The backend that an object names for answers of others, else that of the settings.
+    /// The backend that an object names for error pages, or that of the settings.
     fn other_backend(&mut self, subject: &Subject<'a>, origin: &Origin) -> Option<Action> {
         let (dialect, http) = (subject.rule.dialect, Some(Protocol::Http));
         let found = match subject.reading.errors.default_backend {

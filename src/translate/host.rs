@@ -4,9 +4,11 @@ use std::net::IpAddr;
 
 use crate::model::{HostExpression, HostName, Refused, ServerName};
 
-/// The server that the `host` of a rule names: exact, a wildcard of one label, or with an empty host the catch-all.
+/// The server name for the `host` of a rule: exact, a wildcard of one label, or for an empty host
+/// the catch-all.
 ///
-/// An address is refused as the API server does: whoever asks this node by its address means the node.
+/// An IP address is refused, as by the API server, because a request for an address means the
+/// node.
 pub fn server_name(host: &str) -> Result<ServerName, Refused> {
     let lower = host.to_ascii_lowercase();
     match lower.strip_prefix("*.") {
@@ -17,8 +19,8 @@ pub fn server_name(host: &str) -> Result<ServerName, Refused> {
     }
 }
 
-/// What a rule is for once the further names of hosts are written down as rules: it may be an expression then, as nobody but an
-/// annotation names one.
+/// The server name of a rule, including rules that were copied for aliases: these may be
+/// expressions.
 pub fn of_rule(host: Option<&str>) -> Result<ServerName, Refused> {
     let host = host.unwrap_or_default();
     match host.strip_prefix('~') {
@@ -27,7 +29,7 @@ pub fn of_rule(host: Option<&str>) -> Result<ServerName, Refused> {
     }
 }
 
-/// The name as it is written in rules; `*` for the catch-all.
+/// The name as in rules; `*` for the catch-all.
 pub fn written(name: &ServerName) -> String {
     match name {
         ServerName::CatchAll => "*".to_owned(),
@@ -37,14 +39,15 @@ pub fn written(name: &ServerName) -> String {
     }
 }
 
-/// The wildcard host that a host lies within, if that is one.
+/// The wildcard host that contains an exact host.
 pub fn wildcard_above(name: &ServerName) -> Option<ServerName> {
     let ServerName::Exact(host) = name else { return None };
     let (_, rest) = host.as_str().split_once('.')?;
     HostName::new(rest).ok().map(ServerName::Wildcard)
 }
 
-/// What [`covers`] a host, in small letters: its own name, and with `*` for its first label.
+/// The patterns that [`covers`] accepts for a host, in lower case: its own name, and with `*` for
+/// its first label.
 pub fn patterns(name: &ServerName) -> (Option<String>, Option<String>) {
     let ServerName::Exact(host) = name else {
         return (Some(written(name)).filter(|_| *name != ServerName::CatchAll), None);
@@ -66,8 +69,8 @@ pub fn is_listed(listed: &str, name: &ServerName) -> bool {
     }
 }
 
-/// Whether a name of a certificate or of `spec.tls` stands for every request of the server: itself, or with `*` for
-/// exactly its first label.
+/// Whether a name of a certificate or of `spec.tls` covers every request of the server: the name
+/// itself, or with `*` for exactly its first label.
 pub fn covers(pattern: &str, name: &ServerName) -> bool {
     if is_listed(pattern, name) {
         return true;

@@ -1,4 +1,4 @@
-//! Which private keys may be served: what a handshake costs depends on them.
+//! Decides which private keys may be served, because the cost of a handshake depends on them.
 
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign::CertifiedKey;
@@ -11,10 +11,12 @@ use x509_parser::public_key::PublicKey;
 
 use super::certificate::Fault;
 
-/// Sizes of RSA keys in bits. OpenSSL refuses smaller ones as distributions configure it; a handshake takes a worker, which
-/// serves everybody, 0.4 ms with 2048 bits, 5 ms with 4096 and 3.6 s with 20,000.
+/// The sizes of RSA keys in bits. OpenSSL refuses smaller ones in the configuration of
+/// distributions. A handshake blocks a worker for 0.4 ms with 2048 bits, for 5 ms with 4096 and
+/// for 3.6 s with 20,000.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=4096;
-/// Longest public exponent in bits. It is part of each signature too, as a check against faults.
+/// The longest public exponent in bits. It is used in each signature too, as a check against
+/// faults.
 const LONGEST_EXPONENT: usize = 32;
 
 const EC: Oid<'_> = oid!(1.2.840.10045.2.1);
@@ -27,16 +29,16 @@ const MISMATCH: Fault = "the key does not belong to the certificate (key values 
 const SORT: Fault =
     "its key is not of a sort that is served: RSA with 2048 to 4096 bits, ECDSA with P-256, P-384 or P-521, or Ed25519";
 
-/// The sorts whose cost is known.
+/// The kinds of keys whose cost is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
-    /// One that the library judges.
+    /// A key that the library can check.
     Known,
-    /// ECDSA with P-521, which the library does not know.
+    /// ECDSA with P-521, which the library does not support.
     P521,
 }
 
-/// The sort of the key that the certificate is for, or why it is not served.
+/// The kind of the certificate's key, or why it is not served.
 pub fn sort(leaf: &X509Certificate<'_>) -> Result<Sort, Fault> {
     let key = leaf.public_key();
     if key.algorithm.algorithm == ED25519 {
@@ -68,7 +70,7 @@ pub fn sort(leaf: &X509Certificate<'_>) -> Result<Sort, Fault> {
     }
 }
 
-/// The length of a number without the zeros in front.
+/// The length of a number without leading zeros.
 fn bits(number: &[u8]) -> usize {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     match number.get(zeros) {
@@ -77,7 +79,7 @@ fn bits(number: &[u8]) -> usize {
     }
 }
 
-/// Proves that the key is the one of the first certificate, which is of this sort.
+/// Checks that the key belongs to the first certificate, which has a key of this kind.
 pub fn belongs(
     key: &PrivateKeyDer<'_>,
     sort: Sort,
@@ -103,7 +105,7 @@ pub fn belongs(
     }
 }
 
-/// The public half of an ECDSA key for P-521, RFC 5915, alone or in PKCS #8.
+/// The public half of an ECDSA key for P-521, RFC 5915, as it is or in PKCS #8.
 fn p521_point(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
     let (names_curve, bytes) = match key {
         PrivateKeyDer::Sec1(key) => (false, key.secret_sec1_der().to_vec()),
@@ -130,7 +132,7 @@ fn p521_point(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
     point.filter(|_| is_p521)
 }
 
-/// What is within an explicit tag.
+/// The content of an explicit tag.
 fn explicit<'a>(field: &BerObject<'a>) -> Option<BerObject<'a>> {
     match &field.content {
         BerObjectContent::Unknown(any) => parse_der(any.data).ok().map(|(_, inner)| inner),

@@ -1,57 +1,59 @@
-//! How much one object and one namespace may ask for, as the administrator decides.
+//! The administrator's limits for one object, for one namespace and for the node.
 
 use std::time::Duration;
 
 use crate::model::ByteSize;
 
-/// Bounds of whatever an object can make grow. Of a size, a time or a number that is a ceiling for values, 0 is none.
+/// Limits for everything that an object can make grow. Among the ceilings for values (sizes, times
+/// and numbers) 0 means none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Paths of one host that one namespace may have: nginx compares each with many others whenever it reads them, and a test that
-    /// takes longer than a minute keeps everybody's changes out.
+    /// Paths of one host that one namespace may have. nginx compares each path with many others
+    /// when it reads them, and a test that takes longer than a minute blocks the changes of all.
     pub paths_of_host: usize,
-    /// Findings of one object that are told.
+    /// Findings of one object that are reported.
     pub findings_of_object: usize,
     /// Findings of one namespace that are shown at once, or logged within a minute.
     pub findings_of_namespace: usize,
-    /// Names behind Services of type ExternalName that are resolved for one namespace.
+    /// DNS names of ExternalName Services that are resolved for one namespace.
     pub names_of_namespace: usize,
     /// Addresses of one such name that are used.
     pub addresses_of_name: usize,
-    /// What the expressions of one namespace on one host may weigh together, see [`crate::model::expression::weight`].
+    /// The total weight of the expressions of one namespace on one host, see
+    /// [`crate::model::expression::weight`].
     pub expressions_of_host: u32,
-    /// Largest request body.
+    /// The largest request body.
     pub body_size: ByteSize,
-    /// Memory for a request body.
+    /// The buffer for a request body.
     pub body_buffer: ByteSize,
-    /// Memory for an answer, all buffers together.
+    /// The memory for a response, all buffers together.
     pub answer_buffers: ByteSize,
-    /// Temporary file for an answer.
+    /// The temporary file for a response.
     pub answer_file: ByteSize,
-    /// Waiting for a backend.
+    /// Timeouts of backends.
     pub timeout: Duration,
     /// Endpoints that are tried for one request.
     pub tries: u32,
-    /// What passwords may cost.
+    /// Limits for passwords.
     pub password: PasswordLimits,
-    /// What one object and one upstream may ask for.
+    /// Limits for one object and one upstream.
     pub object: ObjectLimits,
-    /// What the objects of one namespace may ask for together.
+    /// Limits for all objects of one namespace together.
     pub namespace: NamespaceLimits,
-    /// What the objects of all namespaces may ask for together.
+    /// Limits for all objects of all namespaces together.
     pub node: NodeLimits,
 }
 
-/// What passwords may cost.
+/// Limits for passwords.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PasswordLimits {
-    /// What it may cost to verify one, as the cost of bcrypt.
+    /// The cost of verifying one, on the scale of bcrypt.
     pub cost: u8,
-    /// Users of one password file.
+    /// The number of users in one password file.
     pub users: usize,
 }
 
-/// What one object and one upstream may ask for.
+/// Limits for one object and one upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectLimits {
     /// Paths of an Ingress.
@@ -60,13 +62,13 @@ pub struct ObjectLimits {
     pub list_entries: u64,
     /// Bytes of one annotation.
     pub annotation_bytes: u64,
-    /// Origins that an Ingress lets in.
+    /// Origins that an Ingress allows.
     pub origins: u64,
     /// Endpoints of a port of a Service.
     pub endpoints: u64,
 }
 
-/// What the objects of one namespace may ask for together.
+/// Limits for all objects of one namespace together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceLimits {
     /// Hosts.
@@ -75,97 +77,98 @@ pub struct NamespaceLimits {
     pub routes: u64,
     /// Ports of Services that routes refer to.
     pub upstreams: u64,
-    /// Endpoints of all of them.
+    /// Endpoints of all upstreams.
     pub endpoints: u64,
     /// Secrets with certificates.
     pub certificates: u64,
-    /// Files of a generation, whatever they are for.
+    /// Files of a generation.
     pub files: u64,
-    /// Bytes of shared memory in which clients are counted.
+    /// Bytes of shared memory for limits per client.
     pub zones: u64,
-    /// Bytes of configuration, as estimated.
+    /// Estimated bytes of configuration.
     pub configuration: u64,
-    /// Bytes of nginx's memory, as estimated.
+    /// Estimated bytes of nginx's memory.
     pub memory: u64,
-    /// Microseconds that nginx needs to read the configuration, as estimated.
+    /// Estimated microseconds for nginx to read the configuration.
     pub test: u64,
 }
 
-/// What the objects of all namespaces may ask for together; where they ask for more, each namespace has a fair share.
+/// Limits for all objects of all namespaces together; above them each namespace has a fair share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeLimits {
-    /// Bytes of configuration, as estimated.
+    /// Estimated bytes of configuration.
     pub configuration: u64,
-    /// Bytes of nginx's memory, as estimated.
+    /// Estimated bytes of nginx's memory.
     pub memory: u64,
-    /// Microseconds that nginx needs to read the configuration, as estimated.
+    /// Estimated microseconds for nginx to read the configuration.
     pub test: u64,
 }
 
-/// A mebibyte.
-const MIB: u64 = 1 << 20;
-
-impl Default for Limits {
-    fn default() -> Self {
+impl Limits {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         Limits {
-            object: ObjectLimits::default(),
-            namespace: NamespaceLimits::default(),
-            node: NodeLimits::default(),
-            paths_of_host: 10_000,
-            findings_of_object: 20,
-            findings_of_namespace: 200,
-            names_of_namespace: 500,
-            addresses_of_name: 64,
-            expressions_of_host: 500,
-            body_size: ByteSize(16 << 30),
-            body_buffer: ByteSize(1 << 20),
-            answer_buffers: ByteSize(2 << 20),
-            answer_file: ByteSize(1 << 30),
-            timeout: Duration::from_secs(24 * 60 * 60),
-            tries: 20,
-            password: PasswordLimits { cost: 10, users: 5000 },
+            object: ObjectLimits::empty(),
+            namespace: NamespaceLimits::empty(),
+            node: NodeLimits::empty(),
+            paths_of_host: 0,
+            findings_of_object: 0,
+            findings_of_namespace: 0,
+            names_of_namespace: 0,
+            addresses_of_name: 0,
+            expressions_of_host: 0,
+            body_size: ByteSize(0),
+            body_buffer: ByteSize(0),
+            answer_buffers: ByteSize(0),
+            answer_file: ByteSize(0),
+            timeout: Duration::ZERO,
+            tries: 0,
+            password: PasswordLimits { cost: 0, users: 0 },
         }
     }
 }
 
-impl Default for ObjectLimits {
-    fn default() -> Self {
-        ObjectLimits { paths: 2000, list_entries: 5000, annotation_bytes: 131_072, origins: 200, endpoints: 2000 }
+impl ObjectLimits {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        ObjectLimits { paths: 0, list_entries: 0, annotation_bytes: 0, origins: 0, endpoints: 0 }
     }
 }
 
-impl Default for NamespaceLimits {
-    fn default() -> Self {
+impl NamespaceLimits {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         NamespaceLimits {
-            hosts: 10_000,
-            routes: 20_000,
-            upstreams: 10_000,
-            endpoints: 50_000,
-            certificates: 6000,
-            files: 40_000,
-            zones: 512 * MIB,
-            configuration: 128 * MIB,
-            memory: 2048 * MIB,
-            test: 20_000_000,
+            hosts: 0,
+            routes: 0,
+            upstreams: 0,
+            endpoints: 0,
+            certificates: 0,
+            files: 0,
+            zones: 0,
+            configuration: 0,
+            memory: 0,
+            test: 0,
         }
     }
 }
 
-/// One namespace gets so much of the memory at most, of which a reload takes twice as much, and so much of the time, of which a test
-/// and a reload after it take twice as much: something is left for the changes of others.
+/// The divisor for the share of one namespace in memory and time. A reload needs twice the memory,
+/// and a test with the following reload twice the time, so that something is left for changes of
+/// others.
 const MEMORY_SHARE: u64 = 4;
 const TIME_SHARE: u64 = 3;
 
 impl Limits {
-    /// What is right on a host with so many bytes of memory, if that is known, whose nginx has so long to take a configuration.
-    /// Another number than the default is the administrator's decision.
+    /// Fits the limits to a host with this many bytes of memory, if that is known, and this time
+    /// limit for nginx. A number that differs from the default is the administrator's and stays.
     pub fn fit(&mut self, memory: Option<u64>, time: Duration) {
         let default = (NamespaceLimits::default(), NodeLimits::default());
         let share = |default: u64, parts: u64| memory.map_or(default, |memory| default.min(memory / parts));
         if self.namespace.memory == default.0.memory {
             self.namespace.memory = share(default.0.memory, MEMORY_SHARE);
         }
-        // Old workers have as much again for as long as they finish connections.
+        // Old workers need as much memory again while they finish connections.
         if self.node.memory == default.1.memory {
             self.node.memory = share(default.1.memory, 2);
         }
@@ -175,9 +178,10 @@ impl Limits {
     }
 }
 
-impl Default for NodeLimits {
-    fn default() -> Self {
-        NodeLimits { configuration: 512 * MIB, memory: 8192 * MIB, test: 80_000_000 }
+impl NodeLimits {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        NodeLimits { configuration: 0, memory: 0, test: 0 }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a translator remembers so that equal input costs little; it must not change any result.
+//! The caches of a translator. They must not change any result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,26 +17,26 @@ use crate::model::{Behaviour, Model, ObjectId};
 use crate::source::cluster::may_refer;
 use crate::source::{Snapshot, Stored, Version};
 
-/// What is remembered from one translation to the next.
+/// What is kept from one translation to the next.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// Certificates that were checked.
+    /// Checked certificates.
     pub certificates: Certificates,
-    /// Hosts that were built.
+    /// Built hosts.
     pub built: BuiltHosts,
     readings: HashMap<Arc<ObjectId>, Remembered>,
-    /// Versions of what annotations may refer to. When any of it changes, annotations that may refer to
-    /// something are read again.
+    /// The versions of objects that annotations may refer to. When one changes, annotations that
+    /// may refer to something are read again.
     referable: Vec<(Arc<ObjectId>, Version)>,
     model: Model,
 }
 
-/// What is known of an object.
+/// What is known about an object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Known {
-    /// Its annotations.
+pub struct KnownObject {
+    /// The reading of its annotations.
     pub reading: Arc<Reading>,
-    /// What they ask for on every path.
+    /// The behaviour of all its paths.
     pub behaviour: Arc<Behaviour>,
     /// Its hosts and paths.
     pub rules: Arc<[Rule]>,
@@ -48,10 +48,11 @@ struct Remembered {
     dialect: Dialect,
     table: &'static Table,
     basis: Basis,
-    known: Known,
-    /// What its rules were read of.
+    known: KnownObject,
+    /// The object that its rules were read from.
     object: Arc<Ingress>,
-    /// Whether an annotation may name a Secret, which the reading depends on then, or is a snippet.
+    /// Whether an annotation may name a Secret, on which the reading then depends, or is a
+    /// snippet.
     refers: bool,
 }
 
@@ -59,11 +60,11 @@ impl Remembered {
     fn read(ingress: &Stored<Ingress>, class: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
         let (mut reading, basis) = tables::read(ingress, class, snapshot, options);
         let mut behaviour = std::mem::take(&mut reading.behaviour);
-        // They stay in memory as long as the object.
+        // The list stays in memory as long as the object.
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
         let rules = rule::read(&ingress.object);
-        let known = Known { reading: Arc::new(reading), behaviour: Arc::new(behaviour), rules };
+        let known = KnownObject { reading: Arc::new(reading), behaviour: Arc::new(behaviour), rules };
         let refers = ingress.object.metadata.annotations.iter().flatten().any(|(key, _)| {
             let row = || class.annotations.find(key.strip_prefix(class.annotations.prefix)?);
             may_refer(key) || (!options.snippets.is_empty() && row().is_some_and(|row| row.snippet.is_some()))
@@ -78,12 +79,12 @@ impl Remembered {
 }
 
 impl Memory {
-    /// Forgets whatever this snapshot may have made wrong.
+    /// Drops what this snapshot may have made wrong.
     pub fn begin(&mut self, snapshot: &Snapshot) {
         let referable = || {
             let secrets = snapshot.secrets.iter().map(|secret| (&secret.id, &secret.version));
             let maps = snapshot.config_maps.iter().map(|map| (&map.id, &map.version));
-            // Labels tell where snippets count.
+            // Labels of namespaces decide where snippets are allowed.
             secrets.chain(maps).chain(snapshot.namespaces.iter().map(|namespace| (&namespace.id, &namespace.version)))
         };
         if !referable().eq(self.referable.iter().map(|(id, version)| (id, version))) {
@@ -95,27 +96,27 @@ impl Memory {
         }
     }
 
-    /// Forgets what means something else under other settings.
+    /// Drops what is different under other settings.
     pub fn follow(&mut self, before: &Options, after: &Options) {
         let change = Change::between(before, after);
         self.readings.retain(|_, known| known.basis.outlasts(known.table, &change));
-        // What time and other nodes say is no part of any host.
+        // Hosts do not depend on the time and the claims of other nodes.
         let (now, claim_orders) = (after.now, Arc::clone(&after.claim_orders));
         if *after != (Options { now, claim_orders, ..before.clone() }) {
             self.built.forget();
         }
     }
 
-    /// What an object asks for.
+    /// Reads an object, or returns what is cached.
     pub fn read(
         &mut self,
         ingress: &Stored<Ingress>,
         class: &ClassRule,
         snapshot: &Snapshot,
         options: &Options,
-    ) -> Known {
+    ) -> KnownObject {
         if let Some(remembered) = self.readings.get_mut(&ingress.id).filter(|known| known.is_of(ingress, class)) {
-            // One that has aliases of its hosts added is of the same version.
+            // An object with copied rules for aliases has the same version as without them.
             if !Arc::ptr_eq(&remembered.object, &ingress.object) {
                 remembered.known.rules = rule::read(&ingress.object);
                 remembered.object = Arc::clone(&ingress.object);
@@ -155,8 +156,8 @@ impl Memory {
         all.collect()
     }
 
-    /// Puts the parts of the last model in the place of equal new ones, so that whoever comes next can tell by pointer
-    /// what has not changed.
+    /// Replaces parts of the model by equal ones of the last model, so that later steps can
+    /// compare them by pointer.
     pub fn share(&mut self, model: &mut Model) {
         share(&mut model.servers, &self.model.servers, |server| &server.name);
         share(&mut model.upstreams, &self.model.upstreams, |upstream| &upstream.id);

@@ -1,4 +1,5 @@
-//! From the URL of a service that gets copies of requests to its endpoints, for each route that is copied; one that cannot be reached never harms the route. It must not know how copies are made.
+//! Resolves the targets of mirrored requests to endpoints, for each route. A target that cannot be
+//! reached never harms the route. It must not know how copies are made.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,14 +12,14 @@ use super::subject::Subject;
 use crate::finding::{Finding, Reason};
 use crate::model::{Behaviour, Mirror, ObjectId, Server};
 
-/// Has requests of a server's routes copied whose objects ask for that.
+/// Mirrors the requests of a server's routes whose objects ask for it.
 pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>) {
     let subjects = site.subjects.iter().filter_map(|subject| Some((&**subject.id(), (*subject, mirror(subject)?))));
     let subjects: HashMap<&ObjectId, (&Subject<'a>, &RequestedMirror)> = subjects.collect();
     if subjects.is_empty() {
         return;
     }
-    // By the place in memory of a behaviour: routes of an object share theirs.
+    // The behaviours by their address in memory: the routes of an object share theirs.
     let mut copied = HashMap::<usize, Option<Arc<Behaviour>>>::new();
     for route in server.routes.iter_mut().chain([&mut server.fallback]) {
         let Some((subject, requested)) = subjects.get(&*route.origin.object) else { continue };
@@ -41,7 +42,7 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
                 }
                 Err((reason, note)) => {
                     let note = format!("{note}; no request is copied");
-                    // What is served is not concerned.
+                    // The served requests are not affected.
                     let reason = if reason == Reason::CrossNamespace { reason } else { Reason::MirrorLeftOut };
                     servers.findings.push(Finding::new(reason, requested.service.origin.clone(), note));
                     None

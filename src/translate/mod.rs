@@ -1,4 +1,5 @@
-//! From what the cluster says to what traffic should do; it must not know nginx versions, files or clocks.
+//! Translates what the cluster says to what traffic should do. It must not know nginx versions,
+//! files or clocks.
 
 pub mod admission;
 mod aliases;
@@ -8,6 +9,7 @@ mod asked;
 mod authentication;
 mod authority;
 mod backend;
+pub mod bounds;
 mod budget;
 mod built;
 mod canary;
@@ -20,6 +22,7 @@ mod error_backend;
 mod host;
 mod ingress_nginx;
 mod key;
+mod left_out;
 mod limits;
 mod memory;
 mod mirror;
@@ -29,7 +32,6 @@ mod options;
 mod order;
 mod passthrough;
 mod path;
-mod places;
 mod port;
 mod reading;
 mod rule;
@@ -50,12 +52,13 @@ pub mod value;
 
 pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
+pub use budget::keys as budget_keys;
 pub use canary::Canary;
 pub use claims::Claims;
+pub use host::written as written_host;
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
-pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
+pub use names::{ChosenNames, NameAnswer, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
-pub use places::Places;
 pub use reading::{
     AppRoot, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Reading, RequestedAuthentication,
     RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
@@ -63,8 +66,8 @@ pub use reading::{
 pub use snippets::{AllowedSnippets, SnippetKind};
 pub use streams::StreamOptions;
 pub use tables::{
-    ANNOTATIONS, PREFIX, everywhere, judge_default, lookup_tables, snippet_alternatives, snippet_directives,
-    snippet_variables,
+    ANNOTATIONS, PREFIX, Scope, Table, effective_annotations, everywhere, judge_default, lookup_tables,
+    snippet_alternatives, snippet_directives, snippet_variables,
 };
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -78,7 +81,7 @@ use self::backend::{Backends, NamedBy};
 use self::built::Surroundings;
 use self::canary::Canaries;
 use self::endpoint::Slices;
-use self::memory::{Known, Memory};
+use self::memory::{KnownObject, Memory};
 use self::passthrough::Passed;
 use self::server::Servers;
 use self::site::{Askers, Refusals, Sites};
@@ -86,37 +89,40 @@ use self::subject::{Subject, Withheld};
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    AccessList, Authority, Behaviour, Forwarded, HostName, Model, ObjectId, Origin, Passthroughs, PasswordFile,
-    RouteCount, Server, ServerName,
+    AccessList, Authority, Behaviour, Forwarded, HostName, Listener, Model, ObjectId, Origin, Passthrough,
+    Passthroughs, PasswordFile, RouteCount, Server, ServerName,
 };
 use crate::source::{Snapshot, Stored, Version};
 
-/// Fewer hosts than this are not worth another thread.
+/// The fewest hosts that are worth another thread.
 const SMALLEST_PART: usize = 64;
 
 /// Objects with more hosts than this are rare.
 const FEW_HOSTS: usize = 16;
 
-/// The product of one translation.
+/// The result of a translation.
 #[derive(Debug, Clone, Default)]
 pub struct Translation {
-    /// What traffic should do.
+    /// The model.
     pub model: Model,
-    /// What is wrong with the objects, sorted.
+    /// The findings about objects, sorted.
     pub findings: Vec<Finding>,
-    /// The objects that are ours, sorted by name.
+    /// The objects of our classes, sorted by name.
     pub accepted: Vec<Accepted>,
-    /// Object versions that cannot be served as written; their last good versions should take their place.
+    /// Object versions that cannot be served as written; their last good versions should replace
+    /// them.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
-    /// The claims on hosts and paths with those that are new: what the next translation has to know once this one is served.
+    /// The claims on hosts and paths, including new ones: the input of the next translation once
+    /// this one is served.
     pub claims: Arc<Claims>,
-    /// When time alone changes what is served or told, in seconds since 1970: a host stops being reserved, a certificate ends.
+    /// When the passage of time alone changes the result, in seconds since 1970: the reservation
+    /// of a host ends, or a certificate expires.
     pub due: Option<i64>,
-    /// The names behind Services to which what is served refers, with the namespaces that have them.
+    /// The DNS names of Services that are used, with the namespaces that use them.
     pub names: BTreeMap<HostName, Namespaces>,
 }
 
-/// Whether an Ingress is of a class that is served here, whatever else it says.
+/// Whether an Ingress is of one of our classes, whatever else it contains.
 pub fn is_ours(ingress: &Stored<Ingress>, snapshot: &Snapshot, options: &Options) -> bool {
     class::select(ingress, snapshot, options).is_ok()
 }
@@ -136,33 +142,34 @@ impl Translation {
     }
 }
 
-/// An Ingress that is ours.
+/// An Ingress of our classes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
     /// The Ingress.
     pub id: Arc<ObjectId>,
-    /// The version that the model holds.
+    /// The version in the model.
     pub version: Version,
-    /// The hosts it defines or adds to, as written; `*` for the catch-all.
+    /// The hosts that it defines or contributes to, as written; `*` for the catch-all.
     pub hosts: Vec<Arc<str>>,
-    /// How many routes of the model are its own and served.
+    /// The number of its routes in the model that are served.
     pub routes: u32,
-    /// How many of them are paths of another object of which this one takes a part, perhaps none at the moment.
+    /// How many of them are paths of another object of which this one takes a share, which may be
+    /// 0.
     pub parts: u32,
-    /// How many more answer 503 because something of the object closes them.
+    /// The number of further routes that answer 503 because a fault of the object closes them.
     pub closed: u32,
-    /// How many of them this nginx serves, which only who knows nginx can tell; until then all of them.
+    /// How many routes this nginx serves, which only the gate knows; before that all of them.
     pub served: u32,
 }
 
 impl Accepted {
-    /// Whether nothing of it is served because something of the object closes all its routes.
+    /// Whether nothing of it is served because a fault of the object closes all its routes.
     pub const fn is_closed(&self) -> bool {
         self.routes == 0 && self.closed > 0
     }
 }
 
-/// Translates snapshots; what it remembers between calls only saves time, never changes the result.
+/// Translates snapshots. Its caches save time and never change the result.
 #[derive(Debug)]
 pub struct Translator {
     options: Options,
@@ -175,18 +182,18 @@ impl Translator {
         Translator { options, memory: Memory::default() }
     }
 
-    /// Goes on with other settings. What does not depend on them is still known.
+    /// Continues with other settings. What does not depend on the changed ones is kept.
     pub fn set_options(&mut self, options: Options) {
         self.memory.follow(&self.options, &options);
         self.options = options;
     }
 
-    /// Tells the time, in seconds since 1970.
+    /// Sets the time, in seconds since 1970.
     pub fn set_now(&mut self, now: i64) {
         self.options.now = now;
     }
 
-    /// Says what traffic should do. `claims` are those of the translation that is served.
+    /// Translates a snapshot. `claims` are those of the translation that is served.
     pub fn translate(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>) -> Translation {
         let (options, memory) = (&self.options, &mut self.memory);
         let cleaned = aliases::without_expressions(snapshot);
@@ -198,13 +205,14 @@ impl Translator {
         let options = &*streams::with_ports(options, &claims_on_ports);
         translation.findings.extend(allowed::unseen(snapshot, options));
         let everywhere = tables::everywhere(snapshot, options);
-        let first = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
-        let expanded = with_aliases(snapshot, options, &first, memory, &mut translation.findings);
+        let (first, withheld, left_out) = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
+        let expanded = with_aliases(snapshot, options, (&first, &withheld), memory, &mut translation.findings);
         let snapshot = expanded.as_ref().map_or(snapshot, |expanded| &expanded.snapshot);
-        let (subjects, mut withheld) = match &expanded {
-            // What was told of the objects is told again in the same words, and stands once in the end.
+        let (subjects, mut withheld, left_out) = match &expanded {
+            // Findings about objects are repeated with the same words, and are deduplicated in the
+            // end.
             Some(_) => subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation),
-            None => first,
+            None => (first, withheld, left_out),
         };
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
@@ -242,6 +250,9 @@ impl Translator {
             findings: Vec::new(),
             refused: Vec::new(),
         };
+        if !left_out.is_empty() {
+            findings.extend(left_out::findings(nothing_built(), &left_out));
+        }
         let mut servers = nothing_built();
         let mut hosts = Vec::with_capacity(sites.len() + 1);
         hosts
@@ -249,7 +260,7 @@ impl Translator {
         let surroundings = Surroundings { options, canaries: &offers, unserved: &unserved_rules };
         memory.built.begin(snapshot, options);
         hosts.extend(memory.built.build(&sites, surroundings, |sites| {
-            // What is resolved for several parts is the same in each.
+            // References that several parts resolve have the same result in each.
             let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_PART));
             let parts = parts.map(|part| {
                 let mut servers = nothing_built();
@@ -279,7 +290,9 @@ impl Translator {
         let (streams, stream_upstreams) =
             streams::build(&claims_on_ports, passed.upstreams, &mut backends, options, &mut findings);
         translation.note_names(&backends.names);
-        // Several objects may have asked for the same; one of them counts, whoever was resolved first.
+        findings.extend(budget::near_names(&translation.names, &options.limits));
+        // Several objects may have asked for the same; one of them counts, whoever was resolved
+        // first.
         upstreams.par_sort_by(|one, other| one.id.cmp(&other.id).then_with(|| one.origin.cmp(&other.origin)));
         upstreams.dedup_by(|one, other| Arc::ptr_eq(one, other) || one.id == other.id);
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
@@ -302,7 +315,7 @@ impl Translator {
         translation.refused.sort();
         translation.refused.dedup();
         translation.model = Model {
-            listeners: options.listeners.all(),
+            listeners: listeners(options, &passed.hosts),
             servers: built,
             upstreams,
             certificates: certificates.into_values().collect(),
@@ -322,16 +335,22 @@ impl Translator {
     }
 }
 
-/// The objects with rules for the aliases of their hosts, where an object of ours names any.
+/// The listeners of hosts.
+fn listeners(options: &Options, passed: &[Passthrough]) -> Vec<Listener> {
+    let all = options.listeners.all();
+    if passed.is_empty() { all } else { all.into_iter().map(Listener::passing).collect() }
+}
+
+/// The snapshot with rules for the aliases of hosts, where an object of our classes has any.
 fn with_aliases(
     snapshot: &Snapshot,
     options: &Options,
-    (subjects, withheld): &(Vec<Subject<'_>>, Vec<Withheld<'_>>),
+    (subjects, withheld): (&[Subject<'_>], &[Withheld<'_>]),
     memory: &mut Memory,
     findings: &mut Vec<Finding>,
 ) -> Option<Expanded> {
     let names_any = |reading: &Reading| reading.host.aliases.is_some();
-    // Nearly always nobody names one: then nothing is looked at again.
+    // Usually there are no aliases, and nothing has to be done.
     if !subjects.iter().any(|subject| names_any(&subject.reading))
         && !withheld.iter().any(|object| names_any(&object.known.reading))
     {
@@ -345,14 +364,15 @@ fn with_aliases(
     Expanded::of(snapshot, &named.collect::<Vec<_>>(), &options.limits, findings)
 }
 
-/// The objects that are ours and fit to be served, the oldest first, and those that are not. Of these it is noted why.
+/// The valid objects of our classes, the oldest first; and the invalid ones, with findings: as
+/// claims, and as they would be served.
 fn subjects<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
     everywhere: &Behaviour,
     memory: &mut Memory,
     translation: &mut Translation,
-) -> (Vec<Subject<'a>>, Vec<Withheld<'a>>) {
+) -> (Vec<Subject<'a>>, Vec<Withheld<'a>>, Vec<Subject<'a>>) {
     let mut selected = Vec::with_capacity(snapshot.ingresses.len());
     for stored in snapshot.ingresses.iter() {
         match class::select(stored, snapshot, options) {
@@ -375,7 +395,7 @@ fn subjects<'a>(
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
-        // What a canary asks for besides its part is without effect: the main object protects the path.
+        // Protection in a canary has no effect: the main object protects the path.
         let is_protected = reading.canary.is_none()
             && (reading.closed
                 || own_list
@@ -389,7 +409,8 @@ fn subjects<'a>(
             translation.findings.extend(faults);
             translation.refused.push((Arc::clone(&stored.id), stored.version.clone()));
             if subject.reading.refused || !is_fit {
-                // A canary has no claim that could be kept for it.
+                left_out.push(subject.clone());
+                // A canary has no claim that could be reserved for it.
                 withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
                 refused.extend(is_fit.then_some(subject));
                 continue;
@@ -404,7 +425,8 @@ fn subjects<'a>(
     }
     budget::close_refused(refused, &mut subjects);
     subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
-    (subjects, withheld)
+    left_out.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
+    (subjects, withheld, left_out)
 }
 
 fn accepted<'s, 'a: 's>(
@@ -434,7 +456,7 @@ fn accept(
     let valid = subject.read().filter(|(_, rule)| rule.name.as_ref().is_ok_and(has));
     let catch_all = (subject.is_for_all_hosts() && has(&ServerName::CatchAll)).then(|| Arc::from("*"));
     for host in valid.map(|(_, rule)| Arc::clone(&rule.host)).chain(catch_all) {
-        // To compare is quicker for a few, and takes minutes for thousands.
+        // A linear search is faster for a few, and takes minutes for thousands.
         let is_known = match hosts.len() {
             0..FEW_HOSTS => hosts.contains(&host),
             _ => {
@@ -473,7 +495,7 @@ fn authorities(subjects: &[Subject<'_>]) -> Vec<Arc<Authority>> {
     by_id.into_values().map(Arc::clone).collect()
 }
 
-/// The place in a list as an [`Origin`] counts it; a list that long does not come out of a cluster.
+/// The index in a list as an [`Origin`] stores it; longer lists do not occur in clusters.
 fn position(index: usize) -> u16 {
     u16::try_from(index).unwrap_or(u16::MAX)
 }

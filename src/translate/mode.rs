@@ -1,4 +1,4 @@
-//! The ways to reach a Service: by pods, nodes, cluster address or load balancer.
+//! The modes of reaching a Service: by pods, nodes, cluster IP or load balancer.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -11,36 +11,36 @@ use super::{EndpointMode, Options, port};
 use crate::model::{Endpoint, ObjectId};
 use crate::source::{Family, Service, ServicePort, Snapshot};
 
-/// The annotation of a Service that chooses its mode.
+/// The annotation of a Service that selects its mode.
 pub const ANNOTATION: &str = "ingressd/endpoints";
-/// The label of nodes that take no requests from outside.
+/// The label of nodes that must not get external requests.
 const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 /// Why a mode gives no address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unreachable {
-    /// Nothing is ready.
+    /// No endpoint is ready.
     NoEndpoints,
-    /// The Service does not offer what the mode needs; a clause says what.
+    /// The Service does not have what the mode needs; one clause says what.
     Mode(String),
 }
 
-/// A port of a Service with everything that says how it is reached.
+/// A port of a Service with everything that is needed to reach it.
 #[derive(Debug, Clone, Copy)]
 pub struct Reach<'a> {
-    /// Everything that was read.
+    /// The snapshot.
     pub snapshot: &'a Snapshot,
     /// Slices by Service.
     pub slices: &'a Slices<'a>,
     /// The administrator's settings.
     pub options: &'a Options,
-    /// The name of the Service.
+    /// The identity of the Service.
     pub id: &'a ObjectId,
     pub service: &'a Service,
     pub port: &'a ServicePort,
 }
 
-/// Reads the value of [`ANNOTATION`].
+/// Parses the value of [`ANNOTATION`].
 pub fn parse(value: &str) -> Option<EndpointMode> {
     match value {
         "pod" => Some(EndpointMode::Pod),
@@ -52,7 +52,7 @@ pub fn parse(value: &str) -> Option<EndpointMode> {
     }
 }
 
-/// The part of an upstream's name that tells the mode.
+/// The part of an upstream's name for the mode.
 pub const fn name(mode: EndpointMode) -> &'static str {
     match mode {
         EndpointMode::Pod => "",
@@ -64,7 +64,8 @@ pub const fn name(mode: EndpointMode) -> &'static str {
 }
 
 impl Reach<'_> {
-    /// The addresses by which the port is reached in this mode, sorted, each once, never empty; and who chose them.
+    /// The addresses of the port in this mode, sorted, without duplicates, never empty; and who
+    /// chose them.
     pub fn by(&self, mode: EndpointMode) -> Result<(Vec<Endpoint>, Chosen), Unreachable> {
         match mode {
             EndpointMode::Pod => self.by_pod().map(by_tenant),
@@ -75,7 +76,8 @@ impl Reach<'_> {
         }
     }
 
-    /// What the cluster's own proxy sends requests to, when they go by an address that the cluster chose.
+    /// The addresses to which the cluster's own proxy sends requests that use an address of the
+    /// cluster.
     pub fn behind(&self) -> impl Iterator<Item = SocketAddr> {
         let slices = self.slices.of(&self.id.namespace, &self.id.name);
         endpoint::find(slices, self.service, self.port).into_iter().map(|found| found.address)
@@ -87,8 +89,8 @@ impl Reach<'_> {
         plain(found.into_iter().map(|found| found.address)).ok_or(Unreachable::NoEndpoints)
     }
 
-    /// Nodes that kube-proxy would be asked on. With `externalTrafficPolicy: Local` the others would drop requests, and
-    /// a node with two pods should get twice as many.
+    /// The nodes whose kube-proxy gets the requests. With `externalTrafficPolicy: Local` other
+    /// nodes would drop requests, and a node with two pods should get twice as many.
     fn by_node(&self) -> Result<Vec<Endpoint>, Unreachable> {
         let Some(node_port) = self.port.node_port.and_then(port::number) else {
             return Err(Unreachable::Mode("it has no node port; make it of type NodePort".to_owned()));
@@ -136,7 +138,8 @@ impl Reach<'_> {
         })
     }
 
-    /// Nodes answer on their own network; cluster and pod addresses count only within networks known to be reachable.
+    /// Node addresses are always reachable; cluster IPs and pod addresses are used only within the
+    /// networks that the settings name.
     fn by_any(&self) -> Result<(Vec<Endpoint>, Chosen), Unreachable> {
         let reachable = |endpoints: &Vec<Endpoint>| {
             let within = |address: IpAddr| self.options.reachable.iter().any(|network| network.contains(&address));
@@ -181,6 +184,6 @@ fn internal_address(node: &Node, preferred: Family) -> Option<IpAddr> {
     let addresses = node.status.as_ref().and_then(|status| status.addresses.as_deref()).unwrap_or_default();
     let internal = addresses.iter().filter(|address| address.type_ == "InternalIP");
     let parsed = internal.filter_map(|address| address.address.parse::<IpAddr>().ok());
-    // The first of the smallest key: an address of the preferred family where there is one.
+    // The first with the smallest key: an address of the preferred family if there is one.
     parsed.min_by_key(|address| Family::of(*address) != preferred)
 }

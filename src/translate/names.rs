@@ -1,4 +1,4 @@
-//! What DNS says about the names behind Services: an input of the translation, like the snapshot.
+//! The DNS answers for names of Services: an input of the translation, like the snapshot.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -14,42 +14,43 @@ use crate::source::Snapshot;
 
 /// What is known about one name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct NameAnswer {
     /// The addresses of the last answer, sorted; they stay when DNS fails.
     pub addresses: Vec<IpAddr>,
     /// Whether the answer had more addresses than are used.
     pub is_cut: bool,
-    /// Why there is no newer answer, as one clause.
+    /// Why there is no newer answer; one clause.
     pub failure: Option<Arc<str>>,
 }
 
-/// Answers by name. A name that is not there was not asked for yet.
+/// Answers by name. A missing name was not queried yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Names(pub BTreeMap<HostName, Answer>);
+pub struct Names(pub BTreeMap<HostName, NameAnswer>);
 
-/// Whose Services have a name.
+/// The namespaces of Services with a name.
 pub type Namespaces = BTreeSet<Arc<str>>;
 
-/// The names that may be asked for, each with the namespaces that have it.
+/// The names that may be queried, each with its namespaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Of Services that an Ingress of ours names as a backend, or of those of them to which something refers that is served.
+    /// Names of Services that Ingresses of our classes use as backends, or those of them that are
+    /// served.
     pub referred: BTreeMap<HostName, Namespaces>,
-    /// Of other Services: earlier versions of Ingresses, which may be served, may refer to them.
+    /// Names of other Services, which earlier versions of Ingresses may use.
     pub others: BTreeMap<HostName, Namespaces>,
 }
 
-/// The names that are asked for.
+/// The names that are queried.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Chosen {
-    /// Each with the namespaces for which it is asked for.
+pub struct ChosenNames {
+    /// Each name with the namespaces that it is queried for.
     pub names: BTreeMap<HostName, Namespaces>,
-    /// Those that are not, because each namespace that has them has too many.
+    /// Names that are not queried, because each of their namespaces has too many.
     pub refused: BTreeSet<HostName>,
 }
 
 impl Wanted {
-    /// The names that a translation of this snapshot may ask for.
+    /// The names that a translation of this snapshot may need.
     pub fn of(snapshot: &Snapshot, options: &Options) -> Self {
         let mut wanted = Wanted::of_authentication(snapshot, options);
         if !options.external_names {
@@ -87,7 +88,7 @@ impl Wanted {
         wanted
     }
 
-    /// The names of services that say who may pass, as far as objects of ours or the administrator name them.
+    /// The names of authentication services that objects of our classes or the administrator name.
     fn of_authentication(snapshot: &Snapshot, options: &Options) -> Self {
         let mut wanted = Wanted::default();
         for (name, namespace) in tables::hosts_of_services(snapshot, options) {
@@ -96,7 +97,7 @@ impl Wanted {
         wanted
     }
 
-    /// The same where only this is served.
+    /// The same, reduced to the names that are served.
     pub fn of_served(mut self, served: &BTreeMap<HostName, Namespaces>) -> Self {
         for (name, namespaces) in std::mem::take(&mut self.referred) {
             let is_served = |namespace: &Arc<str>| served.get(&name).is_some_and(|served| served.contains(namespace));
@@ -110,11 +111,11 @@ impl Wanted {
         self
     }
 
-    /// Chooses those that are asked for: what Ingresses refer to, and what is `known` already, of each namespace no more than `most`.
-    /// A name that several namespaces have counts for each.
-    pub fn choose(&self, most: usize, is_known: impl Fn(&HostName) -> bool) -> Chosen {
+    /// Selects the names that are queried: those of Ingresses, and those that are `known` already,
+    /// no more than `most` of each namespace. A name of several namespaces counts for each.
+    pub fn choose(&self, most: usize, is_known: impl Fn(&HostName) -> bool) -> ChosenNames {
         let mut counts = HashMap::<&Arc<str>, usize>::new();
-        let mut chosen = Chosen::default();
+        let mut chosen = ChosenNames::default();
         let known = self.others.iter().filter(|(name, _)| is_known(name));
         for (name, namespaces) in self.referred.iter().chain(known) {
             let mut with_room = Namespaces::new();
@@ -134,7 +135,7 @@ impl Wanted {
     }
 }
 
-/// The Services that an Ingress names as backends.
+/// The Services that an Ingress uses as backends.
 fn services(ingress: &Ingress) -> impl Iterator<Item = &str> {
     let spec = ingress.spec.iter();
     let backends = spec.flat_map(|spec| {

@@ -1,24 +1,24 @@
-//! What the administrator decides about the meaning of objects.
+//! The administrator's settings about the meaning of objects.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::tables::{ANNOTATIONS, Table, Trust};
-use super::{AllowedHosts, AllowedSnippets, Limits, Places, StreamOptions};
+use super::tables::{ANNOTATIONS, Scope, Table, Trust};
+use super::{AllowedHosts, AllowedSnippets, Limits, StreamOptions};
 use crate::model::{Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, Origin, UrlPath};
 
-/// Whose semantics an object has.
+/// The semantics of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
-    /// The Ingress specification to the letter; annotations of ingress-nginx are read.
+    /// The Ingress specification, strictly; annotations of ingress-nginx are read.
     Specification,
-    /// ingress-nginx with its quirks.
+    /// The semantics of ingress-nginx, with its peculiarities.
     IngressNginx,
 }
 
 impl Dialect {
-    /// Whether its objects ask for strict paths, by what the administrator says of all, if anything.
+    /// Whether its objects have strict paths, given the setting for all objects.
     pub fn has_strict_paths(self, everywhere: Option<bool>) -> bool {
         everywhere.unwrap_or(self == Dialect::Specification)
     }
@@ -35,45 +35,48 @@ pub enum EndpointMode {
     ClusterIp,
     /// The address that a load balancer gave to the Service.
     LoadBalancer,
-    /// The first of load balancer, node port, cluster address and pod that the Service offers and this host reaches.
+    /// The first of load balancer, node port, cluster IP and pod that the Service has and this
+    /// host can reach.
     Auto,
 }
 
-/// Whose a host is when several namespaces ask for it.
+/// Who owns a host that several namespaces claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum HostOwnership {
-    /// As users of the dialect expect: shared with ingress-nginx, by namespace with the specification.
+    /// As users of the dialect expect: shared with ingress-nginx, exclusive with the
+    /// specification.
     #[default]
     Dialect,
-    /// The namespace's that asked first.
+    /// The namespace that claimed it first, exclusively.
     Namespace,
-    /// Each path is the namespace's that asked for it first.
+    /// Each path belongs to the namespace that claimed it first.
     Shared,
 }
 
-/// Which classes are ours and how their objects are read.
+/// A rule that selects Ingresses, and how they are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassRule {
     /// `spec.controller` of the IngressClass, for example `ingressd/nginx`.
     pub controller: Arc<str>,
-    /// The semantics of its objects.
+    /// The dialect of its objects.
     pub dialect: Dialect,
-    /// The name of an IngressClass that counts for this rule whatever its `spec.controller` says, if any.
+    /// The name of an IngressClass that belongs to this rule whatever its `spec.controller` is, if
+    /// any.
     pub class_name: Option<Arc<str>>,
-    /// The value of the legacy annotation `kubernetes.io/ingress.class` that counts for this rule, if any.
+    /// The value of the legacy annotation `kubernetes.io/ingress.class` for this rule, if any.
     pub legacy_class: Option<Arc<str>>,
     /// Whether objects without any class belong to this rule.
     pub without_class: bool,
-    /// How endpoints of its objects are reached, when not as everywhere.
+    /// How endpoints of its objects are reached, when that differs from the general setting.
     pub endpoints: Option<EndpointMode>,
-    /// Whose the hosts of its objects are, when not as everywhere.
+    /// Who owns the hosts of its objects, when that differs from the general setting.
     pub ownership: Option<HostOwnership>,
-    /// The annotations that are read on its objects.
+    /// The annotations of its objects.
     pub annotations: &'static Table,
 }
 
 impl ClassRule {
-    /// The class of a controller, whose objects are read by a dialect and no other rule.
+    /// A rule for a controller name and a dialect, without further settings.
     pub fn new(controller: &str, dialect: Dialect) -> Self {
         ClassRule {
             controller: controller.into(),
@@ -87,7 +90,7 @@ impl ClassRule {
         }
     }
 
-    /// Whether a host that an object of the class asks for first is for its namespace alone.
+    /// Whether a host is exclusive when an object of the class claims it first.
     pub fn is_exclusive(&self, everywhere: HostOwnership) -> bool {
         match self.ownership.unwrap_or(everywhere) {
             HostOwnership::Dialect => self.dialect == Dialect::Specification,
@@ -97,12 +100,13 @@ impl ClassRule {
     }
 }
 
-/// The defaults of RFC 6797 for hosts with TLS.
+/// The default HSTS policy of hosts with TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hsts {
-    /// Whether it is sent: `None` follows the dialect (ingress-nginx sends it, the specification does not).
+    /// Whether it is sent: `None` follows the dialect (ingress-nginx sends it, the specification
+    /// does not).
     pub enabled: Option<bool>,
-    /// Seconds.
+    /// The max-age in seconds.
     pub max_age: u64,
     /// `includeSubDomains`.
     pub include_subdomains: bool,
@@ -110,148 +114,153 @@ pub struct Hsts {
     pub preload: bool,
 }
 
-/// The value of an annotation for objects that do not have it.
+/// The default value of an annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefaultValue {
     /// The key without its prefix.
     pub key: &'static str,
     /// The value as written.
     pub value: Arc<str>,
-    /// Where it was written.
+    /// The place where it was written.
     pub origin: Origin,
 }
 
-/// What the administrator decides.
+/// The administrator's settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Classes that are ours, the first match counts.
+    /// The class rules; the first match counts.
     pub classes: Vec<ClassRule>,
-    /// Where clients come to.
+    /// The listeners for hosts.
     pub listeners: HostListeners,
-    /// Whose a host is when several namespaces ask for it.
+    /// Who owns a host that several namespaces claim.
     pub ownership: HostOwnership,
-    /// For how many seconds a host or path stays reserved for a namespace of which no object asks for it any more.
+    /// For how many seconds a host or path stays reserved after the last object of the namespace
+    /// that claims it is gone.
     pub host_grace: i64,
-    /// The order of claims that other nodes have seen, those first that may know most: what is seen for the first time here may
-    /// not be new to them.
+    /// The orders of claims that other nodes have seen, the best informed first: claims that are
+    /// seen for the first time here may not be new to them.
     pub claim_orders: Arc<[Arc<ClaimOrder>]>,
-    /// Namespaces whose objects without a host may take the place of `default_backend` and bring a certificate for unknown hosts.
+    /// Namespaces whose objects without a host may replace `default_backend` and set a certificate
+    /// for unknown hosts.
     pub catch_all: Vec<Arc<str>>,
-    /// Whether objects with `spec.defaultBackend` are left alone.
+    /// Whether objects with `spec.defaultBackend` are ignored.
     pub no_catch_all: bool,
     /// How endpoints are reached.
     pub endpoints: EndpointMode,
-    /// Networks that this host reaches directly; `auto` takes pod addresses only within them.
+    /// Networks that this host reaches directly; `auto` uses pod addresses only within them.
     pub reachable: Vec<Cidr>,
     /// Whether Services of type ExternalName are served.
     pub external_names: bool,
-    /// Whether loopback and link-local addresses may be upstreams; only the demo says yes.
+    /// Whether loopback and link-local addresses may be upstreams; only the demo sets this.
     pub local_upstreams: bool,
     /// Whether references may name other namespaces.
     pub cross_namespace: bool,
-    /// Addresses of this host and of other edge nodes, each with a port of our own listeners there; no port of them is an
-    /// upstream.
+    /// Addresses of this host and of other edge nodes, each with a port of our own listeners; none
+    /// of them may be an upstream.
     pub own_addresses: Vec<SocketAddr>,
-    /// Those that may be an upstream all the same, because the administrator says so.
+    /// Addresses that may be upstreams nevertheless, by the administrator's decision.
     pub own_upstreams: Vec<SocketAddr>,
     /// Ports of our own listeners on every such address.
     pub own_ports: Vec<u16>,
-    /// Namespace and name of the Service for requests that nobody takes.
+    /// Namespace and name of the Service for requests that match nothing.
     pub default_backend: Option<(Arc<str>, Arc<str>)>,
-    /// Namespace and name of the Secret with the certificate for hosts that have none.
+    /// Namespace and name of the Secret with the certificate for hosts without one.
     pub default_certificate: Option<(Arc<str>, Arc<str>)>,
-    /// The certificate where neither the host nor the settings name one; made once by the daemon.
+    /// The daemon's own certificate, when neither the host nor the settings name one.
     pub self_signed: Option<Arc<Certificate>>,
-    /// Whether hosts with a certificate send plain requests to https, when no annotation says otherwise.
+    /// Whether hosts with a certificate redirect plain requests to https, when no annotation
+    /// decides that.
     pub ssl_redirect: bool,
-    /// Whether all hosts do.
+    /// Whether all hosts do so.
     pub force_ssl_redirect: bool,
     /// 301, 302, 307 or 308.
     pub redirect_status: u16,
-    /// Strict transport security.
+    /// The HSTS policy.
     pub hsts: Hsts,
-    /// Clients that are let in everywhere but where an annotation says otherwise; empty lets in all.
+    /// Allowed clients where no annotation decides that; empty allows all.
     pub allowlist: Vec<Cidr>,
-    /// Clients that are never let in, except where an annotation says otherwise.
+    /// Denied clients where no annotation decides that.
     pub denylist: Vec<Cidr>,
-    /// Paths below which nobody is asked for a password, and no service whether a request may pass.
+    /// Path prefixes for which neither passwords nor authentication services are used.
     pub no_authentication: Vec<UrlPath>,
-    /// How much whoever may write an Ingress is trusted: annotations that need more are refused.
+    /// The trust in authors of Ingresses: annotations that need more are refused.
     pub max_trust: Trust,
-    /// Whether requests whose path may mean something else to a backend are refused where routes of a host are protected
-    /// differently: `None` follows the dialect (the specification refuses them, ingress-nginx does not).
+    /// Whether ambiguous paths are refused where routes of a host are protected differently:
+    /// `None` follows the dialect (the specification refuses them, ingress-nginx does not).
     pub strict_paths: Option<bool>,
-    /// Proxies in front of this node whose forwarded headers are believed.
+    /// Proxies in front of this node whose forwarded headers are trusted.
     pub trusted_proxies: Vec<Cidr>,
-    /// Append to `X-Forwarded-For` instead of replacing it.
+    /// Whether to append to `X-Forwarded-For` instead of replacing it.
     pub append_forwarded_for: bool,
-    /// Which hosts which namespace may claim; empty lets every namespace claim every host.
+    /// Which namespaces may claim which hosts; empty allows everything.
     pub allowed_hosts: Vec<AllowedHosts>,
-    /// Which snippets count in which namespace; empty lets nobody write any.
+    /// Which snippets are allowed in which namespaces; empty allows none.
     pub snippets: Vec<AllowedSnippets>,
-    /// Whether those in annotations do at all.
+    /// Whether snippets in annotations are allowed at all.
     pub annotation_snippets: bool,
-    /// Whether objects may have TLS of their hosts passed on unopened.
+    /// Whether objects may ask for TLS passthrough.
     pub passthrough: bool,
     /// TCP and UDP services.
     pub streams: StreamOptions,
-    /// Rules of the firewall are read once for all hosts.
+    /// Whether the rules of the firewall are loaded once for all hosts.
     pub shares_firewall_rules: bool,
-    /// How much one object and one namespace may ask for.
+    /// Limits for objects, namespaces and the node.
     pub limits: Limits,
-    /// Headers of answers that objects may set.
+    /// Response headers that objects may set.
     pub allowed_headers: Vec<HeaderName>,
+    /// Keys of the ConfigMap of an ingress-nginx that are no annotations, and what each is about.
+    pub keys_of_config_map: &'static [(&'static str, Scope)],
     /// What objects ask for that do not say otherwise.
     pub defaults: Arc<[DefaultValue]>,
-    /// Where the settings were written that findings speak of.
-    pub places: Places,
     /// What every server says, whatever its host; sorted by name, each at most once.
     pub server_directives: Vec<Directive>,
-    /// Tables for all hosts, by which snippets look something up.
+    /// Lookup tables that snippets use.
     pub lookup_tables: Arc<[LookupTable]>,
-    /// Seconds since 1970 at which validity of certificates is judged; given by the caller because there is no clock here.
+    /// The time at which certificates are judged, in seconds since 1970; given by the caller
+    /// because there is no clock here.
     pub now: i64,
 }
 
 impl Options {
-    /// Whether objects of a namespace may say what happens to requests for hosts that nobody has.
+    /// Whether objects of a namespace may handle requests for unknown hosts.
     pub fn may_be_catch_all(&self, namespace: &str) -> bool {
         self.default_backend.is_none() || self.is_catch_all(namespace)
     }
 
-    /// Whether the administrator names the namespace for what no host has.
+    /// Whether the administrator names the namespace for unknown hosts.
     pub fn is_catch_all(&self, namespace: &str) -> bool {
         self.catch_all.iter().any(|named| **named == *namespace)
     }
 
-    /// The modes in which anything may be reached, but for Services that choose their own.
+    /// All modes in which endpoints may be reached, except those that Services select themselves.
     pub fn modes(&self) -> BTreeSet<EndpointMode> {
         let of_classes = self.classes.iter().map(|class| class.endpoints.unwrap_or(self.endpoints));
-        // What no object asks for has no class.
+        // The default backend has no class.
         let of_none = self.default_backend.is_some().then_some(self.endpoints);
         of_classes.chain(of_none).collect()
     }
 
-    /// Whether anything depends on the labels of namespaces.
+    /// Whether the labels of namespaces matter.
     pub fn needs_labels(&self) -> bool {
         let of_snippets = self.snippets.iter().map(|entry| &entry.selector);
         self.allowed_hosts.iter().map(|entry| &entry.selector).chain(of_snippets).any(Option::is_some)
     }
 }
 
-impl Default for Options {
-    fn default() -> Self {
+impl Options {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
         Options {
-            classes: vec![ClassRule::new("ingressd/nginx", Dialect::Specification)],
-            listeners: HostListeners::default(),
+            classes: Vec::new(),
+            listeners: HostListeners::empty(),
             ownership: HostOwnership::default(),
-            host_grace: 300,
+            host_grace: 0,
             claim_orders: Arc::default(),
             catch_all: Vec::new(),
             no_catch_all: false,
             endpoints: EndpointMode::Pod,
             reachable: Vec::new(),
-            external_names: true,
+            external_names: false,
             local_upstreams: false,
             cross_namespace: false,
             own_addresses: Vec::new(),
@@ -260,27 +269,27 @@ impl Default for Options {
             default_backend: None,
             default_certificate: None,
             self_signed: None,
-            ssl_redirect: true,
+            ssl_redirect: false,
             force_ssl_redirect: false,
-            redirect_status: 308,
-            hsts: Hsts { enabled: None, max_age: 31_536_000, include_subdomains: true, preload: false },
+            redirect_status: 0,
+            hsts: Hsts { enabled: None, max_age: 0, include_subdomains: false, preload: false },
             allowlist: Vec::new(),
             denylist: Vec::new(),
-            no_authentication: UrlPath::new("/.well-known/acme-challenge").into_iter().collect(),
-            max_trust: Trust::High,
+            no_authentication: Vec::new(),
+            max_trust: Trust::Low,
             strict_paths: None,
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
             allowed_hosts: Vec::new(),
             snippets: Vec::new(),
-            annotation_snippets: true,
+            annotation_snippets: false,
             passthrough: false,
-            streams: StreamOptions::default(),
+            streams: StreamOptions::empty(),
             shares_firewall_rules: false,
-            limits: Limits::default(),
+            limits: Limits::empty(),
             allowed_headers: Vec::new(),
+            keys_of_config_map: &[],
             defaults: Arc::default(),
-            places: Places::default(),
             server_directives: Vec::new(),
             lookup_tables: Arc::default(),
             now: 0,

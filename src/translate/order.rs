@@ -1,4 +1,4 @@
-//! Which of two Ingresses counts first.
+//! The order of precedence of two Ingresses.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,8 @@ use k8s_openapi::api::networking::v1::Ingress;
 
 use crate::source::Stored;
 
-/// The oldest first; those without a date, which no cluster has seen, after all others; then by namespace and name.
+/// The oldest first; objects without a creation date, which come from files, after all others;
+/// then by namespace and name.
 pub fn oldest_first(left: &Stored<Ingress>, right: &Stored<Ingress>) -> Ordering {
     let created = |ingress: &Stored<Ingress>| ingress.object.metadata.creation_timestamp.as_ref().map(|time| time.0);
     let (left_created, right_created) = (created(left), created(right));

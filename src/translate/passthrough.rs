@@ -1,8 +1,10 @@
-//! Which object has TLS of a host passed on unopened, and what becomes of all others.
+//! Decides which object may have TLS of a host passed through, and what happens to the other
+//! objects.
 //!
-//! The path `/` of a host decides, when its object asks for that and is of the namespace whose host it is: TLS of the host then goes
-//! where that path leads, whoever has others. An object of another namespace that asks closes its own routes, because to open TLS
-//! that was to stay closed would mean something else.
+//! The path `/` of a host decides, when its object asks for passthrough and is of the namespace
+//! that owns the host: TLS of the host then goes to the backend of that path, whoever has others.
+//! An object of another namespace that asks for it gets its own routes closed, because terminating
+//! its TLS is not what it asked for.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +15,7 @@ use super::{client_certificates, host};
 use crate::finding::{Finding, Reason};
 use crate::model::{Origin, Passthrough, Server, ServerName, StreamUpstream, StreamUpstreamId, Transport};
 
-/// The hosts that are passed through, and where to.
+/// The hosts with passthrough, and their upstreams.
 #[derive(Debug, Default)]
 pub struct Passed {
     pub hosts: Vec<Passthrough>,
@@ -28,7 +30,7 @@ impl Passed {
         self.upstreams.extend(other.upstreams.iter().map(|(id, upstream)| (id.clone(), upstream.clone())));
     }
 
-    /// Adds a host whose TLS goes where a claim leads, or nowhere where that is nothing.
+    /// Adds a host whose TLS goes to the backend of a claim, or nowhere when there is none.
     pub fn add<'a>(
         &mut self,
         name: &ServerName,
@@ -46,12 +48,12 @@ impl Passed {
     }
 }
 
-/// Whether nobody can say which hosts these are: the names in handshakes are compared, and nothing else.
+/// Whether it is unknown which hosts these are: only the names in handshakes can be compared.
 const fn is_unknown(name: &ServerName) -> bool {
     matches!(name, ServerName::CatchAll | ServerName::Expression(_))
 }
 
-/// The claim of a host by which its TLS is passed on.
+/// The claim that decides about passthrough of the host.
 pub fn decider<'c, 's, 'a>(name: &ServerName, site: &'c Site<'s, 'a>) -> Option<&'c Claim<'s, 'a>> {
     let home = site.home().filter(|_| !is_unknown(name))?;
     let decides = |claim: &&Claim<'_, '_>| {
@@ -62,7 +64,8 @@ pub fn decider<'c, 's, 'a>(name: &ServerName, site: &'c Site<'s, 'a>) -> Option<
     site.claims.iter().find(decides)
 }
 
-/// Tells everybody of the host what comes of it, and closes the routes of those who ask in vain.
+/// Adds findings for the other objects of the host, and closes the routes of those that ask in
+/// vain.
 pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<'_, '_>, findings: &mut Vec<Finding>) {
     let is_concerned = |subject: &&Subject<'_>| subject.reading.passthrough.is_some();
     if decider.is_none() && !site.subjects.iter().any(is_concerned) {
@@ -109,7 +112,7 @@ pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<
     }
 }
 
-/// What else the object says that decides has no effect on TLS.
+/// Findings about other options of the deciding object that have no effect on TLS.
 fn moot(
     subject: &Subject<'_>,
     claim: &Claim<'_, '_>,
@@ -132,7 +135,7 @@ fn moot(
     (!all.is_empty()).then(|| Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note))
 }
 
-/// Keys that are about nothing but plain http, and the one that asks.
+/// Keys that are about plain http only, and the key for passthrough itself.
 const OF_PLAIN_HTTP: [&str; 5] =
     ["backend-protocol", "force-ssl-redirect", "preserve-trailing-slash", "ssl-passthrough", "ssl-redirect"];
 

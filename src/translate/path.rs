@@ -1,4 +1,4 @@
-//! Paths of rules: how they are read, matched, ordered and rewritten in each dialect.
+//! Parses paths of rules, and defines how they are matched, ordered and rewritten in each dialect.
 
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
@@ -13,19 +13,19 @@ use crate::model::{
     expression,
 };
 
-/// How a path is matched, as an Ingress spells it.
+/// The `pathType` of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathType {
-    /// The path alone.
+    /// Exactly this path.
     Exact,
-    /// By elements.
+    /// By path elements.
     Prefix,
-    /// As this program likes it: by elements, unless the object asks for regular expressions.
+    /// Left to the controller: by elements, unless the object asks for regular expressions.
     ImplementationSpecific,
 }
 
 impl PathType {
-    /// Reads the field; a missing one is the same as `ImplementationSpecific`.
+    /// Parses the field; a missing one means `ImplementationSpecific`.
     pub fn read(text: &str) -> Option<Self> {
         match text {
             "Exact" => Some(PathType::Exact),
@@ -36,7 +36,8 @@ impl PathType {
     }
 }
 
-/// The path of a rule; an empty one is `/`. Any character may occur but control characters.
+/// The path of a rule; an empty one is `/`. It may contain any character except control
+/// characters.
 pub fn read(entry: &HTTPIngressPath) -> Result<UrlPath, Refused> {
     match entry.path.as_deref() {
         None | Some("") => UrlPath::new("/"),
@@ -44,34 +45,37 @@ pub fn read(entry: &HTTPIngressPath) -> Result<UrlPath, Refused> {
     }
 }
 
-/// How the requests of a claim are chosen.
+/// How the requests of a claim are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Matching {
-    /// The path alone.
+    /// Exactly this path.
     Exact,
-    /// By elements.
+    /// By path elements.
     Prefix,
     /// As an expression.
     Regex,
-    /// By what it begins with, without regard to case: as ingress-nginx has it on a host with expressions.
+    /// By a prefix of characters, case-insensitively: as in ingress-nginx on a host with
+    /// expressions.
     Caseless,
 }
 
-/// Whether this path of an object of the ingress-nginx dialect puts its whole host into regex mode.
+/// Whether this path of an object of the ingress-nginx dialect switches its whole host to regular
+/// expressions.
 ///
-/// A target that equals the path changes nothing on `/`. On any other path it does: a Prefix is two locations there,
-/// one with a slash, and an Exact one leaves the automatic location `/` to be rewritten.
+/// A target that equals the path changes nothing on `/`. On any other path it does: a Prefix is
+/// two locations there, one with a slash, and an Exact one leaves the automatic location `/` to be
+/// rewritten.
 pub fn enforces_regex(reading: &Reading, path: &UrlPath) -> bool {
     reading.use_regex || reading.rewrite_target.as_ref().is_some_and(|target| path.as_str() != "/" || !is(target, path))
 }
 
-/// Whether somebody may have meant an expression by a path that is read as text.
+/// Whether a path that is matched as text may have been meant as an expression.
 pub fn is_like_an_expression(matching: Matching, path: &UrlPath) -> bool {
     matches!(matching, Matching::Exact | Matching::Prefix) && path.as_str().contains(['*', '|', '[', '^'])
 }
 
-/// The match of a path in its server. `bare_is_taken` says whether another path of the server is this one without its
-/// trailing slash; only where none is, ingress-nginx redirects to the slash.
+/// The match of a path in its server. `bare_is_taken` says whether the server has this path
+/// without its trailing slash too; only when it has not, ingress-nginx redirects to the slash.
 pub fn path_match(
     matching: Matching,
     dialect: Dialect,
@@ -88,8 +92,8 @@ pub fn path_match(
     })
 }
 
-/// The order in which routes win: exact paths, then expressions as ingress-nginx tries them (the longest first, equal
-/// ones in reverse order), then prefixes from the longest to the shortest.
+/// The order of precedence: exact paths, then expressions as ingress-nginx tries them (the longest
+/// first, equal ones in reverse order), then prefixes from the longest to the shortest.
 pub fn winning_order(left: (Matching, &UrlPath), right: (Matching, &UrlPath)) -> Ordering {
     let rank = |matching| match matching {
         Matching::Exact => 0,
@@ -104,7 +108,7 @@ pub fn winning_order(left: (Matching, &UrlPath), right: (Matching, &UrlPath)) ->
     })
 }
 
-/// What the object asks for on this path: the behaviour of all its paths, with the rewrite where there is one.
+/// The behaviour of this path: that of the object, with the rewrite if there is one.
 pub fn behaviour(
     reading: &Reading,
     shared: &Arc<Behaviour>,
@@ -140,7 +144,8 @@ fn rewrite(
     Ok(Some(Rewrite { pattern, target: target.clone() }))
 }
 
-/// The cookie of a path. That of an expression is for all paths, as is that of one that a cookie cannot name.
+/// The session cookie of a path. For an expression, or a path that a cookie cannot contain, its
+/// `Path` is `/`.
 fn session(requested: &RequestedSession, matching: Matching, path: &UrlPath) -> Session {
     let own = match matching {
         Matching::Exact | Matching::Prefix => CookiePath::new(path),

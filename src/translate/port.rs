@@ -6,17 +6,17 @@ use super::Dialect;
 use crate::model::{Protocol, Transport};
 use crate::source::{Endpoints, Service, ServicePort, TargetPort};
 
-/// How a backend names a port of its Service.
+/// How a backend refers to a port of its Service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PortReference<'a> {
     Number(u16),
     Name(&'a str),
-    /// The first, whichever it is: the daemon's default backend names none.
+    /// The first port: the daemon's default backend names none.
     First,
 }
 
 impl<'a> PortReference<'a> {
-    /// Reads the port of a backend; `None` when it names none.
+    /// Parses the port of a backend; `None` when it names none.
     pub fn read(port: Option<&'a ServiceBackendPort>) -> Option<Self> {
         let port = port?;
         match port.name.as_deref().filter(|name| !name.is_empty()) {
@@ -35,8 +35,8 @@ impl<'a> PortReference<'a> {
     }
 }
 
-/// A port of a Service: the one that carries this number or name and this protocol. In the ingress-nginx dialect a target port
-/// counts as well, when the Service has no port of that number or name.
+/// A port of a Service, by number or name and by protocol. In the ingress-nginx dialect a target
+/// port is accepted too, when the Service has no port of that number or name.
 pub fn find<'s>(
     service: &'s Service,
     wanted: &PortReference<'_>,
@@ -60,8 +60,8 @@ pub fn find<'s>(
     })
 }
 
-/// The port that the endpoints of a slice listen on: of the same name; the only one for a port without a name; else a
-/// numeric target port, for slices written by hand without ports.
+/// The port of a slice's endpoints: the one with the same name; the only one for a port without a
+/// name; else a numeric target port, for slices written by hand without ports.
 pub fn of_slice(slice: &Endpoints, port: &ServicePort) -> Option<u16> {
     let ports = &slice.ports;
     let mut candidates = ports.iter().filter(|candidate| candidate.transport == port.transport);
@@ -77,7 +77,7 @@ pub fn of_slice(slice: &Endpoints, port: &ServicePort) -> Option<u16> {
     }
 }
 
-/// How the application behind the port is spoken to, by `appProtocol`.
+/// The protocol of the application behind the port, by `appProtocol`.
 pub fn protocol(port: &ServicePort) -> Option<Protocol> {
     match port.application.as_deref()? {
         "grpc" | "kubernetes.io/h2c" => Some(Protocol::Grpc),
@@ -87,7 +87,7 @@ pub fn protocol(port: &ServicePort) -> Option<Protocol> {
     }
 }
 
-/// A port number that can be connected to.
+/// A valid port number.
 pub fn number(port: i32) -> Option<u16> {
     u16::try_from(port).ok().filter(|port| *port > 0)
 }

@@ -1,4 +1,4 @@
-//! What the annotations of one Ingress ask for, typed; it must not know paths, hosts or backends.
+//! The typed annotations of one Ingress. It must not know paths, hosts or backends.
 
 use std::sync::Arc;
 
@@ -11,33 +11,35 @@ use crate::model::{
     SessionCookie, Snippet,
 };
 
-/// What an object asks of the certificates of clients, for the hosts that it has.
+/// The client certificate rule of an object for its hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientRule {
-    /// This.
+    /// A valid rule.
     Good(Arc<ClientCertificates>),
-    /// Something that cannot be applied; the findings say why, and the routes of the object are closed.
+    /// A rule that cannot be applied; the findings say why, and the routes of the object are
+    /// closed.
     Broken,
 }
 
-/// What an object says of the hosts that it has. One object decides each of these for a host.
+/// The options of an object for its hosts. For each option of a host one object decides.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostOptions {
-    /// Directives of the server, sorted by name, each at most once; each is decided for itself.
+    /// Directives of the server, sorted by name, without duplicates; each is decided separately.
     pub directives: Vec<Directive>,
-    /// Where requests for `/` are sent.
+    /// The redirect of requests for `/`.
     pub app_root: Option<AppRoot>,
-    /// Further names of each of them.
+    /// Aliases of each host.
     pub aliases: Option<HostAliases>,
-    /// Requests for the host with `www.` in front, or for the one without it, are sent to them; the field that asks for it.
+    /// The field that asks to redirect requests from the host with `www.` to the one without it,
+    /// or the reverse.
     pub redirects_www: Option<Origin>,
-    /// What is asked of the certificates of clients.
+    /// The client certificate rule.
     pub client_rule: Option<ClientRule>,
-    /// What snippets ask for: they count for the routes of the namespace.
+    /// Snippets, which apply to the routes of the namespace.
     pub snippets: Vec<Arc<Snippet>>,
 }
 
-/// Where requests for `/` are sent.
+/// The redirect of requests for `/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppRoot {
     /// A path of the same host.
@@ -46,141 +48,144 @@ pub struct AppRoot {
     pub origin: Origin,
 }
 
-/// Further names of a host.
+/// Aliases of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostAliases {
-    /// The names, each once.
+    /// The names, without duplicates.
     pub names: Vec<ServerName>,
-    /// What its expressions may cost a request together.
+    /// The total weight of expressions among them.
     pub weight: u32,
-    /// The field that has them.
+    /// The field with them.
     pub origin: Origin,
 }
 
-/// Which answers another backend gives.
+/// The error pages of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorOptions {
-    /// Those with these statuses, each once, in order.
+    /// The statuses, in order without duplicates.
     pub statuses: Vec<u16>,
     /// The field that lists them.
     pub statuses_at: Option<Origin>,
-    /// Only those of nginx's own, and not those of the backend.
+    /// Whether only nginx's own errors are replaced, and not those of the backend.
     pub passes_backend_errors: bool,
-    /// The Service that gives them, and the field that names it; without it that of the settings.
+    /// The Service for the error pages, and the field that names it; otherwise that of the
+    /// settings.
     pub default_backend: Option<(Arc<str>, Origin)>,
 }
 
-/// A cookie that keeps clients at one endpoint.
+/// A session cookie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedSession {
     /// The cookie.
     pub cookie: Arc<SessionCookie>,
-    /// For which requests clients send it; `None` follows the path of the route.
+    /// Its `Path`; `None` follows the path of the route.
     pub path: Option<CookiePath>,
 }
 
-/// How TLS is spoken to backends, with what that needs.
+/// TLS settings for backends, with the certificates that they need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedBackendTls {
-    /// How it is spoken.
+    /// The settings.
     pub tls: Arc<BackendTls>,
-    /// The field that asked for it.
+    /// The field that asks for them.
     pub origin: Origin,
-    /// The authority that it names.
+    /// The CA.
     pub authority: Option<Arc<Authority>>,
-    /// The certificate that it names.
+    /// The client certificate.
     pub certificate: Option<Arc<Certificate>>,
 }
 
-/// A service that a URL names, before it is known which endpoints it has.
+/// A service that is given by a URL, before it is resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedService {
-    /// The field that asked for it.
+    /// The field that asks for it.
     pub origin: Origin,
-    /// The administrator asked for it, for all objects.
+    /// Whether the administrator asks for it, for all objects.
     pub is_everywhere: bool,
-    /// Where it is.
+    /// Its address.
     pub whereabouts: Whereabouts,
-    /// How it is spoken to.
+    /// Its protocol.
     pub protocol: Protocol,
-    /// How long connections to it are kept, where not as everywhere.
+    /// How long connections to it are kept, when that differs from the general setting.
     pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
-/// A service that gets copies of requests.
+/// A target of mirrored requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedMirror {
     /// The service.
     pub service: RequestedService,
-    /// What it gets.
+    /// The content of the copies.
     pub policy: Arc<MirrorPolicy>,
 }
 
-/// A service that says who may pass.
+/// An external authentication service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedAuthentication {
     /// The service.
     pub service: RequestedService,
-    /// What it is asked, and what follows.
+    /// The subrequest and the effect of its response.
     pub policy: Arc<AuthenticationPolicy>,
 }
 
-/// The annotations of one object after every value was proven.
+/// The annotations of one object as checked values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// What applies to every route of the object as it stands. `rewrite` is always `None` here: it needs the path.
+    /// The behaviour of all routes of the object. `rewrite` is always `None` here, because it
+    /// depends on the path.
     pub behaviour: Behaviour,
-    /// Paths of the object are regular expressions.
+    /// Whether the paths of the object are regular expressions.
     pub use_regex: bool,
-    /// Paths are replaced by this before the request goes to the backend.
+    /// The target of rewritten paths.
     pub rewrite_target: Option<RewriteTarget>,
-    /// How backends are spoken to; `None` follows the Service's `appProtocol`, then HTTP.
+    /// The protocol of backends; `None` follows the Service's `appProtocol`, then HTTP.
     pub protocol: Option<Protocol>,
-    /// All requests are redirected instead of being sent to a backend.
+    /// The redirect of all requests, instead of a backend.
     pub redirect: Option<(u16, RedirectUrl)>,
-    /// How an endpoint of its backends is chosen; `None` takes each in its turn.
+    /// How an endpoint is selected; `None` means round robin.
     pub balance: Option<Arc<Balance>>,
-    /// The cookie of its sessions, but for the path; `path` is the one that the object names, if it does.
+    /// The session cookie; its `path` is set when the object sets it.
     pub session: Option<RequestedSession>,
-    /// Clients may change sides of a canary, whatever their session.
+    /// Whether clients may change sides of a canary, whatever their session is.
     pub changes_side: bool,
-    /// What the object says of the hosts that it has.
+    /// The options for its hosts.
     pub host: HostOptions,
-    /// How TLS is spoken to its backends, where they speak it.
+    /// The TLS settings for its backends.
     pub backend_tls: Option<Arc<RequestedBackendTls>>,
-    /// Which answers another backend gives.
+    /// The error pages.
     pub errors: ErrorOptions,
-    /// Backends are reached by the cluster address of their Service.
+    /// Whether backends are reached by the cluster IP of their Service.
     pub by_cluster_address: bool,
-    /// TLS of its hosts goes to the backend of their path `/` unopened, where that is its own: the field that asks for it.
+    /// The field that asks for TLS passthrough to the backend of the path `/`.
     pub passthrough: Option<Origin>,
-    /// The object takes some of the requests for the paths of another one.
+    /// The canary, if the object is one.
     pub canary: Option<Arc<Canary>>,
-    /// The service that the administrator names for all objects is not asked.
+    /// Whether the object opts out of the authentication service for all objects.
     pub opts_out: bool,
-    /// The service that says who may pass.
+    /// The external authentication service.
     pub authentication: Option<Arc<RequestedAuthentication>>,
-    /// The service that gets copies of the requests.
+    /// The target of mirrored requests.
     pub mirror: Option<Arc<RequestedMirror>>,
     /// The password file that `behaviour.basic_authentication` names.
     pub password_file: Option<Arc<PasswordFile>>,
-    /// Something that protects the routes is wrong: they answer 503. The finding says what.
+    /// Whether a value that protects the routes is invalid, so that they answer 503. A finding
+    /// says which.
     pub closed: bool,
-    /// The object version cannot be served as written.
+    /// Whether the object version cannot be served as written.
     pub refused: bool,
-    /// What is wrong with the values.
+    /// The findings about the values.
     pub findings: Vec<Finding>,
 }
 
-/// What the administrator asks for where no object has a say.
+/// The administrator's settings for routes that no object defines.
 #[derive(Debug)]
 pub struct Everywhere {
-    /// Whose semantics count.
+    /// The dialect.
     pub dialect: Dialect,
-    /// How requests are served.
+    /// The behaviour.
     pub behaviour: Arc<Behaviour>,
-    /// Something that protects everything is wrong.
+    /// Whether a value that protects everything is invalid.
     pub closed: bool,
-    /// The service that is asked about clients.
+    /// The external authentication service.
     pub authentication: Option<Arc<RequestedAuthentication>>,
 }

@@ -1,4 +1,4 @@
-//! The hosts and paths of an object, read once for each version of it; it must not know who gets them.
+//! The hosts and paths of an object, parsed once for each version. It must not know who gets them.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::port::PortReference;
 use super::{host, subject};
 use crate::model::{Refused, ServerName, UrlPath};
 
-/// A rule as it is understood.
+/// A parsed rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The server that it is for.
+    /// The server name.
     pub name: Result<ServerName, Refused>,
-    /// The host as it is written; `*` for all that nobody has.
+    /// The host as written; `*` for a missing one.
     pub host: Arc<str>,
     /// Its paths in their order.
     pub paths: Box<[RulePath]>,
@@ -25,28 +25,28 @@ pub struct Rule {
 pub struct RulePath {
     /// The path.
     pub path: Result<UrlPath, Refused>,
-    /// Its type; `None` where it is none.
+    /// Its type; `None` when it is invalid.
     pub kind: Option<PathType>,
 }
 
 impl RulePath {
-    /// Path and type, where both can be read.
+    /// The path and its type, when both are valid.
     pub fn parts(&self) -> Option<(&UrlPath, PathType)> {
         Some((self.path.as_ref().ok()?, self.kind?))
     }
 }
 
-/// Where requests are to go, as an object writes it.
+/// A backend, as an object writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Backend<'a> {
-    /// The Service; `None` where it is something else.
+    /// The Service; `None` for another kind of backend.
     pub service: Option<&'a str>,
-    /// The port of the Service; `None` where none is named that can exist.
+    /// The port of the Service; `None` when it names no valid one.
     pub port: Option<PortReference<'a>>,
 }
 
 impl<'a> Backend<'a> {
-    /// That of an Ingress.
+    /// The backend of an Ingress.
     pub fn of(backend: &'a IngressBackend) -> Self {
         let service = backend.service.as_ref();
         let port = service.and_then(|service| PortReference::read(service.port.as_ref()));
@@ -54,13 +54,13 @@ impl<'a> Backend<'a> {
     }
 }
 
-/// Reads all rules of an object.
+/// Parses all rules of an object.
 pub fn read(ingress: &Ingress) -> Arc<[Rule]> {
     let rules = ingress.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
     let rules = rules.iter().map(|rule| {
         let written = rule.host.as_deref().unwrap_or_default();
         let name = host::of_rule(rule.host.as_deref());
-        // As nearly all are written: then there is one text of it.
+        // Nearly all hosts are written in canonical form, so that the text can be shared.
         let host = match &name {
             Ok(ServerName::Exact(host)) if host.as_str() == written => host.text(),
             Ok(ServerName::CatchAll) => "*".into(),

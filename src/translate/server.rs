@@ -1,4 +1,4 @@
-//! From the paths of a host to a server with its routes.
+//! Builds a server with its routes from the paths of a host.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,28 +21,29 @@ use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, Field, Handover, Hsts, Kind, ObjectId,
-    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Balance, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Handover, Hsts, Kind,
+    ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::Version;
 
-/// The answer where nothing is configured.
+/// The response where nothing is configured.
 const NOT_FOUND: Action = Action::Respond { status: 404 };
-/// The answer where the backend is away.
+/// The response where the backend has no endpoints.
 pub const UNAVAILABLE: Action = Action::Respond { status: 503 };
 
 /// See [`health`].
 const HEALTH: &str = "/healthz";
 
-/// Plain requests are not sent to https because another namespace has a certificate.
+/// Keeps a route from redirecting to https, because the certificate belongs to another namespace.
 fn keep_plain(route: &mut Route) {
     if route.behaviour.https_redirect.is_some_and(|redirect| !redirect.forced) {
         Arc::make_mut(&mut route.behaviour).https_redirect = None;
     }
 }
 
-/// Puts a route that closes what begins like a path before the first one that would take some of that: what begins with more is no
-/// affair of it, and what begins alike goes before it, unless that would open what was meant to be protected.
+/// Inserts a route that closes a path prefix before the first route that would match part of it.
+/// Longer prefixes are not affected, and routes with the same prefix go before it, unless that
+/// would open what should be protected.
 fn insert_closed(routes: &mut Vec<Route>, closed: Route, is_protected: bool) {
     let beginning = |route: &Route| match &route.path {
         PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => {
@@ -66,26 +67,27 @@ pub struct Servers<'a> {
     pub options: &'a Options,
     /// Upstreams.
     pub backends: Backends<'a>,
-    /// Objects that take a part of the requests for the paths of others.
+    /// Objects that take a share of the requests for the paths of others.
     pub canaries: &'a Canaries<'a, 'a>,
-    /// Rules about certificates of clients of objects that are not served.
+    /// Client certificate rules of objects that are not served.
     pub unserved_rules: &'a client_certificates::Unserved,
-    /// The dialect and behaviour where no object has a say.
+    /// The dialect and behaviour of routes that no object defines.
     pub everywhere: &'a Everywhere,
-    /// Numbers of those that have another one's path.
+    /// The indices of canaries with a main path.
     pub taken: BTreeSet<usize>,
     /// Certificates.
     pub tls: Tls<'a>,
-    /// Hosts whose TLS is passed on.
+    /// Hosts with TLS passthrough.
     pub passed: Passed,
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
-    /// Object versions with a path that cannot be served as written: an earlier one is better, where there is one.
+    /// Object versions with a path that cannot be served as written: an earlier version is better,
+    /// if there is one.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
 }
 
 impl<'a> Servers<'a> {
-    /// What comes of a host.
+    /// Builds a host.
     pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Built {
         let server = self.server(name, site);
         let mut built = self.take(server);
@@ -108,13 +110,13 @@ impl<'a> Servers<'a> {
         }
         closed.into_iter().for_each(|(route, is_protected)| insert_closed(&mut routes, *route, is_protected));
         if *name == ServerName::CatchAll && site.claims.iter().all(|claim| claim.path.as_str() != HEALTH) {
-            // Expressions go before it, as they do in ingress-nginx.
+            // Expressions take precedence over it, as in ingress-nginx.
             let is_before = |route: &Route| !matches!(route.path, PathMatch::Prefix { .. });
             let place = routes.iter().position(|route| !is_before(route)).unwrap_or(routes.len());
             routes.splice(place..place, health(oldest.rule.dialect));
         }
         self.app_root(name, site, &mut routes);
-        // They stay in memory as long as the host.
+        // The list stays in memory as long as the host.
         routes.shrink_to_fit();
         let mut fallback = self.fallback(name, site)?;
         if let Some((host, origin)) = &site.redirect {
@@ -139,7 +141,8 @@ impl<'a> Servers<'a> {
             fallback,
         };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
-        // Where clients are chosen by their certificates, plain requests go to https whoever has one for the host.
+        // Where client certificates are required, plain requests are redirected to https, whoever
+        // has the certificate of the host.
         let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
         if let Some(namespace) = decided_by.filter(|_| !chooses) {
             let all = server.routes.iter_mut().chain([&mut server.fallback]);
@@ -157,7 +160,8 @@ impl<'a> Servers<'a> {
         Some(server)
     }
 
-    /// Has TLS of a host go where a claim leads. What its object closes is closed.
+    /// Passes TLS of a host through to the backend of a claim. If its object is closed, so is the
+    /// host.
     fn pass(&mut self, name: &ServerName, claim: &Claim<'_, 'a>) {
         let is_closed = claim.closed || claim.subject.reading.closed;
         let reference = self.reference(claim.subject, Some(claim.backend), &claim.origin).ok();
@@ -165,9 +169,9 @@ impl<'a> Servers<'a> {
         self.passed.add(name, claim, reference.as_ref(), &mut self.backends, &mut self.findings);
     }
 
-    /// Sends requests for `/` elsewhere, where that is asked for and no other namespace has them.
+    /// Redirects requests for `/`, when that is asked for and no other namespace has that path.
     fn app_root(&mut self, name: &ServerName, site: &Site<'_, 'a>, routes: &mut Vec<Route>) {
-        // All its requests are sent on, and those for `/` from there.
+        // All requests are redirected, and those for `/` again from the target.
         if site.redirect.is_some() {
             return;
         }
@@ -183,13 +187,13 @@ impl<'a> Servers<'a> {
         let path = PathMatch::Exact { path, redirect_to_slash: false };
         let action = Action::Redirect { status: 302, location: root.target.clone() };
         let row = &catalogue::ABSOLUTE_REDIRECT;
-        // Whatever is in front of nginx, the path of the same host is meant.
+        // A relative redirect stays on the same host, whatever is in front of nginx.
         let relative = Directive { row, arguments: vec![Argument::Switch(false)], origin: root.origin.clone() };
         let behaviour = Arc::new(Behaviour { directives: vec![relative], ..Behaviour::default() });
         routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour, errors: None });
     }
 
-    /// What came of a host, and nothing of those before it.
+    /// Takes the result of this host, without those before it.
     fn take(&mut self, server: Option<Server>) -> Built {
         let mut findings = std::mem::take(&mut self.findings);
         findings.append(&mut self.tls.findings);
@@ -209,7 +213,7 @@ impl<'a> Servers<'a> {
         }
     }
 
-    /// The server for requests that no host takes, when no Ingress defines it and the settings name a backend.
+    /// The catch-all server, when no Ingress defines it and the settings name a backend.
     pub fn build_catch_all(&mut self) -> Built {
         let server = self.catch_all();
         self.take(server)
@@ -228,7 +232,7 @@ impl<'a> Servers<'a> {
         Some(Server { origin, hsts, handover: handover(dialect), routes, fallback, ..Server::of_unknown_hosts()? })
     }
 
-    /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
+    /// The route of a claim; if that cannot be written, a route that closes its prefix.
     fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &[&str]) -> Result<Route, Box<Route>> {
         let offer = self.canaries.of_path(&claim.subject.id().namespace, name, &claim.path, claim.kind);
         self.taken.extend(offer.map(|(number, _)| number));
@@ -242,9 +246,7 @@ impl<'a> Servers<'a> {
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
                 if path::is_like_an_expression(claim.matching, &claim.path) {
-                    let note =
-                        format!("{} is read as text, for nothing makes it an expression", excerpt(claim.path.as_str()));
-                    self.findings.push(Finding::new(Reason::LiteralPath, claim.origin.clone(), note));
+                    self.tell_of_literal_path(&claim.path, &claim.origin);
                 }
                 let action = match claim.closed {
                     true => Action::Closed,
@@ -255,7 +257,8 @@ impl<'a> Servers<'a> {
                 Ok(Route { origin: claim.origin.clone(), path, action, behaviour, errors })
             }
             (Err(refused), _) | (_, Err(refused)) => {
-                // Without a route its requests would fall to another one, perhaps one that is not protected.
+                // Without a route its requests would reach another one, which may not be
+                // protected.
                 let note = format!(
                     "it cannot be an expression, as the host asks for: {refused}; what begins like it answers 503"
                 );
@@ -277,19 +280,21 @@ impl<'a> Servers<'a> {
         }
     }
 
-    /// What happens to requests of a host that no path takes: the default backend of an object of the host, that of
-    /// the daemon, else 404. Rewrites belong to paths and have no effect here.
+    /// The route for requests of a host that no path matches: the default backend of an object of
+    /// the host, that of the daemon, or 404. Rewrites belong to paths and have no effect here.
     fn fallback(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Route> {
         let oldest = *site.subjects.first()?;
         let dialect = oldest.rule.dialect;
-        // In ingress-nginx the automatic location belongs to the oldest object whether it has a backend for it or not.
+        // In ingress-nginx the automatic location belongs to the oldest object whether or not it
+        // has a backend for it.
         let has_one = |subject: &&Subject<'a>| subject.default_backend().is_some();
         let owner = match (dialect, name) {
             _ if site.is_without_owner => None,
             (Dialect::IngressNginx, ServerName::Exact(_) | ServerName::Wildcard(_) | ServerName::Expression(_)) => {
                 Some(oldest).filter(has_one)
             }
-            // What no path takes is the affair of the namespace that asked for the host first.
+            // The namespace that claimed the host first decides about requests that no path
+            // matches.
             _ => {
                 let home =
                     site.subjects.iter().copied().take_while(|subject| subject.id().namespace == oldest.id().namespace);
@@ -326,7 +331,13 @@ impl<'a> Servers<'a> {
         Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour), errors })
     }
 
-    /// The action of a path with its canary, where it has one.
+    /// Notes that a path that is read as text may be meant as an expression.
+    pub fn tell_of_literal_path(&mut self, path: &UrlPath, origin: &Origin) {
+        let note = format!("{} is read as text, for nothing makes it an expression", excerpt(path.as_str()));
+        self.findings.push(Finding::new(Reason::LiteralPath, origin.clone(), note));
+    }
+
+    /// Adds the canary of a path to its action, if there is one.
     fn with_canary(&mut self, action: Action, subject: &Subject<'a>, offer: Option<&'a Offer<'a, 'a>>) -> Action {
         match (action, offer) {
             (Action::Proxy { upstream, .. }, Some(offer)) => {
@@ -337,11 +348,12 @@ impl<'a> Servers<'a> {
         }
     }
 
-    /// What a canary takes of the requests to an upstream. Without an endpoint of its own all of them go where they went.
+    /// The share of a canary in the requests to an upstream. Without endpoints of its own it gets
+    /// none.
     fn split(&mut self, main: &UpstreamId, subject: &Subject<'a>, offer: &'a Offer<'a, 'a>) -> Option<Arc<Split>> {
         let canary = offer.subject.reading.canary.as_ref()?;
         let reference = self.reference(offer.subject, Some(offer.backend), &offer.origin).ok()?;
-        // Whoever has a session has it on either side, and both are spoken to as the main object says.
+        // The session applies to both sides, and both have the protocol of the main object.
         let of_main = main.balance.clone().filter(|balance| matches!(&**balance, Balance::Session(_)));
         let balance = of_main.or_else(|| reference.balance.clone());
         let (protocol, tls) = (Some(main.protocol), main.tls.clone());
@@ -354,7 +366,7 @@ impl<'a> Servers<'a> {
         }
         let branch = |(test, takes): &(Test, bool)| {
             let upstream = if *takes { own.clone() } else { main.clone() };
-            Branch { test: test.clone(), upstream }
+            Branch { test: test.clone(), choice: Choice::Forward(upstream) }
         };
         let branches: Vec<_> = canary.tests.iter().map(branch).collect();
         let some = canary.share.ten_thousandths() > 0;
@@ -366,7 +378,8 @@ impl<'a> Servers<'a> {
         (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }))
     }
 
-    fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
+    /// Where the requests for a path go.
+    pub fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
         if subject.reading.closed {
             return Action::Closed;
         }
@@ -383,7 +396,7 @@ impl<'a> Servers<'a> {
         }
     }
 
-    /// To the first port of a Service.
+    /// An action for the first port of a Service.
     pub fn first_port(
         &mut self,
         namespace: &'a str,
@@ -408,7 +421,7 @@ impl<'a> Servers<'a> {
         self.proxy(&reference, origin)
     }
 
-    /// Whoever asks how TLS is spoken to a backend expects that it is.
+    /// A finding when TLS settings for a backend have no effect, because it does not use TLS.
     fn tell_without_tls(&mut self, subject: &Subject<'a>, action: &Action) {
         if let (Some(requested), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
             && upstream.tls.is_none()
@@ -422,7 +435,7 @@ impl<'a> Servers<'a> {
         }
     }
 
-    /// What a backend refers to, or the answer where that is nothing.
+    /// The upstream of a backend, or the response when there is none.
     fn reference(
         &mut self,
         subject: &Subject<'a>,
@@ -483,14 +496,15 @@ impl<'a> Servers<'a> {
     }
 }
 
-/// What load balancers in front of ingress-nginx ask for: its server for unknown hosts answers 200.
+/// The health check of load balancers in front of ingress-nginx, whose catch-all server answers
+/// 200.
 fn health(dialect: Dialect) -> Option<Route> {
     let path = UrlPath::new(HEALTH).ok().filter(|_| dialect == Dialect::IngressNginx)?;
     let (path, action) = (PathMatch::Exact { path, redirect_to_slash: false }, Action::Respond { status: 200 });
     Some(Route { origin: Origin::object(&settings()), path, action, behaviour: Arc::default(), errors: None })
 }
 
-/// As backends of the dialect are used to.
+/// The headers that backends expect from the dialect.
 const fn handover(dialect: Dialect) -> Handover {
     match dialect {
         Dialect::Specification => Handover::Usual,

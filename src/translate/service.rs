@@ -1,4 +1,4 @@
-//! From the URL of a service to its endpoints; it must not know what the service is for.
+//! Resolves the URL of a service to endpoints. It must not know what the service is for.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub type Fault = (Reason, Arc<str>);
 /// Its upstream.
 pub type Target = Result<UpstreamId, Fault>;
 
-/// The upstream of a service; what is wrong with one that is there is told.
+/// The upstream of a service; findings about an existing one are added.
 pub fn resolve<'a>(
     servers: &mut Servers<'a>,
     requested: &RequestedService,
@@ -32,7 +32,7 @@ pub fn resolve<'a>(
                     "its Service is in another namespace, which the administrator does not allow (`cross-namespace`)";
                 return Err((Reason::CrossNamespace, note.into()));
             }
-            // What lives as long as everything else that was read.
+            // The Service in the snapshot, which lives long enough.
             let Some(service) = servers.backends.service(namespace, name) else {
                 let note = format!("there is no Service {name:?} in the namespace {namespace:?}");
                 return Err((Reason::MissingService, note.into()));

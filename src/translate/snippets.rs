@@ -1,5 +1,5 @@
-//! Which namespaces may write which snippets, as the administrator decides, and for which routes of a host they count; it must not know
-//! how a snippet is read.
+//! Decides which namespaces may write which snippets, by the administrator's settings, and to
+//! which routes of a host they apply. It must not know how a snippet is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Action, Behaviour, Origin, Route, Server, Snippet};
 use crate::source::Selector;
 
-/// Where a snippet is written.
+/// The kinds of snippets, by the place where they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SnippetKind {
-    /// The annotation for the question to a service.
+    /// The annotation for the subrequest of external authentication.
     Auth,
     /// The annotation for the locations of an object.
     Configuration,
-    /// The key of the ConfigMap for tables of all hosts.
+    /// The key of the ConfigMap for lookup tables.
     Http,
     /// The key of the ConfigMap for all locations.
     Location,
@@ -27,11 +27,11 @@ pub enum SnippetKind {
 }
 
 impl SnippetKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [SnippetKind; 5] =
         [SnippetKind::Auth, SnippetKind::Configuration, SnippetKind::Http, SnippetKind::Location, SnippetKind::Server];
 
-    /// Its key, without a prefix.
+    /// Its key without a prefix.
     pub const fn name(self) -> &'static str {
         match self {
             SnippetKind::Auth => "auth-snippet",
@@ -43,19 +43,20 @@ impl SnippetKind {
     }
 }
 
-/// Some namespaces, and the snippets that count there.
+/// An entry of the settings: namespaces, and the snippets that are allowed there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AllowedSnippets {
-    /// Their names, or `*`; empty for all that have the labels.
+    /// Their names, or `*`; empty for all with the labels.
     pub namespaces: Vec<Arc<str>>,
-    /// The labels that they must have besides, if any.
+    /// A selector that their labels must match, if any.
     pub selector: Option<Selector>,
     /// The snippets.
     pub kinds: Vec<SnippetKind>,
 }
 
 impl Options {
-    /// Whether snippets of this kind count in a namespace with these labels. While labels are unknown, nothing counts that needs them.
+    /// Whether snippets of this kind are allowed in a namespace with these labels. Unknown labels
+    /// allow nothing.
     pub fn allows_snippet(
         &self,
         kind: SnippetKind,
@@ -68,13 +69,13 @@ impl Options {
         })
     }
 
-    /// Whether they count in any namespace.
+    /// Whether they are allowed in any namespace.
     pub fn allows_snippet_somewhere(&self, kind: SnippetKind) -> bool {
         self.snippets.iter().any(|entry| entry.kinds.contains(&kind))
     }
 }
 
-/// Has what objects say in snippets about a whole host count for the routes of their namespace there, and for nobody else's.
+/// Applies snippets about a whole host to the routes of their namespace there, and to no others.
 pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings: &mut Vec<Finding>) {
     // Nearly no host has one.
     if site.subjects.iter().all(|subject| subject.reading.host.snippets.is_empty()) {
@@ -84,7 +85,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
     for subject in &site.subjects {
         let snippets = by_namespace.entry(&subject.id().namespace).or_default();
         for snippet in &subject.reading.host.snippets {
-            // What the administrator says for all objects is said once.
+            // A snippet that the administrator sets for all objects is added once.
             if !snippets.contains(&snippet) {
                 snippets.push(snippet);
             }
@@ -130,7 +131,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
     }
 }
 
-/// What an object says of its own routes comes after what counts for the whole host, and goes before it.
+/// An object's own snippets come after those about the whole host, and take precedence over them.
 fn add(route: &mut Route, snippets: &[&Arc<Snippet>]) {
     let behaviour: &mut Behaviour = Arc::make_mut(&mut route.behaviour);
     behaviour.snippets.splice(0..0, snippets.iter().map(|snippet| Arc::clone(snippet)));

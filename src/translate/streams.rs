@@ -1,4 +1,4 @@
-//! TCP and UDP services: who has which port, and where its connections go.
+//! TCP and UDP services: which claim gets a port, and the upstream of its connections.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,25 +12,33 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Listener, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
 
 /// What the administrator decides about TCP and UDP services.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// Namespace and name of the ConfigMap with TCP services in the form of ingress-nginx.
+    /// Namespace and name of the ConfigMap with TCP services in ingress-nginx's form.
     pub tcp_services: Option<(Arc<str>, Arc<str>)>,
-    /// The same with UDP services.
+    /// The same for UDP services.
     pub udp_services: Option<(Arc<str>, Arc<str>)>,
-    /// When connections end.
+    /// Timeouts and retries of connections.
     pub policy: StreamPolicy,
-    /// TCP ports that are taken already, each with the setting that says so.
+    /// TCP ports that are used already, each with the setting that says so.
     pub reserved: Vec<(u16, &'static str)>,
+}
+
+impl StreamOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        let policy = StreamPolicy::empty();
+        StreamOptions { tcp_services: None, udp_services: None, policy, reserved: Vec::new() }
+    }
 }
 
 /// Somebody wants connections to a port of the host to go to a Service.
 #[derive(Debug, Clone)]
-pub struct Claim<'a> {
+pub struct StreamClaim<'a> {
     pub origin: Origin,
     /// The port of the host.
     pub wanted: Port,
-    /// Whether clients begin with a header of the PROXY protocol.
+    /// Whether clients must begin with a header of the PROXY protocol.
     pub accepts_proxy_protocol: bool,
     /// The namespace of the Service.
     pub namespace: &'a str,
@@ -40,10 +48,15 @@ pub struct Claim<'a> {
     pub sends_proxy_protocol: bool,
 }
 
-/// The claims that have their port, sorted by it: of several the first in the order of objects, and none has one of ours.
-pub fn settle<'a>(mut claims: Vec<Claim<'a>>, options: &StreamOptions, findings: &mut Vec<Finding>) -> Vec<Claim<'a>> {
+/// The claims that get their port, sorted by port: the first in the order of objects wins, and
+/// ports of our own listeners are refused.
+pub fn settle<'a>(
+    mut claims: Vec<StreamClaim<'a>>,
+    options: &StreamOptions,
+    findings: &mut Vec<Finding>,
+) -> Vec<StreamClaim<'a>> {
     claims.sort_by(|one, other| (one.wanted, &one.origin).cmp(&(other.wanted, &other.origin)));
-    let mut settled = Vec::<Claim<'_>>::with_capacity(claims.len());
+    let mut settled = Vec::<StreamClaim<'_>>::with_capacity(claims.len());
     for claim in claims {
         let port = claim.wanted;
         let is_reserved = |(number, _): &&(u16, _)| port.transport == Transport::Tcp && *number == port.number;
@@ -65,8 +78,9 @@ pub fn settle<'a>(mut claims: Vec<Claim<'a>>, options: &StreamOptions, findings:
     settled
 }
 
-/// The settings with the ports of these claims among our own: what went back to one of them would go round for ever.
-pub fn with_ports<'o>(options: &'o Options, claims: &[Claim<'_>]) -> Cow<'o, Options> {
+/// The settings with the ports of these claims among our own ports: a connection that goes back to
+/// one of them would loop.
+pub fn with_ports<'o>(options: &'o Options, claims: &[StreamClaim<'_>]) -> Cow<'o, Options> {
     let mut options = Cow::Borrowed(options);
     if !claims.is_empty() {
         options.to_mut().own_ports.extend(claims.iter().map(|claim| claim.wanted.number));
@@ -74,10 +88,10 @@ pub fn with_ports<'o>(options: &'o Options, claims: &[Claim<'_>]) -> Cow<'o, Opt
     options
 }
 
-/// The services of these claims and the endpoints behind them, beside those that are there already, sorted. A Service without endpoints keeps its port, so that little
-/// changes when it gets some.
+/// Adds the services of these claims and their endpoints to the existing ones, sorted. A Service
+/// without endpoints keeps its port, so that little changes when it gets some.
 pub fn build<'a>(
-    claims: &[Claim<'a>],
+    claims: &[StreamClaim<'a>],
     mut upstreams: BTreeMap<StreamUpstreamId, StreamUpstream>,
     backends: &mut Backends<'a>,
     options: &Options,
@@ -132,7 +146,7 @@ mod tests {
 
     #[test]
     fn of_two_the_first_in_the_order_of_objects_has_a_port() {
-        let claim = |transport, number, name: &str| Claim {
+        let claim = |transport, number, name: &str| StreamClaim {
             origin: Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", name))),
             wanted: Port { transport, number },
             accepts_proxy_protocol: false,

@@ -1,28 +1,56 @@
-//! Which annotations are read, and by whom: the one place where the semantics of Ingresses meet the engine and the tables of dialects.
+//! Connects the engine with the tables of dialects: the only place where the semantics of
+//! Ingresses meet annotations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 
-use super::annotation::{self, Context, NotedOptions};
+use super::annotation::{self, Context, NotedOptions, Row};
 use super::ingress_nginx::{external_authentication, mirror, snippet};
 use super::{ClassRule, DefaultValue, Dialect, Everywhere, Options, Reading, class};
-use crate::model::{HostName, Kind, ObjectId};
+use crate::model::{Effective, HostName, Kind, ObjectId, WrittenAt};
 use crate::source::{Snapshot, Stored};
 
-pub use super::annotation::{Basis, Change, Table, Trust};
+pub use super::annotation::{Basis, Change, Scope, Table, Trust};
 pub use super::ingress_nginx::services::claims as claims_on_ports;
 pub use super::ingress_nginx::snippet::{tables as lookup_tables, variables as snippet_variables};
 pub use super::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
-/// What the annotations of an object ask for, and which settings that depends on.
+/// Reads the annotations of an object, and returns the settings that the reading depends on.
 pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> (Reading, Basis) {
     let none = BTreeMap::new();
     let annotations = ingress.object.metadata.annotations.as_ref().unwrap_or(&none);
     let (object, namespace) = (&ingress.id, &*ingress.id.namespace);
     let (dialect, table, options) = (rule.dialect, rule.annotations, &NotedOptions::new(options));
     annotation::read_with_basis(&Context { object, namespace, dialect, table, snapshot, options }, annotations)
+}
+
+/// What counts of each annotation for an Ingress, and what that took the place of; nothing where
+/// it is none of ours. `settings` tells what counts of a setting.
+pub fn effective_annotations(
+    id: &ObjectId,
+    snapshot: &Snapshot,
+    options: &Options,
+    settings: &dyn Fn(&str) -> Option<Effective>,
+) -> Vec<(&'static Table, &'static Row, Effective)> {
+    let Some(stored) = snapshot.ingresses.find(&id.namespace, &id.name).filter(|_| id.kind == Kind::Ingress) else {
+        return Vec::new();
+    };
+    let Ok(rule) = class::select(stored, snapshot, options) else { return Vec::new() };
+    let none = BTreeMap::new();
+    let annotations = stored.object.metadata.annotations.as_ref().unwrap_or(&none);
+    let (object, namespace, table) = (&stored.id, &*id.namespace, rule.annotations);
+    let (dialect, noted) = (rule.dialect, &NotedOptions::new(options));
+    let context = Context { object, namespace, dialect, table, snapshot, options: noted };
+    let rows = table.rows().filter(|row| row.is_served() || row.is_allowed_somewhere(options));
+    let found = rows.filter_map(|row| {
+        let effective = annotation::effective(&context, annotations, row.key, settings)?;
+        // Alone it has no effect.
+        let is_idle = effective.counts.at == WrittenAt::BuiltIn && !row.counts_with.is_empty();
+        (!is_idle).then_some((table, row, effective))
+    });
+    found.collect()
 }
 
 /// What the administrator asks for where no object has a say.
@@ -38,7 +66,7 @@ pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
     Everywhere { dialect, behaviour: Arc::new(behaviour), closed, authentication }
 }
 
-/// What does the same as a snippet, one clause for each of its directives.
+/// The alternatives to a snippet, one clause for each of its directives.
 pub fn snippet_alternatives(text: &str) -> Vec<String> {
     snippet::alternatives(&ANNOTATIONS, text)
 }
@@ -48,26 +76,28 @@ pub fn snippet_directives() -> String {
     snippet::document(&ANNOTATIONS)
 }
 
-/// Whether a default of an annotation of ingress-nginx can be used: what is wrong with it, and whether it protects something.
+/// Checks whether a default of an annotation can be used: the result has its faults, and whether
+/// it protects something.
 pub fn judge_default(default: &DefaultValue, under: &Options) -> Reading {
     annotation::judge(&ANNOTATIONS, Dialect::IngressNginx, default, under)
 }
 
-/// The name that DNS has to tell for a value.
+/// Extracts the DNS name from a value.
 type NameOf = fn(&str) -> Option<HostName>;
 
-/// The annotations that name services by their URLs.
+/// The annotations that name services by URLs.
 const SERVICES: [(&str, NameOf); 2] =
     [(external_authentication::FULL_KEY, external_authentication::name), (mirror::FULL_KEY, mirror::name)];
 
-/// The hosts of services that are named by URLs, as far as objects of ours or the administrator name them, with the namespaces that do.
+/// The hosts of services that objects of our classes or the administrator name by URLs, with the
+/// namespaces.
 pub fn hosts_of_services<'a>(snapshot: &'a Snapshot, options: &'a Options) -> Vec<(HostName, &'a Arc<str>)> {
     let everywhere = options.defaults.iter().filter(|default| default.key == external_authentication::KEY);
     let everywhere = everywhere
         .filter_map(|default| Some((external_authentication::name(&default.value)?, &default.origin.object.namespace)));
     let of_objects = snapshot.ingresses.iter().flat_map(|stored| {
         let annotations = stored.object.metadata.annotations.as_ref();
-        // Whatever dialect reads it, it is a key of the table.
+        // Whatever dialect reads the annotation, it is a key of the table.
         let names = SERVICES.iter().filter_map(move |(key, name)| name(annotations?.get(*key)?));
         names.filter(|_| class::select(stored, snapshot, options).is_ok()).map(|name| (name, &stored.id.namespace))
     });

@@ -1,10 +1,11 @@
-//! Which addresses may take requests.
+//! Decides which addresses may be upstreams.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::Options;
 
-/// Where clouds tell a machine its secrets, besides link-local addresses.
+/// Addresses of cloud metadata services with a machine's credentials, besides link-local
+/// addresses.
 const METADATA: [IpAddr; 5] = [
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
@@ -13,19 +14,21 @@ const METADATA: [IpAddr; 5] = [
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
 
-/// Who decided that requests should go to an address.
+/// Who chose an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chosen {
-    /// Whoever may write EndpointSlices or Services in the namespace: any address.
+    /// A tenant who may write EndpointSlices or Services in the namespace: it may be any address.
     ByTenant,
-    /// The cluster: addresses of nodes with a port of the range for node ports, of a Service, or of its load balancer. On a
-    /// node of the cluster they may be its own, and what listens there is not a program of the node but the cluster's proxy.
+    /// The cluster: an address of a node with a node port, a cluster IP, or the address of a load
+    /// balancer. On a node of the cluster the address may be its own; then the cluster's proxy
+    /// listens there and not a program of the node.
     ByCluster,
 }
 
-/// Why requests may not go to this address, as one clause; `None` lets them.
+/// Why this address may not be an upstream, as one clause; `None` when it may.
 ///
-/// Our own listeners are refused even where local upstreams are allowed: a request would come back for ever.
+/// Our own listeners are refused even where local upstreams are allowed, because requests would
+/// loop.
 pub fn forbidden(target: SocketAddr, chosen: Chosen, options: &Options) -> Option<&'static str> {
     let address = embedded(target.ip());
     let is_own = |own: &SocketAddr| own.port() == target.port() && own.ip().to_canonical() == address;
@@ -56,7 +59,7 @@ pub fn forbidden(target: SocketAddr, chosen: Chosen, options: &Options) -> Optio
     }
 }
 
-/// `0.0.0.0/8` and `::`, which a system may take for itself.
+/// `0.0.0.0/8` and `::`, which a system may interpret as itself.
 fn is_this_network(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.octets()[0] == 0,
@@ -64,7 +67,7 @@ fn is_this_network(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv4 address within an IPv6 address that stands for it: mapped, compatible, translated (RFC 2765, and NAT64 with
+/// The IPv4 address in an IPv6 address: mapped, compatible, translated (RFC 2765, and NAT64 with
 /// its well-known and its local prefix) or tunnelled (6to4).
 fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(six) = address else { return address };
@@ -102,7 +105,8 @@ mod tests {
             ..Options::default()
         };
         let local = Options { local_upstreams: true, ..options.clone() };
-        // Address, allowed, allowed where local upstreams are.
+        // Each row: an address, whether it is allowed, and whether it is allowed with local
+        // upstreams.
         let cases = [
             ("10.244.0.1:80", true, true),
             ("[2001:db8::1]:8080", true, true),
@@ -133,7 +137,8 @@ mod tests {
             ("[::ffff:192.0.2.1]:8080", false, true),
             ("[64:ff9b::c000:201]:8080", false, true),
             ("[2001:db8::2]:8080", false, true),
-            // What the administrator lists, but never what loops, nor what tells secrets.
+            // Addresses that the administrator lists, but never those that would loop, nor
+            // metadata services.
             ("192.0.2.1:9100", true, true),
             ("[::ffff:192.0.2.1]:9100", true, true),
             ("127.0.0.1:9100", true, true),
@@ -147,7 +152,8 @@ mod tests {
             assert_eq!(is_allowed(&options), allowed, "{target}");
             assert_eq!(is_allowed(&local), locally, "{target}, local upstreams");
         }
-        // What the cluster chose may be of this node, but neither loop nor tell secrets.
+        // Addresses that the cluster chose may belong to this node, but must neither loop nor be
+        // metadata services.
         for (target, allowed) in [
             ("192.0.2.1:30080", true),
             ("192.0.2.1:443", false),

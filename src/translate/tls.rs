@@ -1,4 +1,4 @@
-//! Which certificate a host is served with.
+//! Chooses the certificate of each host.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,11 +15,12 @@ use super::subject::Subject;
 use super::tls_entries::Entries;
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, Standing, TlsTermination, Validity, in_words,
+    Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination, Validity, ValidityPhase,
+    in_words,
 };
 use crate::source::{Snapshot, Stored, Version};
 
-/// Chooses certificates and gathers those that are in use.
+/// Chooses certificates and collects those in use.
 #[derive(Debug)]
 pub struct Tls<'a> {
     snapshot: &'a Snapshot,
@@ -27,15 +28,15 @@ pub struct Tls<'a> {
     certificates: &'a Certificates,
     entries: Entries<'a>,
     used: BTreeMap<CertificateId, Arc<Certificate>>,
-    /// Versions of Secrets that hold no certificate that may be served.
+    /// Versions of Secrets without a certificate that may be served.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// What is wrong.
     pub findings: Vec<Finding>,
-    /// When time alone changes what is wrong, in seconds since 1970.
+    /// When the passage of time alone changes the findings, in seconds since 1970.
     pub due: Option<i64>,
 }
 
-/// The Secrets that an object names for TLS, those that are there.
+/// The existing Secrets that an object names for TLS.
 pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a Stored<Secret>> {
     let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
     let namespace: &'a str = &subject.stored.id.namespace;
@@ -43,7 +44,7 @@ pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterat
     names.filter_map(move |name| snapshot.secret(namespace, name))
 }
 
-/// What the certificate of a host that these objects share depends on.
+/// The objects that the certificate of a host with these subjects depends on.
 pub fn dependencies(subjects: &[&Subject<'_>], options: &Options) -> Vec<Dependency> {
     let on = |namespace: &str, name: &str| Dependency::on(Kind::Secret, namespace, name);
     let of_object = |subject: &&Subject<'_>| {
@@ -56,19 +57,21 @@ pub fn dependencies(subjects: &[&Subject<'_>], options: &Options) -> Vec<Depende
 }
 
 impl<'a> Tls<'a> {
-    /// Nothing chosen yet.
+    /// A chooser that has chosen nothing.
     pub fn new(snapshot: &'a Snapshot, options: &'a Options, certificates: &'a Certificates) -> Self {
         let (refused, findings) = (Vec::new(), Vec::new());
         let entries = Entries::new(snapshot, certificates);
         Tls { snapshot, options, certificates, entries, used: BTreeMap::new(), refused, findings, due: None }
     }
 
-    /// The termination of a host that these objects share, and the namespace that decided it where that is not the one whose host it is:
-    /// that of the first of them.
+    /// How TLS of a host is terminated that these objects share, and the namespace whose entry
+    /// decides about redirects, if that is not the one that owns the host (the namespace of the
+    /// first object).
     ///
-    /// What the host's own namespace lists under `spec.tls` goes before what others do, and a certificate that names the host before one that
-    /// does not, which is not served at all. Where the host's own namespace lists nothing the certificate of another one is served, but that
-    /// one decides nothing about requests for paths of others.
+    /// An entry of `spec.tls` of the namespace that owns the host takes precedence over those of
+    /// others, and a certificate that names the host over one that does not, which is never
+    /// served. Without an entry of that namespace the certificate of another one is served, but
+    /// that one decides nothing about requests for paths of others.
     pub fn of_host(&mut self, name: &ServerName, subjects: &[&Subject<'a>]) -> (TlsTermination, Option<&'a str>) {
         let Some(oldest) = subjects.first() else { return (TlsTermination::Default, None) };
         let home: &'a str = &oldest.stored.id.namespace;
@@ -85,7 +88,8 @@ impl<'a> Tls<'a> {
             };
             match termination {
                 Some(_) => self.tell_without_effect(subject, number, name),
-                // Whoever lists nothing of a host that the administrator's certificate names wants that one.
+                // Without an entry, a host that the administrator's certificate names gets that
+                // certificate.
                 None if namespace != home && self.default_names(name) => {
                     self.tell_without_effect(subject, number, name);
                 }
@@ -93,7 +97,8 @@ impl<'a> Tls<'a> {
                     let is_default = namespace == home && self.is_default(subject, entry);
                     let own = self.of_entry(name, subject, number, entry);
                     termination = own.or(is_default.then_some(TlsTermination::DefaultDeclared));
-                    // Whoever lists the host first decides what follows from it, also without a certificate.
+                    // The first namespace that lists the host decides about redirects, even
+                    // without a certificate.
                     if decider.is_none() {
                         decider = Some((subject, number));
                     }
@@ -109,7 +114,8 @@ impl<'a> Tls<'a> {
         (termination.unwrap_or(TlsTermination::DefaultDeclared), stranger)
     }
 
-    /// Whether an entry is served with the default certificate, because it names no Secret, or none that can be used.
+    /// Whether an entry uses the default certificate, because it names no Secret, or none that is
+    /// valid.
     fn is_default(&self, subject: &Subject<'_>, entry: &IngressTLS) -> bool {
         let secret = entry.secret_name.as_deref().filter(|name| !name.is_empty());
         let secret = secret.and_then(|name| self.snapshot.secret(&subject.id().namespace, name));
@@ -134,7 +140,8 @@ impl<'a> Tls<'a> {
         let origin = Origin::field(subject.id(), Field::Tls(super::position(number)));
         let secret = entry.secret_name.as_deref().filter(|name| !name.is_empty())?;
         let checked = self.secret(&subject.id().namespace, secret, &origin)?;
-        // Nobody knows for which name requests to the hosts of the catch-all server come, or to those of an expression.
+        // It is unknown which names the requests to the catch-all server, or to an expression,
+        // have.
         let is_unknown = matches!(name, ServerName::CatchAll | ServerName::Expression(_));
         if !is_unknown && !checked.covers(name) {
             let host = host::written(name);
@@ -166,7 +173,7 @@ impl<'a> Tls<'a> {
         self.findings.push(Finding::new(Reason::TlsConflict, origin, note));
     }
 
-    /// The certificate of hosts that have none: from the settings, else the daemon's own.
+    /// The certificate of hosts without one: from the settings, or the daemon's own.
     pub fn default_certificate(&mut self) -> Option<CertificateId> {
         if let Some((namespace, name)) = &self.options.default_certificate {
             let settings = Arc::new(ObjectId::new(Kind::Settings, "", "default-certificate"));
@@ -178,12 +185,12 @@ impl<'a> Tls<'a> {
         Some(self.serve(own))
     }
 
-    /// All certificates that were chosen, sorted.
+    /// All chosen certificates, sorted.
     pub fn used(&mut self) -> Vec<Arc<Certificate>> {
         std::mem::take(&mut self.used).into_values().collect()
     }
 
-    /// Gathers one that is shown to backends.
+    /// Adds a certificate for backends.
     pub fn use_as_well(&mut self, certificate: &Arc<Certificate>) {
         self.serve(certificate);
     }
@@ -209,7 +216,8 @@ impl<'a> Tls<'a> {
                 Some(checked)
             }
             Err(fault) => {
-                // It is told of the Secret, so that it is still told when its last good version takes its place.
+                // The finding is about the Secret, so that it stays when its last good version
+                // takes its place.
                 let note = format!("it cannot be used: {fault}");
                 self.findings.push(Finding::new(Reason::InvalidCertificate, Origin::object(&secret.id), note));
                 self.refused.push((Arc::clone(&secret.id), secret.version.clone()));
@@ -219,14 +227,16 @@ impl<'a> Tls<'a> {
     }
 }
 
-/// What is to be said of the validity of a certificate that is served.
+/// The finding about the validity of a served certificate.
 fn told_of_validity(secret: &str, validity: Validity, now: i64, origin: &Origin) -> Option<Finding> {
     let at = |second: i64| Timestamp::from_second(second).map_or_else(|_| second.to_string(), |time| time.to_string());
     let (reason, clause) = match validity.standing(now) {
-        Standing::Good => return None,
-        Standing::NotYet => (Reason::CertificateNotYetValid, format!("its validity begins at {}", at(validity.begins))),
-        Standing::Ended => (Reason::CertificateExpired, format!("its validity ended at {}", at(validity.ends))),
-        Standing::Ending(left) => {
+        ValidityPhase::Good => return None,
+        ValidityPhase::NotYet => {
+            (Reason::CertificateNotYetValid, format!("its validity begins at {}", at(validity.begins)))
+        }
+        ValidityPhase::Ended => (Reason::CertificateExpired, format!("its validity ended at {}", at(validity.ends))),
+        ValidityPhase::Ending(left) => {
             let note = format!(
                 "the certificate in Secret {secret:?} ends at {}, in less than {}, and should have been renewed",
                 at(validity.ends),
@@ -239,7 +249,8 @@ fn told_of_validity(secret: &str, validity: Validity, now: i64, origin: &Origin)
     Some(Finding::new(reason, origin.clone(), note))
 }
 
-/// The default certificate is the administrator's, also for requests to hosts that nobody has.
+/// Whether the object may choose the certificate: the default certificate, also for unknown hosts,
+/// is the administrator's.
 fn may_decide(options: &Options, name: &ServerName, subject: &Subject<'_>) -> bool {
     *name != ServerName::CatchAll || options.is_catch_all(&subject.id().namespace)
 }

@@ -1,4 +1,4 @@
-//! Which entry of an object's `spec.tls` counts for a host.
+//! Finds the entry of an object's `spec.tls` for a host.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,8 @@ use super::{Dialect, host};
 use crate::model::{ObjectId, ServerName};
 use crate::source::Snapshot;
 
-/// Where an object lists more names than this they are looked up: to compare each host with each name takes minutes.
+/// With more names than this an index is used: comparing each host with each name would take
+/// minutes.
 const FEW: usize = 16;
 
 /// Finds entries.
@@ -21,7 +22,7 @@ pub struct Entries<'a> {
     indexes: HashMap<&'a ObjectId, Index>,
 }
 
-/// The entries of an object that lists many names: the first for each.
+/// The index of an object with many names: the first entry for each name.
 #[derive(Debug, Default)]
 struct Index {
     listed: HashMap<String, usize>,
@@ -30,12 +31,12 @@ struct Index {
 }
 
 impl<'a> Entries<'a> {
-    /// Nothing looked at yet.
+    /// An empty cache of indexes.
     pub fn new(snapshot: &'a Snapshot, certificates: &'a Certificates) -> Self {
         Entries { snapshot, certificates, indexes: HashMap::new() }
     }
 
-    /// The entry of `spec.tls` that counts for the host.
+    /// The entry of `spec.tls` for the host.
     pub fn of_host(&mut self, subject: &Subject<'a>, name: &ServerName) -> Option<(usize, &'a IngressTLS)> {
         let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
         let number = match has_few(entries) {
@@ -106,7 +107,7 @@ fn is_without_hosts(entry: &IngressTLS) -> bool {
     entry.hosts.as_deref().unwrap_or_default().is_empty()
 }
 
-/// Whether comparing costs less than an index would; it does not look further than that takes.
+/// Whether comparing is cheaper than an index; it counts no further than necessary.
 fn has_few(entries: &[IngressTLS]) -> bool {
     let names = |entry: &IngressTLS| entry.hosts.as_deref().unwrap_or_default().len();
     entries.len() <= FEW && entries.iter().map(names).sum::<usize>() <= FEW

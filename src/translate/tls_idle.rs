@@ -1,4 +1,4 @@
-//! Entries of `spec.tls` for hosts of which the object has nothing.
+//! Finds entries of `spec.tls` for hosts of which the object has no path.
 
 use std::collections::HashSet;
 
@@ -10,8 +10,9 @@ use super::{FEW_HOSTS, host, position};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, ObjectId, Origin, ServerName};
 
-/// Tells of entries that have no effect on a host that others have: those of objects that do not ask for it, and of `outsiders`, which
-/// do and got no path there. A host that nobody has is left alone: nothing is refused there.
+/// Adds findings about entries without effect on a host of others: entries of objects that do not
+/// claim the host, and of `outsiders`, which claim it and got no path. A host without an owner is
+/// ignored, because nothing is refused there.
 pub fn tell(
     subjects: &[Subject<'_>],
     sites: &[(ServerName, Site<'_, '_>)],
@@ -49,7 +50,8 @@ pub fn tell(
     }
 }
 
-/// Whether an object with few rules lists nothing but their hosts, as most do: nothing has to be looked up then.
+/// Whether an object with few rules lists only their hosts, as most do; then nothing has to be
+/// looked up.
 fn lists_its_own(subject: &Subject<'_>, entries: &[IngressTLS]) -> bool {
     let rules = || subject.rules().filter_map(|(_, rule)| rule.host.as_ref());
     let mut listed = entries.iter().flat_map(|entry| entry.hosts.iter().flatten());
@@ -71,9 +73,9 @@ fn is_idle(
     if is_asked {
         return outsiders.contains(&(id, name));
     }
-    // One whose requests the object has sent on, from or to www., needs a certificate for that.
+    // A host that the object redirects from or to `www.` needs a certificate for that.
     let is_others = |site: &Site<'_, '_>| site.redirect.as_ref().is_none_or(|(_, asked)| *asked.object != *id);
-    // One that stands for hosts within it counts there.
+    // A wildcard is effective for the hosts within it.
     site::find(sites, &name).is_some_and(is_others)
         && !lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent))
 }

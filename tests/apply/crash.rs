@@ -119,15 +119,25 @@ proptest! {
 }
 
 #[test]
-fn a_file_that_somebody_changed_is_written_anew() {
-    let folder = tempfile::tempdir().unwrap();
-    let nginx = Simulated::new(&folder.path().join("ingressd"));
-    let [set, ..] = sets();
-    Applier::open(options(folder.path()), nginx.clone()).unwrap().apply(&set);
-    fs::write(folder.path().join("ingressd/current/http/a.conf"), "server { return 200 changed; }").unwrap();
-    let outcome = Applier::open(options(folder.path()), nginx).unwrap().apply(&set);
-    assert!(matches!(outcome, Outcome::Confirmed { generation: 2, written: 1, .. }), "{outcome:?}");
-    assert_eq!(on_disk(folder.path()), Ok(Some(0)));
+fn a_file_that_somebody_changed_or_put_a_link_in_its_place_is_written_anew() {
+    const CHANGED: &str = "server { return 200 changed; }";
+    for is_link in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let nginx = Simulated::new(&folder.path().join("ingressd"));
+        let [set, ..] = sets();
+        Applier::open(options(folder.path()), nginx.clone()).unwrap().apply(&set);
+        let (file, other) = (folder.path().join("ingressd/current/http/a.conf"), folder.path().join("other"));
+        fs::write(&other, CHANGED).unwrap();
+        fs::remove_file(&file).unwrap();
+        match is_link {
+            true => std::os::unix::fs::symlink(&other, &file).unwrap(),
+            false => fs::write(&file, CHANGED).unwrap(),
+        }
+        let outcome = Applier::open(options(folder.path()), nginx).unwrap().apply(&set);
+        assert!(matches!(outcome, Outcome::Confirmed { generation: 2, written: 1, .. }), "{outcome:?}");
+        assert_eq!(on_disk(folder.path()), Ok(Some(0)));
+        assert_eq!(fs::read_to_string(&other).unwrap(), CHANGED, "what a link leads to is not written");
+    }
 }
 
 #[test]

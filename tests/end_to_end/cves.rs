@@ -13,6 +13,22 @@ use crate::rig::{ECHO, Rig};
 
 /// Where pages of errors come from.
 const ERRORS: &str = "10.244.0.9";
+/// Where copies go.
+const COPIES: (&str, u16) = ("10.244.3.2", 18082);
+/// Whose snippets are read.
+const SCRIBE: &str = "[{namespaces = ['scribe'], kinds = ['configuration-snippet', 'server-snippet', 'auth-snippet']}]";
+/// What snippets were used for.
+const SNIPPETS: [(&str, &str); 9] = [
+    ("lua", "content_by_lua_block { ngx.exit(299) }"),
+    ("lua-quoted", "access_by_lua 'ngx.exit(299)';"),
+    ("alias", "location /y { alias /etc/; }"),
+    ("root", "root /etc; autoindex on;"),
+    ("out", "}\n}\nserver { listen 80; server_name victim.test; return 299; }\nserver {\nlocation /x {"),
+    ("itself", "proxy_pass http://127.0.0.1:10246/stub_status;"),
+    ("include", "include /etc/passwd;"),
+    ("written", "access_log /tmp/x;"),
+    ("loaded", "load_module /tmp/x.so;"),
+];
 /// A way out of a value, which answers as no backend does.
 const OUT: &str = "; return 299; }} server { listen 80; server_name victim.test; return 299; } #";
 
@@ -54,6 +70,10 @@ fn objects(authority: &Authority) -> Vec<Value> {
         "data": {"X-Realm": format!("'\"{OUT}")}});
     let mut uid = of("uid").annotation("auth-type", "basic").annotation("auth-secret", "users").build();
     uid["metadata"]["uid"] = json!("../../x\"; return 299; #");
+    let snippet = |name: &str, key: &str, text: &str| {
+        let object = of(name).namespace("scribe").annotation("auth-url", &auth);
+        object.annotation(key, text).build()
+    };
     let redirect = ("https://a.test/new", format!("https://a.test/new{OUT}"));
     let huge = "a".repeat(300_000);
     let mut all = vec![
@@ -72,6 +92,28 @@ fn objects(authority: &Authority) -> Vec<Value> {
         of("told").annotation("auth-url", &auth).annotation("auth-proxy-set-headers", "headers").build(),
         of("huge").annotation("rewrite-target", &huge).build(),
     ];
+    all.extend(service_at("web", &["10.244.0.1"], ECHO).map(|object| in_namespace("scribe", object)));
+    // What is read is a word of one directive, whatever stands in it.
+    let harmless = format!("add_header X-Out '{OUT}' always;");
+    all.push(snippet("scribe", "configuration-snippet", &harmless));
+    all.push(snippet("scribe-server", "server-snippet", &harmless));
+    all.push(snippet("scribe-asks", "auth-snippet", &format!("proxy_set_header X-Out '{OUT}';")));
+    for (name, text) in SNIPPETS {
+        for kind in ["configuration", "server", "auth"] {
+            all.push(snippet(&format!("{name}-{kind}"), &format!("{kind}-snippet"), text));
+        }
+    }
+    let kept = [("auth-url", &*auth), ("auth-keepalive", "8")];
+    let kept = |name: &str, path: &str| {
+        let object =
+            kept.iter().fold(ingress(name).class("nginx"), |object, (key, value)| object.annotation(key, value));
+        object.path(&format!("{name}.test"), "ImplementationSpecific", path, "web").build()
+    };
+    all.extend([kept("kept", "/x # return 299;"), kept("bad-kept", "/x\nreturn 299;\n#")]);
+    let (address, port) = COPIES;
+    let copies = format!("http://{address}:{port}$request_uri");
+    all.extend(both("copied", &[], "mirror-target", &copies, &format!("{copies}\"{OUT}")));
+    all.extend(both("told-host", &[("mirror-target", &copies)], "mirror-host", "m.test", &format!("m.test\"{OUT}")));
     all.extend(both("moved", &[], "permanent-redirect", redirect.0, &redirect.1));
     all.extend(both("returned", &[], "permanent-redirect", redirect.0, "https://a.test/\rreturn 299;"));
     all.extend(both("asked", &[], "auth-url", &auth, &format!("{auth}#{OUT}")));
@@ -102,6 +144,11 @@ fn rows(authority: &Authority) -> Vec<(&'static str, Request, u16)> {
         ("CVE-2020-8553", with_password(host("a")), 200),
         ("CVE-2020-8553", with_password(host("a-b")), 401),
         ("CVE-2021-25742, CVE-2023-5043", host("snippet"), 404),
+        ("CVE-2026-4342", get("http://kept.test/x%20%23%20return%20299;"), 200),
+        ("CVE-2026-4342", want(get("http://kept.test/x%20%23%20return%20299;"), 401), 401),
+        ("CVE-2026-4342", get("http://bad-kept.test/x"), 404),
+        ("CVE-2025-1098", host("bad-copied"), 200),
+        ("CVE-2025-1098", host("bad-told-host"), 200),
         ("CVE-2021-25745", get("http://paths.test/y"), 404),
         ("CVE-2021-25748, CVE-2022-4886", get("http://paths.test/z"), 404),
         ("CVE-2025-1974", get("http://paths.test/q;ssl_engine%20/proc/self/fd/7;"), 200),
@@ -138,10 +185,16 @@ fn nothing_of_them_happens_through_the_real_nginx() {
     rig::run(async |rig: &mut Rig| {
         let service = Service::start().await;
         let authority = Authority::new("authority");
+        let copies = Service::start_at(COPIES.0, COPIES.1, None).await;
+        rig.daemon.set("snippets.allowed", SCRIBE);
         rig.manifests.write("objects.yaml", &objects(&authority));
         rig.start().await;
         let mut wrong = Vec::new();
-        for (number, request, expected) in rows(&authority) {
+        let snippets =
+            SNIPPETS.iter().flat_map(|(name, _)| ["configuration", "server", "auth"].map(|kind| (name, kind)));
+        let snippets = snippets
+            .map(|(name, kind)| ("CVE-2021-25742, CVE-2023-5043", get(&format!("http://{name}-{kind}.test/")), 404));
+        for (number, request, expected) in rows(&authority).into_iter().chain(snippets) {
             let shown = request.to_string();
             let status = request.send().await.status;
             if status != expected {
@@ -149,6 +202,27 @@ fn nothing_of_them_happens_through_the_real_nginx() {
             }
         }
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+
+        // CVE-2021-25742, CVE-2023-5043: where snippets are read, a hostile word is a word.
+        for name in ["scribe", "scribe-server"] {
+            let reply = get(&format!("http://{name}.test/")).send().await;
+            assert_eq!((reply.status, reply.header("x-out")), (200, Some(OUT)), "{name}");
+        }
+        service.asked();
+        assert_eq!(get("http://scribe-asks.test/").send().await.status, 200);
+        assert_eq!(service.asked()[0].header("X-Out"), Some(OUT));
+        // CVE-2025-1098: copies of harmless requests come, and of hostile ones none came before.
+        for name in ["copied", "told-host"] {
+            assert_eq!(get(&format!("http://{name}.test/{name}")).send().await.status, 200);
+        }
+        let mut come = Vec::new();
+        let both = rig::wait::until("both copies", async || {
+            come.extend(copies.asked().into_iter().map(|copy| copy.line));
+            (come.len() >= 2).then(|| come.clone())
+        });
+        let mut both = both.await;
+        both.sort();
+        assert_eq!(both, ["GET /copied HTTP/1.1", "GET /told-host HTTP/1.1"]);
 
         // CVE-2025-15566: the value reaches the service as it is written, and is nothing else.
         service.asked();

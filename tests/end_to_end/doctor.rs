@@ -6,6 +6,7 @@ use std::process::Command;
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::Value;
 
+use crate::config_map::config_map;
 use crate::rig::manifests::{ingress, secret};
 use crate::rig::{self, Rig};
 
@@ -75,6 +76,7 @@ fn a_host_that_serves_has_no_error_and_tells_what_it_has() {
             ("other-sites", "nothing that we need"),
             ("ports", "nobody else listens on 80, 443, 10246, 10254"),
             ("limits", "workers may have 256 connections and"),
+            ("expressions", "no path is an expression"),
             ("daemon", "serves generation 1"),
             ("objects", "1 of 1 Ingresses are ours"),
             ("endpoints", "pod, which is chosen: 1 of 1 addresses answer"),
@@ -122,6 +124,15 @@ fn what_is_wrong_with_the_host_is_told() {
         told.expect("other-sites", "warning", "keeps it");
         assert_eq!(told.code, Some(1));
 
+        doctor(rig, &["expressions"]).expect("expressions", "ok", "no path is an expression");
+        let shop = ingress("items").annotation("use-regex", "true");
+        let shop = shop.path("items.example", "ImplementationSpecific", "/item/[0-9]+", "web").build();
+        rig.manifests.write("items.yaml", &[shop]);
+        doctor(rig, &["expressions"]).expect("expressions", "warning", "write `pcre_jit on;` into nginx.conf");
+        let text = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
+        std::fs::write(rig.nginx.configuration(), format!("pcre_jit on;\n{text}")).unwrap();
+        doctor(rig, &["expressions"]).expect("expressions", "ok", "pcre_jit");
+
         let include = rig.nginx.prefix().join("conf.d/ingressd.conf");
         std::fs::remove_file(include).unwrap();
         doctor(rig, &["includes"]).expect("includes", "error", "ingressd setup");
@@ -137,6 +148,23 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
         std::fs::write(rig.nginx.configuration(), format!("worker_rlimit_nofile 777;\n{text}")).unwrap();
         rig.nginx.start();
         doctor(rig, &["limits"]).expect("limits", "warning", "20480 connections, but only 777 files");
+        // What a ConfigMap asks of the same file is told with the line to write.
+        let asked = [("max-worker-open-files", "4096"), ("max-worker-connections", "16384"), ("worker-processes", "7")];
+        rig.manifests.write("controller.yaml", &[config_map(&asked)]);
+        let judge = || {
+            let mut command = rig.daemon.command("doctor");
+            command.args(["nginx-conf", "--set", "ingress-nginx.configmap=default/controller"]);
+            Told::by(command)
+        };
+        let (told, file) = (judge(), rig.nginx.configuration().display().to_string());
+        told.expect("nginx-conf", "warning", &format!("{file}:1 says `worker_rlimit_nofile 777;`"));
+        told.expect("nginx-conf", "warning", "write `worker_rlimit_nofile 4096;` there");
+        told.expect("nginx-conf", "warning", "write `worker_processes 7;` there");
+        assert_eq!((told.json["lines"].as_array().unwrap().len(), told.code), (2, Some(1)), "{:#}", told.json);
+        let mended =
+            format!("worker_rlimit_nofile 4096;\n{}", text.replace("worker_processes 2", "worker_processes 7"));
+        std::fs::write(rig.nginx.configuration(), mended).unwrap();
+        judge().expect("nginx-conf", "ok", "does everything that ConfigMap default/controller asks");
     });
 }
 

@@ -103,12 +103,21 @@ fn services_choose_how_they_are_reached() {
         {
             objects.extend(by(name, mode));
         }
+        // An object asks for the cluster address of its Services; a headless one has none, and its pods are asked.
+        for (name, address) in [("whole", "10.96.0.7"), ("headless", "None")] {
+            let mut object = service(name, ECHO);
+            object["spec"]["clusterIP"] = json!(address);
+            let asks = ingress(name).host(&format!("{name}.test"), name).annotation("service-upstream", "true");
+            objects.extend([object, endpoint_slice(name, &["10.244.4.1"], ECHO), asks.build()]);
+        }
         rig.manifests.write("modes.yaml", &objects);
         rig.start().await;
         expect_reached(rig, "http://pod.test:8000/", &["10.244.4.1:8080"]).await;
         expect_reached(rig, "http://node.test:8000/", &["192.0.2.1:30080", "192.0.2.2:30080"]).await;
         expect_reached(rig, "http://cluster.test:8000/", &["10.96.0.7:80"]).await;
         expect_reached(rig, "http://balancer.test:8000/", &["203.0.113.7:80"]).await;
+        expect_reached(rig, "http://whole.test:8000/", &["10.96.0.7:80"]).await;
+        expect_reached(rig, "http://headless.test:8000/", &["10.244.4.1:8080"]).await;
     });
 }
 

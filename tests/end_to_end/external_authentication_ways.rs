@@ -1,6 +1,7 @@
 //! How services that say who may pass are reached, and how long connections to them last, through the real nginx; this test must not know how a question is written.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -12,6 +13,7 @@ use crate::rig::authority::{Authority, certificates, private_key};
 use crate::rig::client::{get, grpc_check};
 use crate::rig::dns::Dns;
 use crate::rig::manifests::{Ingress, ingress, service_at};
+use crate::rig::mount::Mount;
 use crate::rig::status::tells;
 
 /// Where the service speaks TLS, with a certificate that nobody knows.
@@ -34,7 +36,11 @@ fn asks(name: &str, url: &str) -> Ingress {
 fn services_with_names_and_tls_are_asked_for_every_protocol() {
     rig::run(async |rig| {
         let dns = Dns::start().await;
-        rig.daemon.set("upstreams.resolvers", &format!("[\"{}\"]", dns.address()));
+        // The default: whom this host asks.
+        let file = rig.daemon.folder().join("resolv.conf");
+        std::fs::write(&file, format!("nameserver {}\n", dns.address().ip())).unwrap();
+        let _servers = Mount::over(Path::new("/etc/resolv.conf"), &file);
+        rig.daemon.set("upstreams.resolvers", "[\"host\"]");
         rig.daemon.set("upstreams.resolve-interval", "100ms");
         dns.set("auth.backend.test", &["10.244.3.1"]);
         let plain = Service::start().await;

@@ -59,6 +59,23 @@ fn an_expression_takes_the_hosts_that_nobody_has() {
         let peer = get("https://my-shop.test/").send().await.peer.unwrap();
         assert_eq!(peer.names, ["shops.test"], "the certificate of the host");
 
+        // The command tells whose a host is that only an expression has, and one that stands in no rule.
+        let told = |host: &str| {
+            let mut command = rig.daemon.command("status");
+            let output = command.args(["--host", host]).output().unwrap();
+            (output.status.code(), String::from_utf8(output.stdout).unwrap())
+        };
+        let (code, text) = told("my-shop.test");
+        let takes = "expression  ~^[a-z]{2}[.a-z]*-shop\\.test$ takes it, because nobody has this name\n\
+                     expression  ~. would take it next\n";
+        assert!(code == Some(0) && text.contains(takes), "{text}");
+        assert!(text.contains("default/shops  ok") && !text.contains("team/rest"), "{text}");
+        let (_, text) = told("1-shop.test");
+        assert!(text.contains("expression  ~. takes it") && text.contains("team/rest  ok"), "{text}");
+        for named in ["taken-shop.test", "ab.x-shop.test", "kept-shop.test"] {
+            assert!(!told(named).1.contains("expression"), "{named}");
+        }
+
         // Whoever asks for one of the hosts by name gets it.
         rig.manifests.write("late.yaml", &[object("team", "late", 2023).host("my-shop.test", "team").build()]);
         get("http://my-shop.test/").send_until("the host's own answer", |reply| reply.status == 200).await;

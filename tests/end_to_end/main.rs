@@ -16,6 +16,7 @@ mod client_certificates;
 mod clock;
 mod comparison;
 mod config_map;
+mod config_map_files;
 mod config_map_keys;
 mod cors;
 mod costs;

@@ -13,6 +13,7 @@ use crate::rig::{self, Rig};
 const HEADERS_MORE: &str = "ngx_http_headers_more_filter_module.so";
 const BROTLI: &str = "ngx_http_brotli_filter_module.so";
 const MODSECURITY: &str = "ngx_http_modsecurity_module.so";
+const GEOIP2: &str = "ngx_http_geoip2_module.so";
 
 /// Rules of the administrator: they turn a parameter away, and name nothing that nginx has to open.
 const RULES: &str = "SecRuleEngine On\nSecRequestBodyAccess On\nSecAuditEngine Off\n\
@@ -190,5 +191,109 @@ fn a_firewall_looks_into_requests_of_whoever_asks_for_it() {
         says(rig, &[("enable-modsecurity", "perhaps")]);
         told(rig, &["InvalidSecurityValue"]).await;
         assert_eq!(status("plain.test/", SCRIPT).await, 403);
+    });
+}
+
+/// A database by which addresses below 128.0.0.0 are in Germany and all others are not.
+fn countries() -> Vec<u8> {
+    let text = |text: &str| [&[0x40 | u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    let map = |entries: &[(&str, Vec<u8>)]| {
+        let inner = entries.iter().flat_map(|(key, value)| [text(key), value.clone()].concat());
+        std::iter::once(0xe0 | u8::try_from(entries.len()).unwrap()).chain(inner).collect::<Vec<u8>>()
+    };
+    let place = |code: &str, name: &str| {
+        let names = map(&[("en", text(name))]);
+        map(&[("country", map(&[("iso_code", text(code)), ("names", names)]))])
+    };
+    let (german, other) = (place("DE", "Germany"), place("US", "United States"));
+    // One node: what it refers to lies behind it and sixteen zeros.
+    let record = |offset: usize| u32::try_from(1 + 16 + offset).unwrap().to_be_bytes()[1..].to_vec();
+    let metadata = map(&[
+        ("binary_format_major_version", vec![0xa1, 2]),
+        ("binary_format_minor_version", vec![0xa0]),
+        ("build_epoch", vec![0x01, 0x02, 1]),
+        ("database_type", text("GeoLite2-Country")),
+        ("description", map(&[])),
+        ("ip_version", vec![0xa1, 4]),
+        ("languages", vec![0x00, 0x04]),
+        ("node_count", vec![0xc1, 1]),
+        ("record_size", vec![0xa1, 24]),
+    ]);
+    let mark = b"\xab\xcd\xefMaxMind.com".to_vec();
+    [record(0), record(german.len()), vec![0; 16], german, other, mark, metadata].concat()
+}
+
+#[test]
+fn where_clients_are_is_told_by_databases_and_nobody_passes_by_what_they_do_not_tell() {
+    rig::run(async |rig| {
+        rig.nginx.load_modules(&[GEOIP2]);
+        let file = rig.folder().join("GeoLite2-Country.mmdb");
+        fs::write(&file, countries()).unwrap();
+        rig.daemon.set("geoip2.databases", &format!("[\"{}\"]", file.display()));
+        rig.daemon.set("access.trusted-proxies", "127.0.0.0/8");
+        rig.daemon
+            .set("snippets.allowed", "[{namespaces = ['default'], kinds = ['http-snippet', 'configuration-snippet']}]");
+        let told_by = |name: &str, snippet: &str| host(name, "nginx").annotation("configuration-snippet", snippet);
+        let objects = [
+            host("plain", "nginx"),
+            told_by("table", "if ($may_pass = no) { return 403; }"),
+            told_by("direct", "if ($geoip2_country_code != DE) { return 403; }"),
+            told_by("header", "add_header X-Where \"$geoip2_country_name/$geoip2_asn\" always;"),
+        ];
+        let named = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "requests"},
+            "data": {"X-Country": "$geoip2_country_code"}});
+        rig.manifests.write("requests.yaml", &[named]);
+        let with = |is_on: &'static str| {
+            [
+                ("use-geoip2", is_on),
+                ("geoip2-autoreload-in-minutes", "5"),
+                ("proxy-set-headers", "default/requests"),
+                ("log-format-upstream", "$request_uri is of $geoip2_country_code"),
+                ("http-snippet", "map $geoip2_country_code $may_pass { default no; DE yes; }"),
+            ]
+        };
+        start(rig, &objects, &with("true")).await;
+        told(rig, &[]).await;
+        let asked = async |host: &str, from: &str| {
+            get(&format!("http://{host}.test/{host}")).header("X-Forwarded-For", from).send().await
+        };
+        let (german, other) = ("5.6.7.8", "203.0.113.9");
+        for (host, of_german, of_other) in
+            [("plain", 200, 200), ("table", 200, 403), ("direct", 200, 403), ("header", 200, 200)]
+        {
+            for (from, expected) in [(german, of_german), (other, of_other)] {
+                assert_eq!(asked(host, from).await.status, expected, "{host} {from}");
+            }
+        }
+        for (from, code, name) in [(german, "DE", "Germany/"), (other, "US", "United States/")] {
+            assert_eq!(asked("plain", from).await.echo().header("x-country"), Some(code));
+            assert_eq!(asked("header", from).await.header("x-where"), Some(name));
+        }
+        let log = || fs::read_to_string(rig.nginx.prefix().join("log/access.log")).unwrap_or_default();
+        let is_logged = |text: &String| text.contains("/header is of US\n");
+        crate::rig::wait::until_right("the country in the log", async || log(), is_logged).await;
+        let file = fs::read_to_string(rig.daemon.root().join("current/http/05-geoip2.conf")).unwrap();
+        assert!(file.contains("auto_reload 300s;") && file.contains("geo $ingressd_geoip2_asn {"), "{file}");
+        let host_is_told = |status: &Value| {
+            status["findings"].as_array().unwrap().iter().any(|finding| {
+                finding["reason"] == "MissingCapability" && finding["note"].as_str().unwrap().contains("$geoip2_asn")
+            })
+        };
+        rig.daemon.status_when("the database that is not there", host_is_told).await;
+        // Without it a snippet would let everybody or nobody pass.
+        says(rig, &with("false"));
+        get("http://table.test/").send_until("nobody to pass", |reply| reply.status == 503).await;
+        for (host, expected) in [("plain", 200), ("direct", 503), ("header", 200)] {
+            assert_eq!(asked(host, german).await.status, expected, "{host}");
+        }
+        assert_eq!(asked("plain", german).await.echo().header("x-country"), None);
+        let is_closed =
+            |status: &Value| notes(status, "Ingress direct", "ClosedRoute").join("").contains("no database tells");
+        rig.daemon.status_when("why the route is closed", is_closed).await;
+        // Whoever asks for nothing of it pays nothing.
+        says(rig, &[("use-geoip2", "true")]);
+        rig.manifests.write("objects.yaml", &[host("plain", "nginx").build()]);
+        let is_gone = || !rig.daemon.root().join("current/http/05-geoip2.conf").exists();
+        crate::rig::wait::until("no database to be read", async || is_gone().then_some(())).await;
     });
 }

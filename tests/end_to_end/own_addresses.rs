@@ -40,7 +40,7 @@ fn no_port_of_the_node_is_a_backend_unless_it_is_listed() {
         let file = rig.folder().join("ingressd.toml");
         let settings = fs::read_to_string(&file).unwrap();
         let listed = format!("[upstreams]\nown-addresses = [\"{NODE}:8080\"]\n");
-        fs::write(&file, format!("{settings}\n{listed}")).unwrap();
+        fs::write(&file, settings.replace("[upstreams]\n", &listed)).unwrap();
         rig.daemon.signal(Signal::SIGHUP);
         get("http://pod.test/").send_until("the pod on the node", |reply| reply.status == 200).await;
         assert_eq!(get("http://site.test/").send().await.status, 503);

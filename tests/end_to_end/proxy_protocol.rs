@@ -75,6 +75,18 @@ async fn answers_plain_clients() -> bool {
 fn trusted_load_balancers_tell_of_clients_and_nobody_by_headers() {
     rig::run(async |rig| {
         write_hosts(rig);
+        let secured = |name: &str, class: &str, redirect: &str| {
+            let host = format!("{name}.test");
+            let object = ingress(name).class(class).host(&host, "web").tls(&[&host], "s");
+            object.annotation("ssl-redirect", redirect).build()
+        };
+        let objects = [
+            secured("secured-h", "ingressd", "true"),
+            secured("secured-n", "nginx", "true"),
+            secured("passed-h", "ingressd", "false"),
+            secured("passed-n", "nginx", "false"),
+        ];
+        rig.manifests.write("secured.yaml", &objects);
         rig.daemon.set("listen.proxy-protocol", "true");
         rig.daemon.set("access.trusted-proxies", TRUSTED);
         rig.daemon.set("access.append-forwarded-for", "true");
@@ -100,6 +112,32 @@ fn trusted_load_balancers_tell_of_clients_and_nobody_by_headers() {
                     ] {
                         assert_eq!(seen.header(name), value, "{name} of {scheme}://{host} from {from}, {version}");
                     }
+                }
+            }
+        }
+        // A load balancer that ends TLS says so by the port that its client connected to.
+        for (from, port, status, scheme) in [
+            (BALANCER, 443, 200, "https"),
+            (BALANCER, 80, 308, "http"),
+            (BALANCER, 8443, 308, "http"),
+            (STRANGER, 443, 308, "http"),
+        ] {
+            for version in [0, 1] {
+                let to = |host: &str| {
+                    let request = forging(get(&format!("http://{host}/shop/")).from(from));
+                    request.behind(headers("192.0.2.77", port)[version].clone())
+                };
+                for host in ["secured-h.test", "secured-n.test", "passed-h.test", "passed-n.test"] {
+                    let reply = to(host).send().await;
+                    let expected = if host.starts_with("secured") { status } else { 200 };
+                    assert_eq!(reply.status, expected, "{host} from {from} by {port}");
+                    if reply.status == 200 {
+                        assert_eq!(reply.echo().header("x-forwarded-proto"), Some(scheme), "{host} from {from}");
+                    }
+                }
+                let seen = to("passed-n.test").send().await.echo();
+                for name in ["x-forwarded-scheme", "x-scheme"] {
+                    assert_eq!(seen.header(name), Some(scheme), "{name} from {from}");
                 }
             }
         }

@@ -62,7 +62,7 @@ fn a_switch_that_is_neither() {
         reason: "RefusedValue",
         words: "not true or false",
         good: || vec![with_path("/works").annotation("use-regex", "true").build()],
-        bad: || vec![with_path("/works").annotation("use-regex", "maybe").build()],
+        bad: || vec![with_path("/works").annotation("canary", "maybe").build()],
         mended: || vec![with_path("/mended").annotation("use-regex", "false").build()],
     });
 }

@@ -5,7 +5,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::rig;
-use crate::rig::client::{get, raw, raw_http2};
+use crate::rig::client::{get, post, raw, raw_http2};
 use crate::rig::manifests::{ingress, service_at, tls_secret};
 
 const ADDRESS: &str = "10.244.3.9";
@@ -109,6 +109,73 @@ fn request(fields: &[(&str, &str)], body: &str) -> Vec<u8> {
     [preface, frame(4, 0, 0, &[]), frame(1, 4, 1, &fields), frame(0, 1, 1, body.as_bytes())].concat()
 }
 
+/// What hostile messages are made of.
+struct Texts {
+    /// The end of a body in chunks, and what is behind it.
+    chunked: String,
+    length: String,
+    line: String,
+    method: String,
+}
+
+impl Texts {
+    fn new() -> Self {
+        let chunked = format!("0\r\n\r\n{SMUGGLED}");
+        Texts {
+            length: chunked.len().to_string(),
+            line: format!("/first HTTP/1.1\r\nHost: a\r\n\r\n{SMUGGLED}"),
+            method: format!("{SMUGGLED}POST"),
+            chunked,
+        }
+    }
+
+    /// Fields of HTTP/2 beside or in the place of the usual ones, and a body.
+    fn fields(&self) -> [(Vec<(&str, &str)>, &str); 12] {
+        let Texts { chunked, length, line, method } = self;
+        [
+            (vec![("transfer-encoding", "chunked")], chunked),
+            (vec![("content-length", "0")], SMUGGLED),
+            (vec![("content-length", "100")], SMUGGLED),
+            (vec![("content-length", "0"), ("content-length", "44")], SMUGGLED),
+            (vec![("content-length", length), ("transfer-encoding", "chunked")], chunked),
+            (vec![("x-a", "b\r\nTransfer-Encoding: chunked")], chunked),
+            (vec![("x-a: b\r\ntransfer-encoding", "chunked")], chunked),
+            (vec![("transfer-encoding ", "chunked")], chunked),
+            (vec![("Transfer-Encoding", "chunked")], chunked),
+            (vec![(":path", line)], ""),
+            (vec![(":method", method)], ""),
+            (vec![(":authority", "whole.test\r\n\r\nGET /smuggled HTTP/1.1")], ""),
+        ]
+    }
+
+    /// Lines of HTTP/1.1 that contradict each other, and what follows the head.
+    fn refused(&self) -> [(&str, &str); 13] {
+        let chunked = &*self.chunked;
+        [
+            ("Content-Length: 4\r\nTransfer-Encoding: chunked", chunked),
+            ("Transfer-Encoding: chunked\r\nContent-Length: 4", chunked),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", chunked),
+            ("Transfer-Encoding: chunked, identity\r\nContent-Length: 4", chunked),
+            ("Transfer-Encoding: xchunked\r\nContent-Length: 4", chunked),
+            ("Transfer-Encoding : chunked\r\nContent-Length: 4", chunked),
+            ("Transfer-Encoding: \u{b}chunked\r\nContent-Length: 4", chunked),
+            ("Content-Length: 0\r\nContent-Length: 44", SMUGGLED),
+            ("Content-Length: +0", SMUGGLED),
+            ("Content-Length: 0, 44", SMUGGLED),
+            ("Content-Length: 0x0", SMUGGLED),
+            ("Transfer-Encoding: chunked", "fffffffffffffffff\r\n"),
+            ("Transfer-Encoding: chunked", "-1\r\n\r\n"),
+        ]
+    }
+}
+
+/// Fields of HTTP/2 with the usual ones that are not among them.
+fn with_usual<'f>(own: &[(&'f str, &'f str)], host: &'f str) -> Vec<(&'f str, &'f str)> {
+    let usual = [(":method", "POST"), (":scheme", "https"), (":path", "/first"), (":authority", host)];
+    let usual = usual.into_iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name));
+    usual.chain(own.iter().copied()).collect()
+}
+
 /// Whether the answer to the only request is whole, or there will be none.
 fn is_answered(bytes: &[u8]) -> bool {
     let mut rest = bytes;
@@ -138,30 +205,12 @@ fn what_comes_by_http2_has_one_end_as_well() {
         rig.manifests.write("objects.yaml", &objects);
         rig.start().await;
 
-        let chunked = format!("0\r\n\r\n{SMUGGLED}");
-        let line = format!("/first HTTP/1.1\r\nHost: a\r\n\r\n{SMUGGLED}");
-        let method = format!("{SMUGGLED}POST");
-        let length = chunked.len().to_string();
-        let fields = [
-            (vec![("transfer-encoding", "chunked")], &*chunked),
-            (vec![("content-length", "0")], SMUGGLED),
-            (vec![("content-length", "100")], SMUGGLED),
-            (vec![("content-length", "0"), ("content-length", "44")], SMUGGLED),
-            (vec![("content-length", &length), ("transfer-encoding", "chunked")], &chunked),
-            (vec![("x-a", "b\r\nTransfer-Encoding: chunked")], &chunked),
-            (vec![("x-a: b\r\ntransfer-encoding", "chunked")], &chunked),
-            (vec![("transfer-encoding ", "chunked")], &chunked),
-            (vec![("Transfer-Encoding", "chunked")], &chunked),
-            (vec![(":path", &line)], ""),
-            (vec![(":method", &method)], ""),
-            (vec![(":authority", "whole.test\r\n\r\nGET /smuggled HTTP/1.1")], ""),
-        ];
+        let texts = Texts::new();
+        let fields = texts.fields();
         for host in hosts {
             for (number, (own, body)) in fields.iter().enumerate() {
                 let what = format!("{host}: {own:?} and {body:?}");
-                let usual = [(":method", "POST"), (":scheme", "https"), (":path", "/first"), (":authority", host)];
-                let usual = usual.into_iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name));
-                let all: Vec<_> = usual.chain(own.iter().copied()).collect();
+                let all = with_usual(own, host);
                 raw_http2(([127, 0, 0, 1], 443).into(), host, &request(&all, body), is_answered).await;
                 assert_eq!(get(&format!("https://{host}/after-{number}")).send().await.status, 200, "{what}");
                 // Nothing of it came, or one request: what its length leaves out is gone, as the next one shows.
@@ -197,22 +246,8 @@ fn what_is_passed_on_has_one_end() {
         rig.manifests.write("objects.yaml", &objects);
         rig.start().await;
 
-        let chunked = format!("0\r\n\r\n{SMUGGLED}");
-        let refused = [
-            ("Content-Length: 4\r\nTransfer-Encoding: chunked", &*chunked),
-            ("Transfer-Encoding: chunked\r\nContent-Length: 4", &chunked),
-            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", &chunked),
-            ("Transfer-Encoding: chunked, identity\r\nContent-Length: 4", &chunked),
-            ("Transfer-Encoding: xchunked\r\nContent-Length: 4", &chunked),
-            ("Transfer-Encoding : chunked\r\nContent-Length: 4", &chunked),
-            ("Transfer-Encoding: \u{b}chunked\r\nContent-Length: 4", &chunked),
-            ("Content-Length: 0\r\nContent-Length: 44", SMUGGLED),
-            ("Content-Length: +0", SMUGGLED),
-            ("Content-Length: 0, 44", SMUGGLED),
-            ("Content-Length: 0x0", SMUGGLED),
-            ("Transfer-Encoding: chunked", "fffffffffffffffff\r\n"),
-            ("Transfer-Encoding: chunked", "-1\r\n\r\n"),
-        ];
+        let texts = Texts::new();
+        let refused = texts.refused();
         for (name, _) in ways {
             let host = format!("{name}.test");
             for (number, (lines, rest)) in refused.iter().enumerate() {
@@ -245,5 +280,43 @@ fn what_is_passed_on_has_one_end() {
             }
         }
         backend.abort();
+    });
+}
+
+#[test]
+fn what_goes_by_grpc_has_one_end_as_well() {
+    rig::run(async |rig| {
+        let host = "grpc.test";
+        let route = ingress("grpc").class("nginx").host(host, "web").tls(&[host], "tls");
+        let route = route.annotation("backend-protocol", "GRPC").annotation("ssl-redirect", "false");
+        rig.manifests.write("objects.yaml", &[tls_secret("tls", &[host]), route.build()]);
+        rig.start().await;
+        let texts = Texts::new();
+        // What waited on a connection that is kept would be in front of the next request, or its answer.
+        let after = async |what: &str, number: usize| {
+            for scheme in ["http", "https"] {
+                let path = format!("/after-{number}");
+                let seen = get(&format!("{scheme}://{host}{path}")).send().await.echo();
+                assert_eq!((&*seen.path, &*seen.protocol, seen.body_length), (&*path, "HTTP/2", 0), "{what}");
+            }
+        };
+        for (number, (own, body)) in texts.fields().iter().enumerate() {
+            let bytes = request(&with_usual(own, host), body);
+            let answer = raw_http2(([127, 0, 0, 1], 443).into(), host, &bytes, is_answered).await;
+            let answer = String::from_utf8_lossy(&answer).into_owned();
+            assert!(!answer.contains("/smuggled") && !answer.contains("victim.test"), "{own:?}: {answer}");
+            after(&format!("{own:?}"), number).await;
+        }
+        for (number, (lines, rest)) in texts.refused().iter().enumerate() {
+            let answer = raw(([127, 0, 0, 1], 80).into(), message(host, lines, rest).as_bytes()).await;
+            let answer = String::from_utf8_lossy(&answer).into_owned();
+            let statuses: Vec<_> = answer.lines().filter(|line| line.starts_with("HTTP/1.")).collect();
+            let is_refused = |line: &str| line.contains(" 400 ") || line.contains(" 501 ");
+            assert!(statuses.len() == 1 && is_refused(statuses[0]), "{lines:?}: {answer}");
+            after(lines, number).await;
+        }
+        // What is good comes as one request.
+        let seen = post(&format!("http://{host}/first"), SMUGGLED).send().await.echo();
+        assert_eq!((&*seen.path, seen.body_length), ("/first", SMUGGLED.len() as u64));
     });
 }

@@ -29,6 +29,7 @@ const ANSWERS: &str = "
     add_header X-Side $side;
     proxy_set_header X-Start \"t=$request_method; } #\";
     proxy_set_header X-Side $side;
+    add_header X-Req $req_id always;
     proxy_cookie_path / \"/; HttpOnly\";
     sub_filter GET 'got $host';
     sub_filter_types *;
@@ -140,6 +141,14 @@ fn they_do_what_they_say_and_everything_else_stays() {
                 assert_eq!(echo.header(name), expected, "{origin}: {name}");
             }
             assert_ne!(echo.header("x-forwarded-for"), Some("1.2.3.4"));
+        }
+
+        // What the backend is told, whoever named the request.
+        for (sent, is_kept) in [("mine", true), ("", false)] {
+            let reply = get("https://answers.test/").header("X-Request-ID", sent).send().await;
+            let told = reply.header("x-req").map(str::to_owned);
+            assert_eq!(told.as_deref(), reply.echo().header("x-request-id"), "{sent:?}");
+            assert_eq!(told.as_deref() == Some(sent), is_kept, "{sent:?}");
         }
 
         let (short, long) = ("http://a.replaced.test/", format!("http://{}.replaced.test/", "a".repeat(250)));

@@ -136,6 +136,19 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
             let (code, text) = status_of(rig, arguments);
             assert_eq!(code, Some(0), "{text}");
         }
+        // What counts of a request is told of the daemon's own settings and objects.
+        let explained = |url: &str| {
+            let output = rig.daemon.command("explain").arg(url).output().unwrap();
+            (output.status.code(), String::from_utf8(output.stdout).unwrap())
+        };
+        let (code, text) = explained("http://well.example/any?x=1");
+        let of_daemon = "listen.http-port: ";
+        for words in ["is taken by Ingress default/well: spec.rules[0]", "goes to Service default/web", of_daemon] {
+            assert!(code == Some(0) && text.contains(words), "{words:?} is not in\n{text}");
+        }
+        let (code, text) = explained("closed.example");
+        assert!(code == Some(0) && text.contains("is answered 503, because something that protects it"), "{text}");
+        assert_eq!(explained("nobody.example/").0, Some(1));
         let (_, text) = status_of(rig, &["default/well", "--format", "json"]);
         let told: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&told["subject"]["state"], &told["subject"]["asks"][0]["endpoints"]), (&json!("ok"), &json!(1)));
@@ -147,6 +160,8 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
             "ingress default/well x",
             "ingress well",
             "host",
+            "explain",
+            "explain \u{1b}[2J",
             "host \u{1b}[2J",
             &format!("host {}", "a".repeat(10_000)),
         ];

@@ -7,15 +7,11 @@ use ingressd::translate::annotation::{Gives, OnError, Row};
 use crate::shop::{about, files, is_closed, reasons, shop, written};
 
 /// What is wrong with what becomes of a value.
-fn wrong(row: &Row, value: &str) -> Option<String> {
+fn wrong(row: &Row, value: &str, on_error: OnError) -> Option<String> {
     let with = |annotations: &[(&str, &str)]| written(&[shop(annotations, "/", "Prefix")]);
     let outcome = with(&[row.beside, &[(row.key, value)]].concat());
     let told = reasons(&outcome, "shop");
-    // Served as something that is near: told, and not refused.
-    if told.contains(&Reason::UnsupportedAnnotation) {
-        return None;
-    }
-    let is_right = match row.on_error {
+    let is_right = match on_error {
         OnError::Refuse => outcome.server("shop.test").is_none() && told.contains(&Reason::RefusedValue),
         OnError::Close => is_closed(&outcome) && !told.is_empty(),
         OnError::Skip => !told.is_empty() && files(&outcome) == files(&with(row.beside)),
@@ -29,9 +25,12 @@ fn wrong(row: &Row, value: &str) -> Option<String> {
 fn each_bad_value_meets_what_its_row_says() {
     let (mut complaints, mut count) = (Vec::new(), 0);
     for row in ANNOTATIONS.rows().filter(|row| Row::is_served(row)) {
-        for (value, _) in row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::Refused(_))) {
+        for (value, gives) in
+            row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::Refused(_) | Gives::LeftOut(_)))
+        {
             count += 1;
-            complaints.extend(wrong(row, value));
+            let on_error = if matches!(gives, Gives::LeftOut(_)) { OnError::Skip } else { row.on_error };
+            complaints.extend(wrong(row, value, on_error));
         }
     }
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service};
 use crate::pipeline::parse;
-use crate::shop::{about, closes, is_closed, one_word, reasons, refused, refuses, served, shop, skips};
+use crate::shop::{about, closes, files, is_closed, one_word, reasons, refused, refuses, served, shop, skips};
 
 /// The ways out of a directive.
 const OUT: &[&str] = &["x; alias /etc/; #", "x} location /y { root /etc; }", "\"; load_module x; \"", "x\nroot /etc;"];
@@ -75,13 +75,11 @@ fn cve_2021_25746_no_value_of_an_annotation_is_more_than_a_value() {
         (&[], "backend-protocol", "HTTPS"),
         (&[], "rewrite-target", "/new"),
         (&[], "proxy-cookie-path", "/one /two"),
-        (&[], "upstream-hash-by", "$request_uri"),
         (&[], "affinity", "cookie"),
         (&[("affinity", "cookie")], "session-cookie-name", "route"),
         (&[("affinity", "cookie")], "session-cookie-path", "/shop"),
         (&cors, "cors-max-age", "600"),
         (&cors, "cors-expose-headers", "X-Total"),
-        (&[], "ssl-ciphers", "HIGH"),
     ] {
         skips(beside, key, harmless, OUT);
     }
@@ -91,7 +89,6 @@ fn cve_2021_25746_no_value_of_an_annotation_is_more_than_a_value() {
     for (beside, key, harmless) in [
         (&[][..], "whitelist-source-range", "10.0.0.0/8"),
         (&[], "denylist-source-range", "10.0.0.0/8"),
-        (&[], "limit-rps", "5"),
         (&PASSWORD[..1], "auth-secret", "users"),
         (&[AUTH_URL], "auth-signin", "https://login.test/"),
         (&[AUTH_URL], "auth-response-headers", "X-User"),
@@ -103,6 +100,9 @@ fn cve_2021_25746_no_value_of_an_annotation_is_more_than_a_value() {
     for (beside, key, harmless) in [
         (&[][..], "upstream-vhost", "internal.test"),
         (&[], "server-alias", "www.shop.test"),
+        (&[], "limit-rps", "5"),
+        (&[], "upstream-hash-by", "$request_uri"),
+        (&[], "ssl-ciphers", "HIGH"),
         (&[("default-backend", "main")], "custom-http-errors", "404"),
         (&[("custom-http-errors", "404")], "default-backend", "main"),
     ] {
@@ -323,9 +323,17 @@ fn cve_2026_3288_the_path_is_quoted_in_its_second_use_too() {
 
 #[test]
 fn cve_2026_4342_no_path_is_in_a_comment() {
-    let outcome = served(&[shop(&[AUTH_URL], "/x\nload_module y;", "ImplementationSpecific")]);
-    assert_eq!(outcome.server("shop.test"), None);
-    for annotations in [&[][..], &[AUTH_URL]] {
+    let kept = [AUTH_URL, ("auth-keepalive", "8")];
+    for annotations in [&kept[..1], &kept] {
+        let outcome = served(&[shop(annotations, "/x\nload_module y;", "ImplementationSpecific")]);
+        assert_eq!(outcome.server("shop.test"), None);
+    }
+    let idle = |annotations| {
+        let outcome = served(&[shop(annotations, "/", "Prefix")]);
+        files(&outcome).values().any(|file| String::from_utf8_lossy(file).contains("keepalive 8;"))
+    };
+    assert!(idle(&kept) && !idle(&kept[..1]), "the key is served");
+    for annotations in [&[][..], &kept[..1], &kept] {
         let text = served(&[shop(annotations, "/visible", "Prefix")]).server("shop.test").unwrap();
         assert!(text.contains("/visible") && !text.contains('#'), "{text}");
     }

@@ -347,7 +347,7 @@ pub fn annotations() -> Vec<Field> {
             let harmless: Vec<_> = row
                 .tries()
                 .into_iter()
-                .filter(|(_, gives)| !matches!(gives, Gives::Refused(_)))
+                .filter(|(_, gives)| !matches!(gives, Gives::Refused(_) | Gives::LeftOut(_)))
                 .map(|(value, _)| value)
                 .collect();
             let field = Field::new("Ingress", Place::Annotation(format!("{PREFIX}{key}")), &harmless);

@@ -1,10 +1,12 @@
 //! What is weak in ingress-nginx without a number, and is impossible here; it must not know how it is prevented.
 
 use ingressd::finding::Reason;
-use ingressd::translate::PREFIX;
+use ingressd::translate::{ANNOTATIONS, PREFIX};
 use serde_json::{Value, json};
 
-use crate::fields::{ingress, secret, service};
+use crate::fields::{ingress, secret, service, surroundings};
+use crate::inputs;
+use crate::pipeline::{Remembering, options, yaml};
 use crate::shop::{about, is_closed, reasons, refused, served, shop};
 
 #[test]
@@ -165,6 +167,29 @@ fn weakness_9_a_password_is_one_line() {
     let found = outcome.files.files.keys().filter(|path| path.starts_with("auth/"));
     let contents: Vec<_> = found.map(|path| outcome.files.files[path].content.bytes()).collect();
     assert!(contents.contains(&b"d:{SHA}x\n".to_vec()), "{path}");
+}
+
+#[test]
+fn weakness_10_no_change_of_a_value_is_overlooked() {
+    let snapshot = |annotations: &[(&str, &str)]| {
+        inputs::snapshot(&yaml(&[vec![shop(annotations, "/", "Prefix")], surroundings()].concat()))
+    };
+    let options = options(&snapshot(&[]));
+    let mut remembering = Remembering::under(&options);
+    let (mut overlooked, mut changes, mut last) = (Vec::new(), 0, None);
+    for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
+        for (value, _) in row.tries() {
+            let snapshot = snapshot(&[row.beside, &[(row.key, value)]].concat());
+            let remembered = remembering.files(&snapshot);
+            if remembered != Remembering::under(&options).files(&snapshot) {
+                overlooked.push(format!("{}: {value:?}", row.key));
+            }
+            changes += usize::from(last.as_ref() != Some(&remembered));
+            last = Some(remembered);
+        }
+    }
+    assert!(overlooked.is_empty(), "\n{}", overlooked.join("\n"));
+    assert!(changes > 200, "{changes}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use ingressd::nginx::syntax::{self, Directive};
 use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites};
 use ingressd::render::{File, FilePath, FileSet, Renderer};
 use ingressd::source::Snapshot;
-use ingressd::translate::{Answer, Names, Options, Translator, Wanted};
+use ingressd::translate::{NameAnswer, Names, Options, Translator, Wanted};
 use serde_json::Value;
 
 use crate::blocks;
@@ -53,10 +53,7 @@ pub fn options(snapshot: &Snapshot) -> Options {
 /// Walks the pipeline once for each version.
 pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
     let options = options(snapshot);
-    // Whatever is asked, DNS answers.
-    let answer = Answer { addresses: vec![IpAddr::from([192, 0, 2, 80])], ..Answer::default() };
-    let wanted = Wanted::of(snapshot, &options).referred.into_keys();
-    let names = Names(wanted.map(|name| (name, answer.clone())).collect());
+    let names = names(snapshot, &options);
     let translation = Translator::new(options).translate(snapshot, &names, &Default::default());
     let one = |version: &Version| {
         let capabilities = Capabilities::profile(*version);
@@ -77,6 +74,40 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
         Outcome { findings, files, trees }
     };
     versions.iter().map(one).collect()
+}
+
+/// Whatever is asked, DNS answers.
+fn names(snapshot: &Snapshot, options: &Options) -> Names {
+    let answer = NameAnswer { addresses: vec![IpAddr::from([192, 0, 2, 80])], ..NameAnswer::default() };
+    let wanted = Wanted::of(snapshot, options).referred.into_keys();
+    Names(wanted.map(|name| (name, answer.clone())).collect())
+}
+
+/// The pipeline with what it remembers from one change to the next, as the daemon has it.
+pub struct Remembering {
+    options: Options,
+    translator: Translator,
+    renderer: Renderer,
+}
+
+impl Remembering {
+    /// One that remembers nothing yet.
+    pub fn under(options: &Options) -> Self {
+        Remembering {
+            options: options.clone(),
+            translator: Translator::new(options.clone()),
+            renderer: Renderer::default(),
+        }
+    }
+
+    /// What becomes of a snapshot.
+    pub fn files(&mut self, snapshot: &Snapshot) -> FileSet {
+        let names = names(snapshot, &self.options);
+        let translation = self.translator.translate(snapshot, &names, &Default::default());
+        let capabilities = Capabilities::profile(VERSIONS[1]);
+        let options = GateOptions::default();
+        self.renderer.render(&nginx::gate(translation.model, &capabilities, &OtherSites::default(), &options).0)
+    }
 }
 
 /// Objects in one file, for nginx 1.22.

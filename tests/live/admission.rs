@@ -148,8 +148,8 @@ fn tries() -> Vec<(&'static Row, &'static str, &'static str, Option<bool>)> {
             for key in std::iter::once(row.key).chain(row.aliases.iter().copied()) {
                 let is_left_out = row.is_served() && row.form.left_out().is_some();
                 let expected = match gives {
-                    Gives::Refused(_) if is_left_out => None,
-                    Gives::Refused(_) => Some(true),
+                    Gives::Refused(_) | Gives::LeftOut(_) if is_left_out => None,
+                    Gives::Refused(_) | Gives::LeftOut(_) => Some(true),
                     _ => Some(false),
                 };
                 all.push((row, key, value, expected));

@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 
 use crate::cluster::{self, Cluster, rights};
 use crate::rig::client::{Reply, get, post};
-use crate::rig::manifests::{Ingress, ingress};
+use crate::rig::manifests::{Ingress, ingress, secret};
 use crate::rig::status::{notes, tells, watch};
 use crate::rig::wait;
 use crate::rights::until_denied;
 
+const DH_PARAMETERS: &str = include_str!("../rig/keys/dhparam.pem");
 const URL: &str = "http://web.example/";
 
 fn config_map(size: &str) -> Value {
@@ -94,7 +95,8 @@ fn config_maps_with_headers_are_followed_whoever_names_them() {
             let (answers, requests) = (format!("{namespace}/{answers}"), format!("{namespace}/requests"));
             let allowed = "X-Own";
             let data = json!({
-                "add-headers": answers, "proxy-set-headers": requests, "global-allowed-response-headers": allowed
+                "add-headers": answers, "proxy-set-headers": requests, "global-allowed-response-headers": allowed,
+                "ssl-dh-param": format!("{namespace}/exchange")
             });
             named("controller", &data)
         };
@@ -108,7 +110,10 @@ fn config_maps_with_headers_are_followed_whoever_names_them() {
         // Nobody names it yet.
         objects.apply(named("others", &json!({"X-All": "other"}))).await;
         objects.apply(names("answers")).await;
+        objects.apply(secret("exchange", "Opaque", &[("dhparam.pem", DH_PARAMETERS)])).await;
         cluster.start().await;
+        let exchange = cluster.daemon.root().join("current/certs/dhparam.pem");
+        assert_eq!(std::fs::read_to_string(&exchange).unwrap(), DH_PARAMETERS);
         until_header("web.example", "x-all", Some("one")).await;
         until_header("own.example", "x-own", Some("one")).await;
         until_header("own.example", "x-all", Some("one")).await;
@@ -142,6 +147,14 @@ fn config_maps_with_headers_are_followed_whoever_names_them() {
         cluster.daemon.status_when("what the object misses", missing).await;
         cluster.objects.apply(named("own", &json!({"X-Own": "three"}))).await;
         until_header("own.example", "x-own", Some("three")).await;
+
+        // The Secret is followed like those.
+        cluster.objects.delete("Secret", "exchange").await;
+        let missing = |status: &Value| tells(status, "ConfigMap controller", "MissingSecret");
+        cluster.daemon.status_when("the Secret that is missing", missing).await;
+        wait::until("no parameters", async || (!exchange.exists()).then_some(())).await;
+        cluster.objects.apply(secret("exchange", "Opaque", &[("dhparam.pem", DH_PARAMETERS)])).await;
+        wait::until("the parameters", async || exchange.exists().then_some(())).await;
     });
 }
 

@@ -4,6 +4,7 @@
 mod addresses;
 mod admission;
 mod away;
+mod blamed;
 mod cluster;
 mod cluster_itself;
 mod config_map;
@@ -12,6 +13,7 @@ mod doctor;
 mod draining;
 mod events;
 mod fleet;
+mod forged;
 mod high_availability;
 mod identity;
 mod kubeconfig;

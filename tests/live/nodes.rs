@@ -7,7 +7,8 @@ use tokio::time::Instant;
 use crate::cluster::history::History;
 use crate::cluster::node::Node;
 use crate::cluster::{self, Cluster};
-use crate::rig::client::get;
+use crate::rig::ECHO;
+use crate::rig::client::{Reply, get};
 use crate::rig::clock::Clock;
 use crate::rig::manifests::{ingress, service_at};
 use crate::rig::status::watch;
@@ -259,12 +260,45 @@ fn settings_that_are_read_again_cost_nobody_the_lead() {
     });
 }
 
+/// Whether it is told that an address of a node is no backend unless the administrator lists it.
+fn is_refused(status: &Value, name: &str) -> bool {
+    status["findings"].as_array().into_iter().flatten().any(|finding| {
+        finding["reason"] == "ForbiddenTarget"
+            && finding["name"] == *name
+            && finding["note"].as_str().unwrap().contains("upstreams.own-addresses")
+    })
+}
+
 #[test]
 fn what_would_go_from_node_to_node_for_ever_goes_nowhere() {
     cluster::run(async |cluster| {
-        let (mut nodes, _) = nodes(cluster, ["one", "two"], &[LONG]).await;
-        cluster.objects.apply_all(service_at("ring", &addresses(&nodes), 80)).await;
-        cluster.objects.apply(ingress("ring").host("ring.example", "ring")).await;
+        let mut nodes = prepare(cluster, ["one", "two"], &[LONG]);
+        let listed = format!("[\"{}:{ECHO}\"]", nodes[1].address);
+        nodes.iter_mut().for_each(|node| node.daemon.set("upstreams.own-addresses", &listed));
+        start(cluster, &mut nodes).await;
+        // Whatever the port: a program of a node, an address that is listed with another port, and the one that is.
+        let both = addresses(&nodes);
+        for (name, addresses, port) in [
+            ("program", &both[..], 9100),
+            ("unlisted", &both[..1], ECHO),
+            ("listed", &both[1..], ECHO),
+            ("ring", &both[..], 80),
+        ] {
+            cluster.objects.apply_all(service_at(name, addresses, port)).await;
+            cluster.objects.apply(ingress(name).host(&format!("{name}.example"), name)).await;
+        }
+        for node in &nodes {
+            let address: std::net::IpAddr = node.address.parse().unwrap();
+            let is_right = |reply: &Reply| {
+                reply.try_echo().is_some_and(|echo| echo.address == format!("{}:{ECHO}", both[1]).parse().unwrap())
+            };
+            get("http://listed.example/").to(address).send_until("what is listed", is_right).await;
+            for name in ["program", "unlisted"] {
+                let told = async || node.daemon.status().await.filter(|status| is_refused(status, name));
+                wait::until("the refusal", told).await;
+                assert_eq!(get(&format!("http://{name}.example/")).to(address).send().await.status, 503, "{name}");
+            }
+        }
         for node in &mut nodes {
             let told = |status: &Value| {
                 let notes = status["findings"].as_array().into_iter().flatten().filter(|finding| {

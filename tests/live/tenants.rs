@@ -167,7 +167,7 @@ fn an_owner_that_comes_back_has_its_host() {
 }
 
 /// How many Ingresses the attacker has, and how much is wrong with each.
-const OBJECTS: usize = 60;
+const OBJECTS: usize = 400;
 const WRONGS: usize = 60;
 
 /// Most Events about one object.

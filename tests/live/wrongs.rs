@@ -139,7 +139,7 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
             with("no-passwords", "auth-type", "basic").annotation("auth-secret", "garbage"),
         ),
         ("ClosedRoute", "Ingress for-nobody", "auth-type", with("for-nobody", "auth-type", "basic")),
-        ("RefusedValue", "Ingress no-expressions", "use-regex", with("no-expressions", "use-regex", "maybe")),
+        ("RefusedValue", "Ingress no-canary", "canary", with("no-canary", "canary", "maybe")),
         ("Quarantined", "Ingress no-buffers", "", with("no-buffers", "proxy-busy-buffers-size", "1m")),
         ("AboveCeiling", "Ingress patient", "proxy-read-timeout", with("patient", "proxy-read-timeout", "2147483647")),
         ("Undecodable", "Ingress newer", "", good("newer")),

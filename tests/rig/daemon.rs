@@ -43,6 +43,10 @@ socket = "{folder}/control.sock"
 [log]
 format = "text"
 level = "debug"
+
+# The servers of whoever runs the tests are nobody's business.
+[upstreams]
+resolvers = []
 "#;
 
 /// Where a daemon has its objects from, and the classes that it serves.

@@ -30,6 +30,13 @@ impl Mount {
         Mount(folder.to_owned())
     }
 
+    /// Another file in the place of this one.
+    pub fn over(file: &Path, with: &Path) -> Self {
+        enter(file.parent().unwrap());
+        mount(Some(with), file, None::<&str>, MsFlags::MS_BIND, None::<&str>).unwrap();
+        Mount(file.to_owned())
+    }
+
     /// Forbids or allows writing.
     pub fn set_read_only(&self, read_only: bool) {
         let flag = if read_only { MsFlags::MS_RDONLY } else { MsFlags::empty() };

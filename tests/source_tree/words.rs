@@ -17,7 +17,8 @@ const UNUSUAL_WORDS: &[(&[&str], &str)] = &[
     (&["obey", "obeyed"], "execute"),
 ];
 
-/// The same for words that are usual in sentences, such as the names of tests: nothing has them as its whole name.
+/// The same for words that are usual in sentences, such as the names of tests: nothing has them as
+/// its whole name.
 const UNUSUAL_NAMES: &[(&str, &str)] = &[("carries", "revision"), ("Lacks", "missing")];
 
 /// Names of types that meant several things: the one file or folder that has each.
@@ -27,8 +28,16 @@ const ONE_MEANING: &[(&str, &[&str])] = &[
     ("Status", &["daemon/status"]),
     ("Names", &["translate/names"]),
     ("Listeners", &["daemon/listeners"]),
+    ("Known", &["source/cluster/found"]),
+    ("Places", &["translate/places"]),
+    ("Standing", &["daemon/standing"]),
+    ("Judgement", &["daemon/standing"]),
+    ("Written", &["model/effective"]),
     ("Wish", &[]),
 ];
+
+/// Comments end before this column, as prose in the documentation does.
+const WIDTH: usize = 100;
 
 /// The names that a file gives and uses, in macros too, split into words of lower-case letters.
 #[derive(Default)]
@@ -108,4 +117,23 @@ fn names_are_usual_words_with_one_meaning() {
     }
     complain(&complaints);
     assert!(found.contains("Status") && found.contains("Names"), "types were not found: {found:?}");
+}
+
+#[test]
+fn comments_end_before_column_100() {
+    let (mut complaints, mut count) = (Vec::new(), 0);
+    for file in source_files() {
+        let mut is_figure = false;
+        for (number, line) in (1..).zip(file.text.lines()) {
+            let Some(comment) = line.trim_start().strip_prefix("//") else { continue };
+            count += 1;
+            let is_fence = comment.trim_start_matches(['/', '!', ' ']).starts_with("```");
+            is_figure ^= is_fence;
+            if !is_figure && line.chars().count() >= WIDTH {
+                complaints.push(format!("src/{}:{number}: a comment goes beyond column {}", file.path, WIDTH - 1));
+            }
+        }
+    }
+    complain(&complaints);
+    assert!(count > 10_000, "comments were not found: {count}");
 }

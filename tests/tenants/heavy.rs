@@ -4,14 +4,18 @@ use serde_json::{Value, json};
 
 use crate::rig::manifests::{Ingress, in_namespace};
 use crate::row::{ask, told};
-use crate::scene::{Dialect, Scene};
+use crate::scene::Ownership::{Namespace, Shared};
+use crate::scene::Scene;
 use crate::weigh::{Added, LITTLE, WEIGHT, Weight};
 use crate::weights;
 
-/// Networks, comma-separated.
-fn networks(count: usize) -> String {
+/// A client that is on the lists.
+const LISTED: &str = "10.244.9.9";
+
+/// Networks, comma-separated, the first of which has this number, and the last is this one.
+fn networks(first: usize, count: usize, last: &str) -> String {
     let network = |number: usize| format!("100.{}.{}.{}", 64 + (number >> 16), (number >> 8) & 255, number & 255);
-    (0..count).map(network).collect::<Vec<_>>().join(",")
+    (first..first + count - 1).map(network).chain([last.to_owned()]).collect::<Vec<_>>().join(",")
 }
 
 /// Adds paths of a host that lead to port 80 of `web`.
@@ -24,12 +28,17 @@ fn paths(object: Ingress, host: &str, kind: &str, paths: impl IntoIterator<Item 
 }
 
 fn denylist(scene: &Scene) -> Vec<Value> {
-    let attack = scene.of_evil("attack").annotation("denylist-source-range", &networks(2500));
-    vec![paths(attack, &scene.host("own"), "Prefix", (0..200).map(|number| format!("/{number}")))]
+    // 25,000 entries, as many as one object may have in each, and 200 paths for each of them.
+    let object = |part: usize| {
+        let object = scene.of_evil(&format!("attack-{part}"));
+        let object = object.annotation("denylist-source-range", &networks(part * 5000, 5000, LISTED));
+        paths(object, &scene.host("own"), "Prefix", (0..200).map(|number| format!("/{part}/{number}")))
+    };
+    (0..5).map(object).collect()
 }
 
-/// A Service of the attacker's with these ports and addresses, each port with a path.
-fn ports(scene: &Scene, count: usize, addresses: usize) -> Vec<Value> {
+/// A Service of the attacker's with these ports and addresses, each port with a path, in so many objects.
+fn ports(scene: &Scene, count: usize, addresses: usize, objects: usize) -> Vec<Value> {
     let numbers = || (0..count).map(|number| 1000 + number);
     let service_ports: Vec<_> = numbers().map(|port| json!({"name": format!("p{port}"), "port": port})).collect();
     let service =
@@ -44,21 +53,29 @@ fn ports(scene: &Scene, count: usize, addresses: usize) -> Vec<Value> {
         "metadata": {"name": "many", "labels": {"kubernetes.io/service-name": "many"}},
         "addressType": "IPv4", "endpoints": endpoints, "ports": slice_ports
     });
-    let mut attack = scene.of_evil("attack").build();
-    let paths: Vec<_> = numbers()
-        .map(|port| {
-            let backend = json!({"service": {"name": "many", "port": {"number": port}}});
-            json!({"path": format!("/{port}"), "pathType": "Prefix", "backend": backend})
-        })
-        .collect();
-    attack["spec"]["rules"] = json!([{"host": scene.host("own"), "http": {"paths": paths}}]);
-    [service, slice].map(|object| in_namespace(&scene.evil, object)).into_iter().chain([attack]).collect()
+    let path = |port: &usize| {
+        let backend = json!({"service": {"name": "many", "port": {"number": port}}});
+        json!({"path": format!("/{port}"), "pathType": "Prefix", "backend": backend})
+    };
+    let numbers: Vec<_> = numbers().collect();
+    let object = |(part, ports): (usize, &[usize])| {
+        let mut attack = scene.of_evil(&format!("attack-{part}")).build();
+        let paths: Vec<_> = ports.iter().map(path).collect();
+        attack["spec"]["rules"] = json!([{"host": scene.host("own"), "http": {"paths": paths}}]);
+        attack
+    };
+    let attack = numbers.chunks(count.div_ceil(objects)).enumerate().map(object);
+    [service, slice].map(|object| in_namespace(&scene.evil, object)).into_iter().chain(attack).collect()
 }
 
 fn expressions(scene: &Scene) -> Vec<Value> {
-    let attack = scene.of_evil("attack").annotation("use-regex", "true");
-    let expression = |number: usize| format!("/{number}(?:[ab][cd][ef]){{469}}");
-    vec![paths(attack, &scene.host("own"), "ImplementationSpecific", (0..600).map(expression))]
+    let object = |part: usize| {
+        let attack = scene.of_evil(&format!("attack-{part}")).annotation("use-regex", "true");
+        let expression = |number: usize| format!("/{part}/{number}(?:[ab][cd][ef]){{469}}");
+        paths(attack, &scene.host("own"), "ImplementationSpecific", (0..750).map(expression))
+    };
+    // 3000 in both namespaces.
+    (0..2).map(object).collect()
 }
 
 fn limits(scene: &Scene) -> Vec<Value> {
@@ -129,30 +146,58 @@ weights! {
     a_list_is_written_once => Weight {
         name: "list-times-paths",
         attack: denylist,
-        during: &[ask("http://own.{h}/7").gets("evil")],
-        // Two lists, each of 40 KiB, and 400 paths.
-        most: Added { written: 1 << 10, nginx: 48 << 10, ..LITTLE },
+        during: &[ask("http://own.{h}/4/199").gets("evil"), ask("http://own.{h}/4/199").from(LISTED).gets("403")],
+        // Ten lists, each of 80 KiB, and 2000 paths.
+        most: Added { files: 40, written: 4 << 10, nginx: 192 << 10, reserved: 192 << 10, ..LITTLE },
         ..WEIGHT
     };
     an_upstream_has_so_many_endpoints => Weight {
         name: "endpoints",
-        attack: |scene| ports(scene, 3, 15_000),
+        // A million in both namespaces.
+        attack: |scene| ports(scene, 25, 20_000, 1),
         told: &[told("", &["TooManyEndpoints"])],
-        most: Added { written: 1 << 10, nginx: 48 << 10, daemon: 192 << 10, ..LITTLE },
+        // Of a million, limits.namespace-endpoints in each namespace.
+        most: Added {
+            files: 60,
+            written: 6 << 10,
+            nginx: 192 << 10,
+            reserved: 192 << 10,
+            daemon: 192 << 10,
+            ..LITTLE
+        },
         ..WEIGHT
     };
-    an_object_has_so_many_paths_and_a_namespace_so_many_files => Weight {
+    an_object_has_so_many_paths => Weight {
+        name: "paths-of-an-object",
+        attack: |scene| ports(scene, 2_500, 1, 1),
+        told: &[told("Ingress attack-0", &["OverBudget"]).words("limits.object-paths")],
+        ..WEIGHT
+    };
+    a_namespace_has_so_many_ports => Weight {
         name: "ports-times-paths",
-        attack: |scene| ports(scene, 2_500, 1),
-        told: &[told("Ingress attack", &[])],
+        // What fits is served, and of 8000 ports and paths, which are below the default, the rest is not.
+        settings: &[("limits.namespace-upstreams", "200")],
+        attack: |scene| ports(scene, 8_000, 1, 50),
+        told: &[told("Ingress attack-49", &["OverBudget"]).words("limits.namespace-upstreams")],
+        during: &[ask("http://own.{h}/1007").gets("502")],
+        most: Added { files: 420, written: 1 << 10, nginx: 48 << 10, daemon: 192 << 10, ..LITTLE },
+        ..WEIGHT
+    };
+    a_namespace_has_so_many_files => Weight {
+        name: "files",
+        settings: &[("limits.namespace-files", "200")],
+        attack: |scene| ports(scene, 8_000, 1, 50),
+        told: &[told("Ingress attack-49", &["OverBudget"]).words("limits.namespace-files")],
+        most: Added { files: 420, written: 1 << 10, nginx: 48 << 10, daemon: 192 << 10, ..LITTLE },
         ..WEIGHT
     };
     expressions_have_a_size => Weight {
         name: "large-expressions",
         attack: expressions,
-        told: &[told("Ingress attack", &[])],
+        told: &[told("Ingress attack-1", &[])],
         unwritten: &["{469}"],
-        most: Added { written: 1 << 10, nginx: 48 << 10, ..LITTLE },
+        // Each path answers 503 by itself.
+        most: Added { written: 2 << 10, nginx: 160 << 10, reserved: 160 << 10, ..LITTLE },
         ..WEIGHT
     };
     limits_share_their_memory => Weight {
@@ -194,12 +239,33 @@ weights! {
         most: Added { tests: 40, ..LITTLE },
         ..WEIGHT
     };
-    paths_of_a_host_count_by_namespace => Weight {
+    expressions_of_a_shared_host_count_by_namespace => Weight {
         name: "paths-of-a-host",
+        ownership: Some(Shared),
         attack: on_the_shops_host,
-        only: Some(Dialect::IngressNginx),
         told: &[told("", &["TooManyPaths"])],
-        most: Added { files: 20, written: 16 << 10, nginx: 512 << 10, reserved: 512 << 10, daemon: 256 << 10, ..LITTLE },
+        during: &[ask("http://shop.{h}/e/0/0/x").gets("evil"), ask("http://shop.{h}/e/10/999/x").gets("victim")],
+        most: Added { files: 40, written: 16 << 10, nginx: 512 << 10, reserved: 512 << 10, daemon: 256 << 10, ..LITTLE },
+        ..WEIGHT
+    };
+    expressions_on_a_host_of_another_cost_nothing => Weight {
+        name: "paths-of-anothers-host",
+        ownership: Some(Namespace),
+        attack: on_the_shops_host,
+        told: &[told("Ingress attack-0", &["HostOwned"])],
+        during: &[ask("http://shop.{h}/e/0/0/x").gets("victim")],
+        most: Added { daemon: 256 << 10, ..LITTLE },
+        ..WEIGHT
+    };
+    a_list_on_a_shared_host_is_written_once => Weight {
+        name: "list-of-a-shared-host",
+        ownership: Some(Shared),
+        attack: |scene| {
+            let attack = scene.of_evil("attack").annotation("denylist-source-range", &networks(0, 5000, LISTED));
+            vec![paths(attack, &scene.host("shop"), "Prefix", (0..200).map(|number| format!("/e/{number}")))]
+        },
+        during: &[ask("http://shop.{h}/e/7").gets("evil"), ask("http://shop.{h}/e/7").from(LISTED).gets("403")],
+        most: Added { written: 2 << 10, nginx: 96 << 10, ..LITTLE },
         ..WEIGHT
     };
     a_certificate_is_kept_once => Weight {

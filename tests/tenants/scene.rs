@@ -23,6 +23,16 @@ pub enum Ownership {
     Shared,
 }
 
+impl Ownership {
+    /// The word in the settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Ownership::Namespace => "namespace",
+            Ownership::Shared => "shared",
+        }
+    }
+}
+
 /// Which side's objects are there first, and which have the older date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {

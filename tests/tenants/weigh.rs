@@ -24,8 +24,8 @@ pub struct Weight {
     pub settings: &'static [(&'static str, &'static str)],
     /// The attacker's objects in each namespace.
     pub attack: fn(&Scene) -> Vec<Value>,
-    /// Whether the objects are those of one dialect only.
-    pub only: Option<Dialect>,
+    /// Who owns a host in both dialects; by default in each what is its default.
+    pub ownership: Option<Ownership>,
     pub told: &'static [Told],
     pub during: &'static [Ask],
     /// What stands in no file that nginx reads.
@@ -71,7 +71,7 @@ pub const WEIGHT: Weight = Weight {
     name: "",
     settings: &[],
     attack: |_| Vec::new(),
-    only: None,
+    ownership: None,
     told: &[],
     during: &[],
     unwritten: &[],
@@ -96,11 +96,12 @@ pub fn weigh(row: &'static Weight) {
         for (key, value) in row.settings {
             rig.daemon.set(key, value);
         }
-        let scenes = [
-            Scene::new(row.name, Dialect::Specification, Ownership::Namespace, Order::Young),
-            Scene::new(row.name, Dialect::IngressNginx, Ownership::Shared, Order::Young),
-        ];
-        let attacks = |scene: &&Scene| row.only.is_none_or(|only| only == scene.dialect);
+        if let Some(ownership) = row.ownership {
+            rig.daemon.set("hosts.ownership", ownership.word());
+        }
+        let scene = |dialect, default| Scene::new(row.name, dialect, row.ownership.unwrap_or(default), Order::Young);
+        let scenes =
+            [scene(Dialect::Specification, Ownership::Namespace), scene(Dialect::IngressNginx, Ownership::Shared)];
         rig.manifests.write("services.yaml", &scenes.iter().flat_map(Scene::services).collect::<Vec<_>>());
         let shops: Vec<_> = scenes.iter().flat_map(Scene::shop).chain([marker("alone")]).collect();
         rig.manifests.write("victim.yaml", &shops);
@@ -108,11 +109,11 @@ pub fn weigh(row: &'static Weight) {
         taken(rig, "alone").await;
         let alone = measure(rig).await;
 
-        let attack: Vec<_> = scenes.iter().filter(attacks).flat_map(|scene| (row.attack)(scene)).collect();
+        let attack: Vec<_> = scenes.iter().flat_map(row.attack).collect();
         rig.manifests.write("attack.yaml", &[attack, vec![marker("attack")]].concat());
         let status = taken(rig, "attack").await;
         let mut wrong = Vec::new();
-        for scene in scenes.iter().filter(attacks) {
+        for scene in &scenes {
             wrong.extend(row.told.iter().filter_map(|told| check_told(told, scene, &status)));
             for ask in row.during {
                 wrong.extend(check(ask, scene).await);
@@ -157,20 +158,20 @@ async fn measure(rig: &Rig) -> Added {
     Added {
         files,
         written: bytes >> 10,
-        nginx: processes().map(|pid| kibibytes(pid, "smaps_rollup", "Pss:")).sum(),
-        reserved: kibibytes(master, "status", "VmSize:"),
-        daemon: kibibytes(rig.daemon.pid(), "status", "VmHWM:"),
+        nginx: processes().map(|pid| kibibytes(pid, "smaps_rollup", "Pss:").unwrap()).sum(),
+        reserved: kibibytes(master, "status", "VmSize:").unwrap(),
+        daemon: kibibytes(rig.daemon.pid(), "status", "VmHWM:").unwrap(),
         status: status >> 10,
         tests,
         reloads: rig.daemon.reloads().await,
     }
 }
 
-/// A line of a file in `/proc` that tells KiB.
-fn kibibytes(pid: Pid, file: &str, name: &str) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    line.and_then(|line| line.split_whitespace().next()).unwrap().parse().unwrap()
+/// A line of a file in `/proc` that tells KiB; `None` when the process has ended.
+pub fn kibibytes(pid: Pid, file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// How many files there are below a folder, and how many bytes.

@@ -1,4 +1,4 @@
-//! Stays at a kept generation because the administrator wants it, until he does not.
+//! Keeps the node at a generation that the administrator pinned, until it is unpinned.
 
 use std::sync::Arc;
 
@@ -13,42 +13,44 @@ use super::super::steps::Step;
 use super::{Applier, Effort};
 use crate::render::FileSet;
 
-/// That the node stays at a generation, for whoever asks.
+/// The state of a pinned node, for status and metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pinned {
     /// The generation, and since when.
     pub pin: Pin,
-    /// How many files of those asked for last differ from it; `None` before anything was asked for.
+    /// How many of the wanted files differ from the pinned generation; `None` before any were
+    /// wanted.
     pub waiting: Option<usize>,
-    /// What it serves; `None` when nobody wrote it down.
+    /// What the generation serves; `None` when it was not recorded.
     pub contents: Option<Arc<Contents>>,
 }
 
 impl Pinned {
-    /// Before anything else was asked for.
+    /// The state before any files were wanted.
     pub(super) fn of(generations: &Generations, pin: Pin) -> Self {
         Pinned { pin, waiting: None, contents: generations.contents(pin.generation) }
     }
 }
 
 impl<H: Host> Applier<H> {
-    /// The generation that the administrator wants to stay at.
+    /// The generation that the administrator pinned.
     pub fn pinned(&self) -> Option<&Pinned> {
         self.pinned.as_ref()
     }
 
-    /// Goes back to a kept generation, by default the latest before the current that nginx was seen to run, and stays there
-    /// whatever is asked for, also after a restart. When nginx does not take it everything is as before. `now` is in seconds since 1970.
+    /// Rolls back to a kept generation and pins it, also across restarts. The default is the
+    /// latest one before the current that nginx was seen to run. When nginx does not take it,
+    /// everything stays as before. `now` is in seconds since 1970.
     pub fn roll_back_to(&mut self, wanted: Option<u64>, now: i64) -> Outcome {
         let _turn = self.turn();
         self.try_roll_back_to(wanted, now).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
     }
 
-    /// Stays at no generation any more: the next files are applied. Returns the generation that was pinned.
+    /// Ends the pinning: the next files are applied. Returns the generation that was pinned.
     ///
     /// # Errors
     ///
-    /// When that cannot be noted; then it stays.
+    /// When that cannot be recorded; then the generation stays pinned.
     pub fn resume(&mut self) -> Result<Option<u64>, ApplyError> {
         let pin = self.generations.unpin()?;
         self.pinned = None;
@@ -62,13 +64,14 @@ impl<H: Host> Applier<H> {
         };
         self.generations.intact(generation)?;
         let before = self.generations.pinned();
-        // First of all: killed at any later moment, the next start knows where it has to go.
+        // The pin is recorded first: when the daemon is killed later, its next start knows where
+        // to go.
         self.generations.pin(Pin { generation, since: now })?;
         self.steps.reached(Step::Pinned);
         let outcome = self.go_to(generation);
         match (&outcome, before) {
             (Ok(Outcome::Confirmed { .. } | Outcome::Unchanged { .. } | Outcome::Ready { .. }), _) => {}
-            // What was pinned before is the confirmed generation, which is in place again.
+            // The generation that was pinned before is the confirmed one, which is in place again.
             (_, Some(before)) => self.generations.pin(before)?,
             (_, None) => drop(self.generations.unpin()?),
         }
@@ -76,7 +79,7 @@ impl<H: Host> Applier<H> {
         outcome
     }
 
-    /// The generation that is meant, or why there is none.
+    /// The generation to roll back to, or the reason why there is none.
     fn choose(&self, wanted: Option<u64>) -> Result<Result<u64, String>, ApplyError> {
         let kept = self.generations.kept()?;
         let current = self.generations.current().map(|manifest| manifest.generation);
@@ -86,7 +89,8 @@ impl<H: Host> Applier<H> {
             Some(wanted) => Err(format!("generation {wanted} is not kept; those that are: {}", list())),
             None => {
                 let is_earlier = |number: &u64| current.is_none_or(|current| *number < current);
-                // One that was taken back for its failure stays on the disk too.
+                // A generation that was rolled back because it failed is still on disk, but nginx
+                // never ran it.
                 let ran = |number: &u64| self.generations.is_confirmed(*number);
                 let earlier = kept.iter().copied().rev().find(|number| is_earlier(number) && ran(number));
                 earlier.ok_or_else(|| {
@@ -101,7 +105,7 @@ impl<H: Host> Applier<H> {
         if self.generations.current().is_some_and(|manifest| manifest.generation == generation) {
             let outcome = self.same_again(generation)?;
             if matches!(outcome, Outcome::Unchanged { .. }) {
-                // Confirmed long ago, it is the latest that is only now.
+                // It was confirmed long ago; recording it again makes it the latest.
                 self.generations.confirm(generation)?;
             }
             return Ok(outcome);
@@ -112,7 +116,8 @@ impl<H: Host> Applier<H> {
         };
         self.running = None;
         self.generations.switch_to_kept(generation, &mut self.steps)?;
-        // It was written for the host as it was then: what another site has claimed since only the whole can tell.
+        // It was written for an earlier state of the host: only a test of the whole configuration
+        // shows conflicts with other sites.
         match self.host.test(None) {
             Ok(tested) if tested.accepted => {}
             Ok(tested) => return Ok(back(self, format!("nginx refuses it: {}", tested.words.trim_end()), false)),
@@ -130,7 +135,7 @@ impl<H: Host> Applier<H> {
         }
     }
 
-    /// Files are asked for while the node stays at a generation: nginx is kept at that one.
+    /// Files are wanted while a generation is pinned: nginx is kept at the pinned one.
     pub(super) fn stay(&mut self, files: &FileSet) -> Result<Outcome, ApplyError> {
         let Some(Pin { generation, .. }) = self.generations.pinned() else { return self.try_apply(files) };
         let outcome = self.go_to(generation)?;
@@ -151,7 +156,7 @@ impl<H: Host> Applier<H> {
         Ok(Outcome::Pinned { generation, waiting, outcome: Box::new(outcome) })
     }
 
-    /// How many files differ from those of the current generation, or are in one of both alone.
+    /// How many files differ from the current generation, or exist on one side only.
     fn waiting(&self, files: &FileSet) -> usize {
         let Some(current) = self.generations.current() else { return files.files.len() };
         if current.digest == Some(files.digest()) {
@@ -161,7 +166,7 @@ impl<H: Host> Applier<H> {
             current.entries.get(path).is_none_or(|entry| entry.digest != file.digest)
         };
         let changed = files.files.iter().filter(|(path, file)| differs(path, file)).count();
-        // The file with the number is in no set.
+        // The file with the generation's number is in no file set.
         let gone = current.entries.keys().filter(|path| !files.files.contains_key(*path)).count().saturating_sub(1);
         changed + gone
     }

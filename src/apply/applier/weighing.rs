@@ -1,4 +1,4 @@
-//! What may be too much for nginx, and how long it is looked for.
+//! Determines what is too much for nginx to test or reload in time.
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,18 @@ use super::Applier;
 /// A reload takes two or three times as long as a test.
 const RELOAD: u32 = 3;
 
-/// How many times as long as the test of what is in place one with a change may take, whatever the settings say.
+/// How many times the duration of a test of the files in place a test of changed files may take,
+/// whatever the settings say.
 const SLACK: u32 = 2;
 
-/// A test is given this long where the settings allow it: a host has other things to do now and then.
+/// The shortest limit for a test, where the settings allow it: a host has other work now and then.
 const SHORTEST: Duration = Duration::from_secs(5);
 
 impl<H: Host> Applier<H> {
-    /// Looks whether nginx accepts what is in place. From then on each generation is tested as a whole before nginx gets it,
-    /// and given no longer for that than the time of this test suggests: nobody waits for a whole reload to learn that it is
-    /// too much. False when nginx does not even accept what is in place, or does not run: then nothing can be found out.
+    /// Looks whether nginx accepts the files in place. From then on each generation is tested as a
+    /// whole before nginx gets it, with a time limit derived from this test, so that a generation
+    /// that is too large fails fast. Returns false when nginx does not accept even the files in
+    /// place, or does not run: then nothing can be determined.
     pub fn begin_weighing(&mut self) -> bool {
         let _turn = self.turn();
         self.host.limit_tests(None);
@@ -37,18 +39,18 @@ impl<H: Host> Applier<H> {
         self.host.limit_tests(None);
     }
 
-    /// Nothing was switched, because there was too much.
+    /// The outcome when nothing was switched because it was too much for nginx.
     pub(super) fn untaken(&self, why: String, too_much: String) -> Outcome {
         let generation = self.generations.current().map(|manifest| manifest.generation);
         Outcome::RolledBack { generation, why, too_much: Some(too_much) }
     }
 
-    /// What is said of whoever makes tests or reloads too slow.
+    /// The message for those whose objects make tests or reloads too slow.
     pub(super) fn slow(&self) -> String {
         format!("it needed longer than {:?} to take the configuration with it", self.options.confirm_timeout)
     }
 
-    /// What is said of whoever keeps a generation from being confirmed.
+    /// The message for those whose objects keep a generation from being confirmed.
     pub(super) fn late(&self, why: &str) -> String {
         match why {
             RESIGNED => {
@@ -61,12 +63,13 @@ impl<H: Host> Applier<H> {
     }
 }
 
-/// What is said of whoever takes more than there is.
+/// The message for those whose objects need more memory or files than the host has.
 pub(super) fn short(words: &str) -> String {
     format!("it cannot take the configuration with it: {words}")
 }
 
-/// How long a test may take that is to be followed by a reload in time, where one of what is in place takes this long.
+/// The time limit of a test that a reload has to follow in time, when a test of the files in place
+/// takes `in_place`.
 fn limit(in_place: Duration, confirm_timeout: Duration) -> Duration {
     (confirm_timeout / RELOAD).max(in_place * SLACK).max(SHORTEST).min(confirm_timeout)
 }

@@ -1,4 +1,5 @@
-//! Findings as results of tests, a test for each object (JUnit XML); it must not know how they were found.
+//! Findings as test results (JUnit XML), with a test for each object. It must not know how they
+//! were found.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use super::placed::{FilePlace, Placed};
 use crate::cli::offline::Processed;
 use crate::finding::Severity;
 
-/// A report in which each Ingress is a test, and whatever else has findings; one fails that has a finding of `least` at least.
+/// A report in which each Ingress is a test, and so is every other object with findings. A test
+/// fails when it has a finding of severity `least` or higher.
 pub fn report(processed: &Processed, findings: &[Placed<'_>], least: Severity) -> Result<String, SerializeError> {
     let mut objects: BTreeMap<String, Vec<&Placed<'_>>> = BTreeMap::new();
     for ingress in processed.snapshot.ingresses.iter() {

@@ -1,11 +1,14 @@
-//! Where in which file a finding is; it must not know how findings are printed.
+//! Finds the place of each finding in its file. It must not know how findings are printed.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::cli::offline::Processed;
 use crate::finding::Finding;
-use crate::model::{Field, Kind};
+use crate::model::{Field, Kind, Origin};
+use crate::source::Snapshot;
 use crate::source::place::Lines;
 
 /// A place in a file.
@@ -19,31 +22,50 @@ pub struct FilePlace {
     pub column: u32,
 }
 
+impl fmt::Display for FilePlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.file.escape_debug(), self.line)
+    }
+}
+
 /// A finding, and where it is if it is in a file.
 pub type Placed<'a> = (Option<FilePlace>, &'a Finding);
 
-/// The findings with the places in files that they are about, in the order of these; what is about no file comes last.
+/// The findings in the order of their places; those that are about no file come last.
 pub fn placed(processed: &Processed) -> Vec<Placed<'_>> {
-    let mut places = Places::default();
-    let mut placed: Vec<_> =
-        processed.findings.iter().map(|finding| (places.of(processed, finding), finding)).collect();
+    let files = Files::of(processed);
+    let mut placed: Vec<_> = processed.findings.iter().map(|finding| (files.find(&finding.origin), finding)).collect();
     placed.sort_by(|(one, _), (other, _)| one.is_none().cmp(&other.is_none()).then_with(|| one.cmp(other)));
     placed
 }
 
-/// The texts of files with findings.
-#[derive(Default)]
-struct Places(BTreeMap<Arc<str>, Lines>);
+/// The files that were read, to find places in them.
+pub struct Files<'a> {
+    snapshot: &'a Snapshot,
+    /// The texts that were read already.
+    texts: RefCell<BTreeMap<Arc<str>, Lines>>,
+}
 
-impl Places {
-    fn of(&mut self, processed: &Processed, finding: &Finding) -> Option<FilePlace> {
-        let (object, field) = (&finding.origin.object, &finding.origin.field);
+impl<'a> Files<'a> {
+    /// The files of these objects.
+    pub fn of(processed: &'a Processed) -> Self {
+        Files { snapshot: &processed.snapshot, texts: RefCell::default() }
+    }
+
+    /// The file and line of a field, for people.
+    pub fn place_of(&self, origin: &Origin) -> Option<String> {
+        self.find(origin).map(|place| place.to_string())
+    }
+
+    fn find(&self, origin: &Origin) -> Option<FilePlace> {
+        let Origin { object, field } = origin;
         if object.kind == Kind::File {
             let line = if let Field::Line(line) = field { *line } else { 1 };
             return Some(FilePlace { file: Arc::clone(&object.name), line, column: 1 });
         }
-        let place = processed.snapshot.place(object)?;
-        let lines = self.0.entry(Arc::clone(&place.file)).or_insert_with(|| {
+        let place = self.snapshot.place(object)?;
+        let mut texts = self.texts.borrow_mut();
+        let lines = texts.entry(Arc::clone(&place.file)).or_insert_with(|| {
             let bytes = std::fs::read(&*place.file).unwrap_or_default();
             Lines::new(&String::from_utf8_lossy(&bytes))
         });

@@ -1,4 +1,5 @@
-//! Findings in the format by which code hosts show them beside the code (SARIF 2.1.0); it must not know how they were found.
+//! Findings in SARIF 2.1.0, which code hosts show beside the code. It must not know how they were
+//! found.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +12,7 @@ use crate::finding::{Reason, Severity};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// The log of one run. Paths are told from the current folder on, as code hosts want them.
+/// The log of one run. Paths are relative to the current folder, as code hosts require.
 pub fn log(findings: &[Placed<'_>], folder: &Path) -> Value {
     let reasons: BTreeMap<&str, Reason> =
         findings.iter().map(|(_, finding)| (finding.reason.row().name, finding.reason)).collect();
@@ -45,7 +46,7 @@ pub fn log(findings: &[Placed<'_>], folder: &Path) -> Value {
     })
 }
 
-/// What docs/findings.md says of a reason.
+/// The text about a reason in docs/findings.md.
 fn rule(reason: Reason) -> Value {
     let row = reason.row();
     json!({
@@ -76,14 +77,15 @@ fn physical(place: &FilePlace, folder: &Path) -> Value {
     })
 }
 
-/// The file below the folder as a relative reference, any other as it is.
+/// A relative reference for a file below the folder, otherwise the file as it is.
 fn uri(file: &str, folder: &Path) -> String {
     let whole = folder.join(file);
-    // An address of the path as if the folder were the root, so that every character that needs it is written with percent signs.
+    // The URL of the path as if the folder were the root, so that special characters are
+    // percent-encoded.
     let below = whole.strip_prefix(folder).map(|below| Path::new("/").join(below));
     let relative = below.ok().and_then(|below| Url::from_file_path(below).ok());
     match (relative, Url::from_file_path(&whole)) {
-        // A colon in the first part would make a scheme of it.
+        // A colon in the first part would be read as the end of a URL scheme.
         (Some(url), _) => url.path().trim_start_matches('/').replace(':', "%3A"),
         (None, Ok(url)) => url.to_string(),
         (None, Err(())) => file.to_owned(),

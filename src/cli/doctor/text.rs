@@ -1,4 +1,4 @@
-//! What the doctor's checks say, for people: what is wrong first, then how many checks are fine.
+//! The doctor's report for people: problems first, then the number of successful checks.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, count, styled, wrapped};
 use crate::doctor::{Level, Line, Report};
 use crate::finding::on_one_line;
 
-/// Where names of checks begin, behind the level.
+/// The column of the check's name, behind the level.
 const INDENT: usize = 9;
 
-/// The report on lines of this width; with `all` also what is fine.
+/// The report on lines of this width; with `all` it includes successful checks.
 pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
     let longest = report.lines.iter().map(|(check, _)| check.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -23,7 +23,7 @@ pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
         while !lines.is_empty() {
             let (check, line) = lines.remove(0);
             text += &shown(check, line, longest, width);
-            // What several checks say alike is read once.
+            // A remark that several checks make is shown once.
             let (alike, others) = lines.into_iter().partition::<Vec<_>, _>(|(name, other)| {
                 name != check && (&other.text, &other.remedy) == (&line.text, &line.remedy)
             });
@@ -39,7 +39,7 @@ pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
     text + &summary(report, all, width) + "\n"
 }
 
-/// One line, and its remedy below.
+/// One line, with its remedy below.
 fn shown(check: &str, line: &Line, longest: usize, width: Option<usize>) -> String {
     let indent = INDENT + longest + 2;
     let level = styled(style_of(line.level), &format!("{:7}", line.level.name()));

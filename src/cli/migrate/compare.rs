@@ -1,4 +1,5 @@
-//! The step `compare` of `migrate`: asks a controller and ingressd the same, and tells what differs; it must not know what of an answer is compared.
+//! The step `compare` of `migrate`: sends the same requests to a controller and to ingressd, and
+//! shows the differences. It must not know which parts of a response are compared.
 
 mod client;
 mod text;
@@ -24,7 +25,7 @@ use crate::model::USUAL_LINE;
 use crate::source::Inventory;
 use crate::translate::ANNOTATIONS;
 
-/// After so many requests that nobody took, one after the other, a side is gone.
+/// After so many refused connections in a row a side counts as gone.
 const MOST_REFUSED: usize = 5;
 
 /// Arguments of `ingressd migrate compare`.
@@ -52,7 +53,8 @@ pub struct Arguments {
     /// Its ports for http and https.
     #[arg(long, value_name = "HTTP,HTTPS", default_value_t = BESIDE)]
     ingressd_ports: Ports,
-    /// Access log of the controller whose requests are asked; may be repeated, `-` is standard input. Without one the Ingresses say what is.
+    /// Access log of the controller whose requests are asked; may be repeated, `-` is standard
+    /// input. Without one the Ingresses say what is.
     #[arg(long, value_name = "FILE")]
     log: Vec<PathBuf>,
     /// How many requests each side is sent in a second.
@@ -111,7 +113,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         Side { address: arguments.controller_address.clone(), ports: arguments.controller_ports },
         Side { address: arguments.ingressd_address.clone(), ports: arguments.ingressd_ports },
     ];
-    // Whoever decides by the file does not find an earlier result there when this one comes to nothing.
+    // An earlier result must not remain in the file when this run fails.
     arguments.report.as_deref().map_or(Ok(()), remove)?;
     let found = runtime.block_on(async {
         let mut asking = Asking::begin(&sides, &bounds, &choice.requests, arguments.rate).await?;
@@ -129,14 +131,18 @@ pub fn run(arguments: &Arguments) -> Ended {
     tell(arguments, &comparison)
 }
 
-/// What to ask; a ConfigMap's keys say how a log is read.
+/// The requests to send; keys of the ConfigMap say how to parse a log.
 fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<String>) -> Result<Choice, Exit> {
     let mut chooser = Chooser::new(sites);
     match arguments.log.is_empty() {
         true => chooser.add_ingresses(),
         false => {
             let line = key("log-format-upstream").filter(|line| !line.is_empty());
-            let format = Format::new(line.as_deref().unwrap_or(USUAL_LINE), is_on(key("log-format-escape-json")));
+            let line = line.as_deref().unwrap_or(USUAL_LINE);
+            let format = Format::new(line, is_on(key("log-format-escape-json"))).map_err(|refused| {
+                complain!("ingressd: log-format-upstream of the controller cannot be read: {refused}");
+                Exit::NoInput
+            })?;
             arguments.log.iter().try_for_each(|file| read_log(file, &format, &mut chooser))?;
         }
     }
@@ -174,7 +180,7 @@ fn unwritable(file: &Path, error: &std::io::Error) -> Exit {
     Exit::of_error(error)
 }
 
-/// Whoever reads the file while it is written sees all of the one before.
+/// Replaces the file as a whole, so that readers never see a part.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
@@ -213,7 +219,7 @@ fn read_log(file: &Path, format: &Format, chooser: &mut Chooser<'_>) -> Result<(
     Ok(())
 }
 
-/// Both sides, while they are asked.
+/// Both sides, with their connections.
 struct Asking {
     sides: [Client; 2],
     pace: Interval,
@@ -221,7 +227,7 @@ struct Asking {
 }
 
 impl Asking {
-    /// Looks whether both listen where the requests go.
+    /// Checks whether both listen where the requests go.
     async fn begin(sides: &[Side; 2], bounds: &Bounds, requests: &[Request], rate: u32) -> Result<Self, Exit> {
         let mut pace = interval(Duration::from_secs(1) / rate);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -243,7 +249,7 @@ impl Asking {
         Ok(Asking { sides, pace, refused: [0, 0] })
     }
 
-    /// Asks everything. What is not of the requests is for the caller to fill in.
+    /// Sends all requests. The caller fills in the rest of the report.
     async fn all(&mut self, requests: &[Request], sites: &Sites, report: &Report) -> Result<Comparison, Exit> {
         let [controller, ingressd] = &self.sides;
         let mut comparison = Comparison::new(controller.side.clone(), ingressd.side.clone());
@@ -269,7 +275,7 @@ impl Asking {
         Ok(comparison)
     }
 
-    /// Asks both once, and again as long as something differs that may be chance.
+    /// Sends a request to both sides, and again while a difference may be random.
     async fn compare(&mut self, request: &Request) -> Result<Rounds, Exit> {
         let mut rounds = Rounds::default();
         while rounds.controller.len() < Rounds::MOST {

@@ -1,4 +1,5 @@
-//! The command `migrate take-over`: the addresses in statuses become those of the nodes, and with `--undo` what they were; it must not know how nodes write statuses.
+//! The command `migrate take-over`: writes the nodes' addresses into statuses, and with `--undo`
+//! restores the former ones. It must not know how nodes write statuses.
 
 mod checks;
 mod looked;
@@ -20,7 +21,7 @@ use crate::finding::printable;
 use crate::publish::hand_over::{Entry, Record};
 use crate::publish::{Life, Member, Order};
 
-/// Time between two looks at what stands in the statuses.
+/// The time between two looks at the statuses.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Arguments of `ingressd migrate take-over`.
@@ -49,7 +50,8 @@ pub struct Arguments {
     /// Put back what stood in the statuses before.
     #[arg(long)]
     undo: bool,
-    /// Go on although answers differ or were not compared, some node is not fit, or, with --undo, the controller has no pod that is ready.
+    /// Go on although answers differ or were not compared, some node is not fit, or, with --undo,
+    /// the controller has no pod that is ready.
     #[arg(long)]
     force: bool,
     /// Only say what would be done.
@@ -58,7 +60,8 @@ pub struct Arguments {
     /// How long to wait for the nodes, such as 90s or 5m.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
     timeout: Duration,
-    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config.
+    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or
+    /// ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     admin_kubeconfig: Option<PathBuf>,
     /// Context of the administrator's kubeconfig, when not its current one.
@@ -127,7 +130,8 @@ async fn take(arguments: &Arguments, looked: &Looked) -> Ended {
     follow(arguments, looked, &nodes).await
 }
 
-/// Waits until every Ingress has addresses of the nodes and no others, and tells of those that have not.
+/// Waits until every Ingress has the addresses of the nodes and no others, and reports those that
+/// have not.
 async fn follow(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Ended {
     let begun = Instant::now();
     let left = loop {
@@ -155,7 +159,7 @@ async fn follow(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, L
     Ok(Exit::Findings)
 }
 
-/// The addresses of the nodes that are fit, and of those that came since.
+/// The addresses of the nodes that are ready, and of nodes that came since.
 async fn addresses_since(looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Result<BTreeSet<String>, Exit> {
     let mut addresses = checks::addresses(nodes);
     let is_new = |member: &&Arc<Member>| nodes.iter().all(|(known, _)| known.identity != member.identity);
@@ -165,13 +169,13 @@ async fn addresses_since(looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Resu
     Ok(addresses)
 }
 
-/// Whether nobody is led elsewhere than to the nodes.
+/// Whether the status leads clients to the nodes only.
 fn is_moved(entry: &Entry, targets: &BTreeSet<String>) -> bool {
     let addresses = entry.addresses();
     !addresses.is_empty() && addresses.iter().all(|address| targets.contains(*address))
 }
 
-/// From what stands there to these addresses.
+/// A text about the change from the present addresses to these.
 fn change(entry: &Entry, to: &[&str]) -> String {
     format!("{}: {} -> {}", entry.id(), list(entry.addresses().into_iter()), list(to.iter().copied()))
 }

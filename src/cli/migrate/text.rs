@@ -1,15 +1,16 @@
-//! A report of a migration, for people at a terminal: what is refused first, and a summary at the end; it must not know how it was found out.
+//! The report of a migration for people: refused items first, and a summary at the end. It must
+//! not know how objects are judged.
 
 use anstyle::Style;
 
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, STRONG, count, styled, wrapped};
 use crate::finding::on_one_line;
-use crate::migrate::{Ingress, Item, Report, Verdict};
+use crate::migrate::{CertificateClash, Ingress, Item, Report, Verdict};
 
-/// Where words begin, behind the verdict.
+/// The column of the text, behind the verdict.
 const INDENT: usize = 11;
 
-/// The report on lines of this width; with `all` also what is equal and needs nothing.
+/// The report on lines of this width; with `all` it includes equal items.
 pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
     let mut text = String::new();
     match &report.controller {
@@ -33,10 +34,11 @@ pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
     }
     ingresses.iter().for_each(|ingress| text += &shown_ingress(ingress, all, width));
     text += &clashes(report, width);
+    text += &certificates(report, width);
     text + "\n" + &summary(report, all, width) + "\n"
 }
 
-/// Items that need something, below a heading; nothing where none does.
+/// Items that need attention, below a heading; empty when there are none.
 fn section(heading: &str, items: &[Item], all: bool, width: Option<usize>) -> String {
     let mut items: Vec<_> = items.iter().filter(|item| all || item.needs_something()).collect();
     if items.is_empty() {
@@ -59,7 +61,7 @@ fn shown_ingress(ingress: &Ingress, all: bool, width: Option<usize>) -> String {
     text
 }
 
-/// One item: its name, why it is not the same, and what to do.
+/// One item: its name, the difference, and what to do.
 fn shown(item: &Item, indent: usize, width: Option<usize>) -> String {
     let column = INDENT + indent;
     let blanks = " ".repeat(column);
@@ -82,7 +84,7 @@ fn shown(item: &Item, indent: usize, width: Option<usize>) -> String {
     text
 }
 
-/// Values may be as long as anybody likes.
+/// Shortens a value, which may have any length.
 pub(super) fn shortened(value: &str) -> String {
     const LONGEST: usize = 80;
     match value.char_indices().nth(LONGEST) {
@@ -97,6 +99,20 @@ fn clashes(report: &Report, width: Option<usize>) -> String {
     format!("\n{}\n{}", styled(STRONG, "Other sites of this host"), lines.collect::<String>())
 }
 
+fn certificates(report: &Report, width: Option<usize>) -> String {
+    let shown = |clash: &CertificateClash| {
+        let line = |text: &str| wrapped(&on_one_line(text), width, 2, 2);
+        format!(
+            "- {}\n  {}\n  -> {}\n",
+            line(&clash.heading()),
+            styled(FAINT, &line(&clash.effect())),
+            wrapped(clash.remedy(), width, 5, 5)
+        )
+    };
+    let lines: String = report.certificates.iter().map(shown).collect();
+    if lines.is_empty() { lines } else { format!("\n{}\n{lines}", styled(STRONG, "Certificates of other sites")) }
+}
+
 fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let ready = format!(
@@ -108,7 +124,8 @@ fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
     let counts = Verdict::ALL.map(|verdict| format!("{} {}", report.count(verdict), verdict.name())).join(", ");
     let mut lines = vec![wrapped(&format!("{ready}: {counts}"), width, 0, 0)];
     if report.others > 0 {
-        lines.push(format!("{} of other controllers", count(number(report.others), "Ingress is", "Ingresses are")));
+        let words = "of other controllers or of no class that is known";
+        lines.push(format!("{} {words}", count(number(report.others), "Ingress is", "Ingresses are")));
     }
     if report.clashes.is_none() {
         let words = "other sites were not looked at: run this on a node, where its nginx is";

@@ -1,4 +1,4 @@
-//! How commands ask the daemon, and what they say where nobody answers.
+//! How commands ask the daemon, and what they print when none responds.
 
 use std::io;
 
@@ -8,20 +8,20 @@ use crate::cli::exit::Exit;
 use crate::config::Settings;
 use crate::daemon::control;
 
-/// Asks the daemon; what is wrong is told on standard error.
+/// Asks the daemon; errors are printed.
 pub fn ask(settings: &Settings, request: &str) -> Result<(String, Value), Exit> {
     let path = &settings.control_socket;
     let answer = control::ask(path, request, control::PATIENCE).map_err(|error| unanswered(settings, &error))?;
     understood(settings, answer)
 }
 
-/// Tells that the daemon could not be asked.
+/// Prints that the daemon could not be asked.
 pub fn unanswered(settings: &Settings, error: &io::Error) -> Exit {
     complain!("ingressd: {}", nobody(settings, error));
     Exit::of_error(error)
 }
 
-/// That nobody answers, in a sentence.
+/// A sentence that no daemon responds.
 pub fn nobody(settings: &Settings, error: &io::Error) -> String {
     let path = settings.control_socket.display();
     match error.kind() {
@@ -39,7 +39,7 @@ pub fn nobody(settings: &Settings, error: &io::Error) -> String {
     }
 }
 
-/// An answer with what it says.
+/// Parses a response.
 pub fn understood(settings: &Settings, answer: String) -> Result<(String, Value), Exit> {
     let path = &settings.control_socket;
     match serde_json::from_str(&answer) {

@@ -1,35 +1,36 @@
-//! The first line of `ingressd status`: what an administrator means by state, and whether it is
-//! well.
+//! The first line of `ingressd status`: the state in an administrator's terms, and whether it is
+//! good.
 
 use serde_json::Value;
 
 use crate::cli::page::{count, duration};
 use crate::finding::printable;
 
-/// For so many seconds an API server may say nothing where nothing changes: it confirms what it told about once a minute.
+/// The longest silence of an API server without changes, in seconds: it sends a bookmark about
+/// once a minute.
 const LONGEST_QUIET: u64 = 150;
 
-/// How well it is.
+/// How good the state is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mood {
-    /// What the source says is served.
+    /// Everything in the source is served.
     Well,
-    /// Something is served, and not what the source says now, or not as it should be.
+    /// Something is served, but not the present state of the source, or not fully.
     Doubtful,
-    /// Nothing is served for all we know.
+    /// As far as is known, nothing is served.
     Bad,
 }
 
-/// What is true of this node in one sentence.
+/// The state of this node in one sentence.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Headline {
-    /// The sentence, fit for a terminal.
+    /// The sentence, safe for a terminal.
     pub words: String,
-    /// How well that is.
+    /// How good the state is.
     pub mood: Mood,
 }
 
-/// From the daemon's answer to the sentence.
+/// Computes the sentence from the daemon's response.
 pub fn headline(status: &Value) -> Headline {
     let (state, mut mood) = match status["ready"] == true {
         true => serving(status),
@@ -135,7 +136,7 @@ fn serving(status: &Value) -> (String, Mood) {
     }
 }
 
-/// What is read: which sort of thing, and its name.
+/// The type and the name of the source.
 fn source(status: &Value) -> (&str, String) {
     let source = &status["source"];
     let name = |member: &str| source[member].as_str().map(printable);
@@ -150,7 +151,7 @@ fn source(status: &Value) -> (&str, String) {
     }
 }
 
-/// That the administrator wants to stay at a generation.
+/// A clause that a generation is pinned.
 fn pinned(pinned: &Value) -> Option<String> {
     pinned["generation"].as_u64()?;
     let since = pinned["since"].as_i64().and_then(|since| jiff::Timestamp::from_second(since).ok());
@@ -162,7 +163,7 @@ fn pinned(pinned: &Value) -> Option<String> {
     Some(format!("PINNED{since}: {waiting}endpoints may be stale; `ingressd rollback --resume` ends it"))
 }
 
-/// That the administrator took the node out, and how far it is.
+/// A clause that the node is drained, and the progress.
 fn drained(status: &Value) -> String {
     let withdrawal = &status["withdrawal"];
     let left = match (&withdrawal["done"], withdrawal["ingresses"].as_u64()) {
@@ -181,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// What is true of a node that is well, with these members instead.
+    /// The headline of a good node with these members replaced.
     fn with(members: Value) -> Headline {
         let mut status = json!({
             "phase": "serving", "ready": true, "generation": 12, "data_age_seconds": 2,
@@ -210,7 +211,7 @@ mod tests {
                 "serving what was last known (generation 12): the cluster https://10.0.0.1:6443 has been silent for 4 min \
                  (Ingress, Service: connection refused); what changes there is not served",
             ),
-            // Nobody may have noticed that a connection is dead.
+            // A dead connection may not have been noticed.
             (
                 json!({"data_age_seconds": 300}),
                 Mood::Doubtful,
@@ -257,7 +258,7 @@ mod tests {
                 Mood::Bad,
                 "not serving: nginx does not run (no nginx.pid); generation 12 is ready for its start",
             ),
-            // What changed meanwhile is in a generation that nginx has never run.
+            // The last change is in a generation that nginx has never run.
             (
                 json!({"ready": false, "phase": "nginx-down", "why": "no nginx.pid", "prepared": 13}),
                 Mood::Bad,

@@ -1,4 +1,4 @@
-//! Everything about a node, for people: the state, what is wrong, the host, other nodes, Ingresses.
+//! The complete status of a node for people: state, problems, host, other nodes, Ingresses.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use super::problems::problems;
 use crate::cli::page::{self, BAD, DOUBTFUL, GOOD, aligned, count, duration, styled, wrapped};
 use crate::finding::printable;
 
-/// How many namespaces are named in the line about what nginx needs.
+/// How many namespaces are named in the line about costs.
 const LARGEST: usize = 3;
 
 /// How many hosts of an Ingress are named.
 const MOST_HOSTS: usize = 20;
 
-/// The answer for people, on lines of this width.
+/// The output, on lines of this width.
 pub fn overview(status: &Value, width: Option<usize>) -> String {
     let mut lines = vec![first_line(status, width)];
     let left_out = rows(status, "findings_left_out").iter().filter_map(|row| row["count"].as_u64()).sum();
@@ -35,7 +35,7 @@ pub fn first_line(status: &Value, width: Option<usize>) -> String {
     styled(style, &wrapped(&state.words, width, 0, 0))
 }
 
-/// Adds what is there, behind an empty line.
+/// Adds a section behind an empty line.
 pub fn section(lines: &mut Vec<String>, more: Vec<String>) {
     if !more.is_empty() {
         lines.push(String::new());
@@ -52,7 +52,7 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// Words with commas, and how many more there are than are named.
+/// Words separated by commas, and how many more there are.
 pub fn list(value: &Value, most: usize) -> String {
     let words = value.as_array().map_or(&[][..], Vec::as_slice);
     let named = words.iter().take(most).map(text).collect::<Vec<_>>().join(",");
@@ -63,7 +63,7 @@ pub fn list(value: &Value, most: usize) -> String {
     }
 }
 
-/// Whether nginx does not run: nothing is served then, whatever is ready for its start.
+/// Whether nginx does not run: then nothing is served, whatever is ready for its start.
 pub fn is_down(status: &Value) -> bool {
     status["phase"] == "nginx-down"
 }
@@ -81,7 +81,7 @@ pub fn state(status: &Value, ingress: &Value) -> String {
     }
 }
 
-/// How a state looks.
+/// The style of a state.
 pub fn style_of(state: &str) -> Option<anstyle::Style> {
     match state {
         "ok" => Some(GOOD),
@@ -96,7 +96,7 @@ fn rows<'a>(status: &'a Value, name: &str) -> &'a [Value] {
     status[name].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The host in a few lines.
+/// A few lines about the host.
 fn facts(status: &Value, width: Option<usize>) -> Vec<String> {
     let nginx = &status["nginx"];
     let mut facts = vec![(
@@ -120,7 +120,7 @@ fn facts(status: &Value, width: Option<usize>) -> Vec<String> {
     facts.iter().map(|(name, fact)| format!("{name:12}{}", wrapped(fact, width, 12, 12))).collect()
 }
 
-/// The watches that do not tell what comes; those that fail alike are told together.
+/// The watches that fail; those with the same failure are shown together.
 fn watches(watches: &[Value]) -> Vec<String> {
     let mut alike: Vec<(String, String)> = Vec::new();
     for (kind, words) in watches.iter().filter_map(watch) {
@@ -132,7 +132,7 @@ fn watches(watches: &[Value]) -> Vec<String> {
     alike.into_iter().map(|(kinds, words)| format!("{kinds}{words}")).collect()
 }
 
-/// The kind of a watch that does not tell what comes, and what is the matter with it.
+/// The kind of a failing watch, and its failure.
 fn watch(watch: &Value) -> Option<(String, String)> {
     let state = watch["state"].as_str().filter(|state| *state != "current")?;
     let namespace = watch["namespace"].as_str().map(|namespace| format!(" in {}", printable(namespace)));
@@ -142,7 +142,7 @@ fn watch(watch: &Value) -> Option<(String, String)> {
     Some((text(&watch["kind"]), format!("{namespace}: {}{age}{failure}", printable(state))))
 }
 
-/// What nginx needs for what is served, and which namespaces need the most of it.
+/// The estimated cost for nginx, and the namespaces with most of it.
 fn estimate(estimate: &Value) -> Option<String> {
     let size = |cost: &Value, member: &str| format!("{} MiB", cost[member].as_u64().unwrap_or(0).div_ceil(1 << 20));
     let total = &estimate["total"];
@@ -161,7 +161,7 @@ fn estimate(estimate: &Value) -> Option<String> {
     })
 }
 
-/// Who shares the work.
+/// The nodes that share the work.
 fn nodes(status: &Value) -> Vec<String> {
     let members = rows(status, "members");
     let mut table = vec![["NODE", "STATE", "GENERATION", "VERSION", "ADDRESSES"].map(str::to_owned)];
@@ -178,7 +178,7 @@ fn nodes(status: &Value) -> Vec<String> {
     if members.is_empty() { Vec::new() } else { aligned(&table, page::header) }
 }
 
-/// The Ingresses that are ours, by name.
+/// The Ingresses of our classes, by name.
 fn ingresses(status: &Value) -> Vec<String> {
     let mut all: Vec<_> = rows(status, "ingresses").iter().chain(rows(status, "not_served")).collect();
     all.sort_by_key(|ingress| (ingress["namespace"].as_str(), ingress["name"].as_str()));

@@ -1,5 +1,4 @@
-//! What is wrong, for people: errors first, each namespace in its turn, and no more than anybody
-//! reads at night.
+//! Problems for people: errors first, namespaces in turn, and not too many.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +14,10 @@ const MOST: usize = 40;
 /// How many of them may have the same reason.
 const MOST_ALIKE: usize = 5;
 
-/// Where the words begin, behind the severity.
+/// The column of the text, behind the severity.
 const INDENT: usize = 9;
 
-/// All that is known to be wrong, on lines of this width; `left_out` is how many more findings there are than are given.
+/// All problems, on lines of this width; `left_out` is the number of findings that are not given.
 pub fn problems(findings: &[Value], left_out: u64, width: Option<usize>) -> Vec<String> {
     let is_problem = |finding: &&Value| finding["severity"] != "info";
     let worst_first = ["error", "warning"].map(|severity| {
@@ -69,7 +68,7 @@ struct Group<'a> {
     more: u64,
 }
 
-/// One finding: what is concerned and what follows, and below what is to be done.
+/// One finding: the subject and the effect, and below it the remedy.
 pub fn problem(finding: &Value, width: Option<usize>) -> String {
     let severity = text(&finding["severity"]);
     let mark = styled(style_of(&severity), &format!("{severity:7}"));
@@ -81,7 +80,7 @@ pub fn problem(finding: &Value, width: Option<usize>) -> String {
     };
     let blanks = " ".repeat(INDENT);
     let first = wrapped(&format!("{subject}  {effect}"), width, INDENT, INDENT);
-    // The subject is looked for first, where it stands on the first line.
+    // The subject is emphasised where it stands on the first line.
     let first = match first.strip_prefix(&subject) {
         Some(rest) => format!("{}{rest}", styled(STRONG, &subject)),
         None => first,
@@ -90,7 +89,7 @@ pub fn problem(finding: &Value, width: Option<usize>) -> String {
     format!("{mark}  {first}\n{blanks}{}", wrapped(&note, width, INDENT, INDENT))
 }
 
-/// What is only worth knowing is counted: there may be thousands of objects of other controllers.
+/// Mere information is counted: there may be thousands of objects of other controllers.
 fn remarks(findings: &[Value], width: Option<usize>) -> Option<String> {
     let mut counts = BTreeMap::<_, u64>::new();
     for finding in findings.iter().filter(|finding| finding["severity"] == "info") {
@@ -108,7 +107,7 @@ fn object(finding: &Value) -> String {
     [text(&finding["kind"]), name].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// An annotation without its prefix, or the field as it is.
+/// An annotation without its prefix, or another field unchanged.
 fn short_key(field: &str) -> String {
     let annotation = field.strip_prefix("metadata.annotations[").and_then(|key| key.strip_suffix(']'));
     printable(match annotation {

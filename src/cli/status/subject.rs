@@ -7,7 +7,7 @@ use super::problems::problem;
 use crate::cli::page::{self, FAINT, STRONG, aligned, count, duration, styled, wrapped};
 use crate::finding::printable;
 
-/// The answer for people, on lines of this width.
+/// The output, on lines of this width.
 pub fn subject(status: &Value, width: Option<usize>) -> String {
     let subject = &status["subject"];
     let (mut lines, is_host) = match subject["kind"].as_str() {
@@ -15,7 +15,7 @@ pub fn subject(status: &Value, width: Option<usize>) -> String {
         _ => (ingress(status, width), false),
     };
     let findings = subject["findings"].as_array().map_or(&[][..], Vec::as_slice);
-    // Why it is not ours is told already.
+    // The reason why it is not ours is shown already.
     let told = |finding: &&Value| is_host || subject["state"] != "not ours" || finding["reason"] != "ForeignClass";
     let findings = findings.iter().filter(told).map(|finding| match finding["page"].as_str() {
         Some(page) => format!("{}\n         {}", problem(finding, width), styled(FAINT, &printable(page))),
@@ -29,7 +29,7 @@ pub fn subject(status: &Value, width: Option<usize>) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Whether it is there, served, and nothing is known to be wrong with it.
+/// Whether it exists, is served, and has no known problem.
 pub fn is_well(status: &Value) -> bool {
     let subject = &status["subject"];
     let is_wrong = |finding: &Value| finding["severity"] != "info";
@@ -70,7 +70,7 @@ fn ingress(status: &Value, width: Option<usize>) -> Vec<String> {
     fact("addresses", list(&subject["addresses"], usize::MAX).replace(',', ", "));
     let entries = subject["tls"].as_array().map_or(&[][..], Vec::as_slice);
     entries.iter().for_each(|entry| fact("certificate", certificate(entry)));
-    // The table has what is written now, which may be what is not served.
+    // The table shows the present object, which may differ from what is served.
     let mut routes = routes(&[subject]);
     if !routes.is_empty() && matches!(subject["state"].as_str(), Some("last good" | "waiting" | "refused")) {
         routes.insert(0, styled(FAINT, "What its newest version asks for, which is not served:"));
@@ -79,7 +79,7 @@ fn ingress(status: &Value, width: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// What the word for the state means where that is not plain.
+/// An explanation of a state, where the word is not enough.
 fn meaning(state: &Value) -> &'static str {
     match state.as_str() {
         Some("last good") => ": an earlier version is served, because the newest cannot be",
@@ -126,9 +126,26 @@ fn host(status: &Value, width: Option<usize>) -> Vec<String> {
             format!("{} was first asked for by namespace {}{}", text(&claim["host"]), claimant(first), behind(others));
         lines.push(format!("{:12}{}", "owner", wrapped(&words, width, 12, 12)));
     }
+    lines.extend(expressions(subject).map(|words| format!("{:12}{}", "expression", wrapped(&words, width, 12, 12))));
     section(&mut lines, table(status, &ingresses));
     section(&mut lines, routes(&ingresses));
     lines
+}
+
+/// The expressions for a host that nobody has by name: the first that is certain has it.
+fn expressions(subject: &Value) -> impl Iterator<Item = String> {
+    let mut is_taken = false;
+    subject["expressions"].as_array().into_iter().flatten().map(move |one| {
+        let name = text(&one["expression"]);
+        let words = match (one["certain"] == true, is_taken) {
+            (true, false) => "takes it, because nobody has this name",
+            (true, true) => "would take it next",
+            (false, false) => "is tried before: only nginx can tell whether it takes it",
+            (false, true) => "is tried later",
+        };
+        is_taken |= one["certain"] == true;
+        format!("{name} {words}")
+    })
 }
 
 fn claimant(claimant: &Value) -> String {
@@ -147,7 +164,7 @@ fn behind(others: &[Value]) -> String {
     }
 }
 
-/// Ingresses of the host.
+/// The Ingresses of the host.
 fn table(status: &Value, ingresses: &[&Value]) -> Vec<String> {
     let mut table = vec![["INGRESS", "STATE", "SINCE", "ADDRESSES"].map(str::to_owned)];
     table.extend(ingresses.iter().map(|ingress| {
@@ -163,7 +180,7 @@ fn table(status: &Value, ingresses: &[&Value]) -> Vec<String> {
     if ingresses.is_empty() { Vec::new() } else { aligned(&table, style) }
 }
 
-/// What these ask for, as it is written now, and what is behind it.
+/// The routes of these Ingresses as written now, and their endpoints.
 fn routes(ingresses: &[&Value]) -> Vec<String> {
     let mut table = vec![["HOST", "PATH", "TYPE", "BEHIND IT", "OF"].map(str::to_owned)];
     for ingress in ingresses {
@@ -282,6 +299,18 @@ serving generation 7, as the folder /m says
         let served =
             status(json!({"kind": "Host", "is_name": true, "ingresses": [{"state": "ok"}, {"state": "not ours"}]}));
         assert!(is_well(&served));
+        let by_expression = status(json!({
+            "kind": "Host", "host": "c.example", "is_name": true, "claims": [],
+            "expressions": [{"expression": "~^(?!a)", "certain": false}, {"expression": "~^c", "certain": true},
+                {"expression": "~e$", "certain": true}],
+            "ingresses": [{"namespace": "shop", "name": "cart", "state": "ok", "asks": route("/")}],
+        }));
+        let expected = "Host c.example\n\
+            expression  ~^(?!a) is tried before: only nginx can tell whether it takes it\n\
+            expression  ~^c takes it, because nobody has this name\n\
+            expression  ~e$ would take it next\n\nINGRESS ";
+        assert!(plain(&by_expression).starts_with(expected), "{}", plain(&by_expression));
+        assert!(is_well(&by_expression));
         let nobody = status(json!({"kind": "Host", "host": "b.example", "is_name": true, "ingresses": []}));
         assert!(plain(&nobody).starts_with("Host b.example  no Ingress that was read has a rule for it"));
         assert!(!is_well(&nobody));

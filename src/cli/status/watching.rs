@@ -1,4 +1,4 @@
-//! `ingressd status --watch`: shows an answer again and again until somebody ends it.
+//! `ingressd status --watch`: shows the status repeatedly until it is interrupted.
 
 use std::io::{IsTerminal as _, stdout};
 use std::os::fd::AsFd as _;
@@ -9,22 +9,23 @@ use serde_json::Value;
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::output::{self, Reader};
 
-/// How long one answer is shown, in milliseconds.
+/// The time between two looks, in milliseconds.
 const INTERVAL: u16 = 2000;
 
-/// Clears the terminal, with what scrolled away, and begins at its first line.
+/// The control sequence that clears the terminal with its scrollback.
 const ANEW: &str = "\u{1b}[H\u{1b}[2J\u{1b}[3J";
 
-/// One answer.
+/// One output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
     /// What is shown.
     pub text: String,
-    /// What has to differ for it to be worth showing again where it is not drawn over.
+    /// The part that has to change for another output where the screen is not redrawn.
     pub essence: Value,
 }
 
-/// Shows what `look` finds until nobody reads any more. A terminal is drawn over each time; elsewhere only what differs is added.
+/// Shows the results of `look` until the reader is gone. A terminal is redrawn each time;
+/// elsewhere only changes are printed.
 ///
 /// # Errors
 ///
@@ -45,14 +46,14 @@ pub fn watch(mut look: impl FnMut() -> Result<Shown, Exit>) -> Ended {
     }
 }
 
-/// Whether this was not what was shown last; from now on it is.
+/// Whether this differs from the last output, which it then becomes.
 fn differs(before: &mut Option<Value>, essence: Value) -> bool {
     let differs = before.as_ref() != Some(&essence);
     *before = Some(essence);
     differs
 }
 
-/// Waits; whether whoever read has gone meanwhile.
+/// Waits; returns whether the reader is gone.
 fn is_closed() -> bool {
     let output = stdout();
     let mut waited = [PollFd::new(output.as_fd(), PollFlags::empty())];
@@ -62,7 +63,7 @@ fn is_closed() -> bool {
     }
 }
 
-/// An answer without what changes by itself as time passes.
+/// A response without values that change as time passes.
 pub fn essence(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

@@ -1,22 +1,24 @@
-//! The keys about compression of answers: what every server says by what they say together; it must not know other keys.
+//! The ConfigMap keys about compression, which make directives of every server together. They must
+//! not know other keys.
 
 use super::keys::Said;
-use crate::model::{Argument, Refused, Text, catalogue};
+use crate::model::{Argument, Pattern, Refused, Text, catalogue};
+use crate::nginx::Uncompressed;
 use crate::translate::value::{boolean, integer};
 
-/// What is compressed where nobody says otherwise, besides text/html.
+/// The media types that are compressed by default, besides text/html.
 const MEDIA_TYPES: &str = "application/atom+xml application/javascript application/x-javascript application/json \
     application/rss+xml application/vnd.ms-fontobject application/x-font-ttf application/x-web-app-manifest+json \
     application/xhtml+xml application/xml font/opentype image/svg+xml image/x-icon text/css text/javascript text/plain \
     text/x-component";
 
-/// Media types with blanks between.
+/// Parses media types separated by blanks.
 pub(super) fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
     let fits = |word: &str| {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || b"/+.-*".contains(&byte);
         word == "*" || (word.bytes().all(known) && word.split('/').filter(|part| !part.is_empty()).count() == 2)
     };
-    // nginx complains about the one that it always compresses.
+    // nginx warns about text/html, which it always compresses.
     let words = value.split_whitespace().filter(|word| *word != "text/html");
     words
         .map(|word| match fits(word) {
@@ -24,6 +26,31 @@ pub(super) fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
             false => Err(Refused::because("it is not media types such as text/css, with blanks between")),
         })
         .collect()
+}
+
+/// One media type.
+pub(super) fn media_type(value: &str) -> Result<Text, Refused> {
+    let mut types = media_types(value)?;
+    match (types.pop(), types.pop(), value.trim()) {
+        // It is left out among those that are compressed.
+        (None, _, "text/html") => Text::new("text/html"),
+        (Some(Argument::Text(text)), None, _) if text.as_str() != "*" => Ok(text),
+        _ => Err(Refused::because("it is not a media type such as text/html")),
+    }
+}
+
+/// Programs that get answers as they are.
+pub(super) fn uncompressed(value: &str) -> Result<Uncompressed, Refused> {
+    match value.trim() {
+        "msie6" => Ok(Uncompressed::OldExplorers),
+        expression => Pattern::new(expression).map(Uncompressed::Matching),
+    }
+}
+
+/// The same, where answers are compressed.
+pub(super) fn uncompressed_by(value: &dyn Fn(&str) -> Option<String>) -> Option<Uncompressed> {
+    let programs = value("gzip-disable").filter(|_| Compression(value).is_on("use-gzip"));
+    programs.and_then(|programs| uncompressed(&programs).ok())
 }
 
 /// What keys say of one way to compress answers.
@@ -45,7 +72,7 @@ impl Compression<'_> {
     }
 }
 
-/// What every server says of Brotli, by what the keys about it say.
+/// The directives about Brotli for these keys.
 pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
     let asked = Compression(value);
     if !asked.is_on("enable-brotli") {
@@ -59,7 +86,7 @@ pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>
     ])
 }
 
-/// The same of gzip.
+/// The directives about gzip for these keys.
 pub(super) fn gzip(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
     let asked = Compression(value);
     if !asked.is_on("use-gzip") {

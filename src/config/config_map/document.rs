@@ -1,4 +1,4 @@
-//! docs/configmap.md, made of the table of keys.
+//! Generates docs/configmap.md from the table of keys.
 
 use std::fmt::Write as _;
 
@@ -26,25 +26,25 @@ such as `X_Forwarded_For` and `ssl_client_verify`, which some backends take for 
 that nginx vouches for.\n\n\
 Until nginx knows the host of a request, directives of every server, such as `keep-alive`, count\n\
 as the default server of the port has them.\n\n\
-| key | what it does |\n| --- | --- |\n";
+| key | about | what it does |\n| --- | --- | --- |\n";
 
 /// The page.
 pub fn document() -> String {
     let mut text = INTRODUCTION.to_owned();
     for key in KEYS {
-        let _ = writeln!(text, "| `{}` | {} |", key.name, words(key));
+        let _ = writeln!(text, "| `{}` | {} | {} |", key.name, key.scope().about(), words(key));
     }
     text
 }
 
-/// What is to be known of one key.
+/// The facts about one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFacts {
     /// Its name.
     pub name: &'static str,
-    /// What it does here.
+    /// Its effect here.
     pub becomes: String,
-    /// What that is beside ingress-nginx.
+    /// The effect compared with ingress-nginx.
     pub compared: Compared,
     /// Whether it has an effect of its own.
     pub is_served: bool,
@@ -80,12 +80,12 @@ fn words(key: &Key) -> String {
         Effect::Headers(Headers::Requests) => "headers of all requests to backends, one for each key of the ConfigMap of \
                                                the same namespace that it names, besides the setting `headers.requests`"
             .to_owned(),
-        Effect::Directives(words, _) | Effect::Finally(words, _) => words.to_owned(),
+        Effect::Directives(words, _) | Effect::Finally(_, words, _) | Effect::Read(words, _) => words.to_owned(),
         Effect::Brotli(_) => "says with the others how answers are compressed by Brotli in every server, when `enable-brotli` is \
                               true and nginx has the module (libnginx-mod-http-brotli-filter)"
             .to_owned(),
         Effect::Gzip(_) => "says with the others how answers are compressed in every server, when `use-gzip` is true: \
-                            `gzip-level`, `gzip-min-length` and `gzip-types`"
+                            `gzip-level`, `gzip-min-length`, `gzip-types` and `gzip-disable`"
             .to_owned(),
         Effect::Forwarded(_) => "says with the others who is believed about clients, in the place of the \
                                  setting `access.trusted-proxies`: `use-forwarded-headers` or `enable-real-ip` switches \

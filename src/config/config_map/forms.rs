@@ -1,28 +1,31 @@
-//! How values of the ConfigMap of an ingress-nginx become values of settings and directives; it must not know which key has them.
+//! Converts values of ingress-nginx's ConfigMap to values of settings and directives. It must not
+//! know the keys.
 
 use std::net::IpAddr;
 
 use super::keys::Said;
 use crate::config::settings::Settings;
-use crate::model::{Argument, Origin, Refused, catalogue};
-use crate::translate::value::{boolean, byte_size, integer, seconds};
+use crate::model::{Argument, Origin, Refused, WrittenAt, catalogue};
+use crate::translate::value::{boolean, byte_size, integer};
 use crate::translate::{ANNOTATIONS, DefaultValue};
 
-/// As the form of the setting is written in a ConfigMap.
+/// The value unchanged, where the setting has the same form.
 pub fn same(value: &str) -> Result<String, Refused> {
     Ok(value.trim().to_owned())
 }
 
-/// Either of two keys switches logs off, and neither switches them on.
+/// Either of two keys can switch logs off, and neither switches them on.
 pub fn only_off(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_off| if is_off { "false" } else { "" }.to_owned())
 }
 
-pub fn only_ipv4(settings: &mut Settings, _: &mut Vec<DefaultValue>, _: &Origin) {
+pub fn only_ipv4(settings: &mut Settings, _: &mut Vec<DefaultValue>, origin: &Origin) {
     let addresses = &mut settings.translate.listeners.addresses;
-    // With none nobody could ask anything.
+    // Without any server no name could be resolved.
     if addresses.iter().any(IpAddr::is_ipv4) {
         addresses.retain(IpAddr::is_ipv4);
+        let left = addresses.clone();
+        settings.written.say_list("listen.addresses", &left, WrittenAt::Object(origin.clone()));
     }
 }
 
@@ -31,7 +34,10 @@ pub fn retry_all(_: &mut Settings, defaults: &mut Vec<DefaultValue>, origin: &Or
     const ALL: &str = "non_idempotent";
     match defaults.iter_mut().find(|default| default.key == KEY) {
         Some(default) if default.value.split_whitespace().any(|word| word == "off" || word == ALL) => {}
-        Some(default) => default.value = format!("{} {ALL}", default.value).into(),
+        Some(default) => {
+            default.value = format!("{} {ALL}", default.value).into();
+            default.origin = origin.clone();
+        }
         None => {
             let row = ANNOTATIONS.find(KEY).map_or("", |row| row.default);
             defaults.push(DefaultValue { key: KEY, value: format!("{row} {ALL}").into(), origin: origin.clone() });
@@ -45,7 +51,8 @@ pub fn backend_server_header(value: &str) -> Result<Vec<Said>, Refused> {
     boolean(value).map(|is_on| rows.into_iter().filter(|_| is_on).map(says).collect())
 }
 
-/// Where logs of the controller may go on a node: nginx opens them as root, and refuses all configuration where it cannot.
+/// Where logs may be written on a node: nginx opens them as root, and refuses the whole
+/// configuration when it cannot.
 const LOGS: &str = "/var/log/nginx/";
 
 pub fn log_file(value: &str) -> Result<String, Refused> {
@@ -55,7 +62,7 @@ pub fn log_file(value: &str) -> Result<String, Refused> {
     match value.trim().strip_prefix(LOGS).is_some_and(|name| !name.is_empty() && fits(name)) {
         true => Ok(value.trim().to_owned()),
         false => Err(Refused::because(
-            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log to others on each node",
+            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log, or access-log.stream-path, to others on each node",
         )),
     }
 }
@@ -64,16 +71,15 @@ pub fn on_or_off(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_on| if is_on { "on" } else { "off" }.to_owned())
 }
 
+/// Threads write what does not fit into memory.
+pub fn threads(value: &str) -> Result<Vec<Said>, Refused> {
+    let said: [Said; 2] =
+        [(&catalogue::AIO, vec![Argument::Word("threads")]), (&catalogue::AIO_WRITE, vec![Argument::Switch(true)])];
+    boolean(value).map(|is_on| said.into_iter().filter(|_| is_on).collect())
+}
+
 pub fn is_boolean(value: &str) -> Result<(), Refused> {
     boolean(value).map(drop)
-}
-
-pub fn on_off(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Switch(boolean(value)?)])
-}
-
-pub fn time(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Time(seconds(value)?)])
 }
 
 /// 0 closes connections after each request.
@@ -85,7 +91,7 @@ pub fn requests(value: &str) -> Result<Vec<Argument>, Refused> {
     Ok(vec![Argument::Number(integer(value, 1, 1_000_000_000)?)])
 }
 
-/// Larger ones than this are memory that every client may have for itself.
+/// A larger buffer is memory that every client could occupy.
 const LARGEST_HEADER: u64 = 1 << 20;
 
 pub fn header_buffer(value: &str) -> Result<Vec<Argument>, Refused> {

@@ -1,4 +1,5 @@
-//! ConfigMaps with headers that the ConfigMap of an ingress-nginx names; it must not know how headers are written.
+//! ConfigMaps with headers that ingress-nginx's ConfigMap names. It must not know how headers are
+//! written.
 
 use std::sync::Arc;
 
@@ -7,13 +8,14 @@ use super::keys::Headers;
 use crate::config::everywhere;
 use crate::finding::Reason;
 use crate::model::{Field, Kind, ObjectId, Origin};
+use crate::nginx::SetHeader;
 use crate::source::{Snapshot, Version};
 use crate::translate::value::excerpt;
 
 /// The keys that name them.
 pub(super) use crate::source::cluster::KEYS_OF_HEADERS as KEYS;
 
-/// How many headers of one are read.
+/// The most headers of one ConfigMap.
 const MOST: usize = 100;
 
 /// The version of the ConfigMap that a value names within a namespace.
@@ -23,7 +25,7 @@ pub(super) fn version<'s>(value: &str, namespace: &str, snapshot: &'s Snapshot) 
 }
 
 impl Layer<'_> {
-    /// Reads the headers of a ConfigMap; one that cannot be used is left out.
+    /// Reads the headers of a ConfigMap; invalid ones are left out.
     pub(super) fn headers(&mut self, headers: Headers, value: &str, origin: &Origin) {
         let namespace = &self.id.namespace;
         let Some((own, name)) = value.trim().split_once('/') else {
@@ -39,6 +41,10 @@ impl Layer<'_> {
                 "ConfigMap {own}/{name} does not exist, or may not be read (docs/kubeconfig.md): none of its headers is set"
             );
             return self.find(Reason::MissingConfigMap, origin.clone(), note);
+        };
+        let (key, setting) = match headers {
+            Headers::Answers => (KEYS[0], "headers.answers"),
+            Headers::Requests => (KEYS[1], "headers.requests"),
         };
         let id = Arc::new(ObjectId::new(Kind::ConfigMap, own, name));
         for (number, (name, value)) in stored.object.data.iter().flatten().enumerate() {
@@ -62,12 +68,23 @@ impl Layer<'_> {
             };
             match proven {
                 Ok(header) => {
-                    // It counts before that of the settings.
+                    // It takes precedence over the one in the settings.
                     set.retain(|other| !other.name.as_str().eq_ignore_ascii_case(header.name.as_str()));
                     set.push(header);
                 }
                 Err(why) => self.find(Reason::InvalidValue, origin, format!("{} is refused: {why}", excerpt(value))),
             }
         }
+        let everywhere = &self.settings.gate.everywhere;
+        let set = match headers {
+            Headers::Answers => &everywhere.answer_headers,
+            Headers::Requests => &everywhere.request_headers,
+        };
+        let text = |header: &SetHeader| {
+            let value = header.value.parts().iter().map(ToString::to_string).collect::<String>();
+            format!("{}: {value}", header.name.as_str())
+        };
+        let set: Vec<_> = set.iter().map(text).collect();
+        self.told(key, setting, &set);
     }
 }

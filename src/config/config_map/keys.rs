@@ -1,22 +1,32 @@
-//! Every key that the ConfigMap of an ingress-nginx has, one row each: what it does here.
+//! Every key of ingress-nginx's ConfigMap, one row each, with its effect here.
 
-use super::compression::media_types;
+use std::sync::LazyLock;
+
+use super::compared::COMPARED;
+use super::compression::{media_type, media_types, uncompressed};
 use super::forms::{
-    backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, on_off, on_or_off,
-    only_ipv4, only_off, requests, retry_all, same, time,
+    backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, on_or_off, only_ipv4,
+    only_off, requests, retry_all, same, threads,
 };
+use super::{Layer, tls};
 use crate::config::settings::Settings;
+use crate::config::table::rows;
 use crate::model::catalogue::{self, DirectiveRow};
-use crate::model::{Argument, Ciphers, Origin, Refused};
+use crate::model::{Argument, ByteSize, Ciphers, Origin, Refused};
 use crate::translate::annotation::Compared;
+use crate::translate::value::arguments::{switch, time};
 use crate::translate::value::{address_list, boolean, byte_size, integer};
-use crate::translate::{ANNOTATIONS, DefaultValue, SnippetKind};
+use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind};
 
-/// From a value to another one for the setting, which its form reads; nothing leaves the setting as it is.
+/// Converts a value to one for the setting, which its form parses; an empty one leaves the setting
+/// unchanged.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
 
-/// Changes settings, and defaults of annotations, because of what is written here.
+/// Changes settings and defaults of annotations because of a key.
 pub(super) type Change = fn(&mut Settings, &mut Vec<DefaultValue>, &Origin);
+
+/// Reads a value, and puts it where it counts.
+pub(super) type Read = fn(&mut Layer<'_>, &str, &Origin) -> Result<(), Refused>;
 
 #[derive(Debug)]
 pub(super) struct Key {
@@ -25,7 +35,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// What it does, beside what it does with ingress-nginx.
+    /// Its effect compared with ingress-nginx.
     pub(super) fn compared(&self) -> Compared {
         if let Some((_, compared)) = COMPARED.iter().find(|(name, _)| *name == self.name) {
             return *compared;
@@ -37,6 +47,7 @@ impl Key {
             | Effect::Headers(_)
             | Effect::Directives(..)
             | Effect::Finally(..)
+            | Effect::Read(..)
             | Effect::Gzip(_)
             | Effect::Brotli(_)
             | Effect::Forwarded(_) => Compared::Equal,
@@ -49,6 +60,26 @@ impl Key {
             }
             Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
             Effect::Unserved { instead, .. } => Compared::Refused("It has no effect here.", instead),
+        }
+    }
+
+    /// What it is about.
+    pub(super) fn scope(&self) -> Scope {
+        match self.effect {
+            Effect::Annotation(name) | Effect::Snippet(name, _) => {
+                ANNOTATIONS.find(name).map_or(Scope::Route, |row| row.scope)
+            }
+            Effect::Setting(setting, _) => rows().find(|row| row.key == setting).map_or(Scope::Node, |row| row.scope),
+            Effect::Finally(scope, ..) => scope,
+            Effect::Server(..)
+            | Effect::Headers(_)
+            | Effect::Directives(..)
+            | Effect::Read(..)
+            | Effect::Gzip(_)
+            | Effect::Brotli(_)
+            | Effect::Forwarded(_)
+            | Effect::Tables => Scope::Server,
+            Effect::Host(_) | Effect::Unserved { .. } => Scope::Node,
         }
     }
 
@@ -78,150 +109,50 @@ impl Key {
     }
 }
 
-/// Whose headers a ConfigMap has.
+/// Which headers a ConfigMap contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Headers {
     Answers,
-    /// Those of requests to backends.
+    /// Headers of requests to backends.
     Requests,
 }
 
 /// A directive and its arguments.
 pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
 
-/// What is told of these beside ingress-nginx; of the others their effect tells it.
-const COMPARED: &[(&str, Compared)] = &[
-    (
-        "allow-snippet-annotations",
-        Compared::Stricter(
-            "With true, snippets of annotations count in namespaces that snippets.allowed names, with directives of a list.",
-            "",
-        ),
-    ),
-    (
-        "annotation-value-word-blocklist",
-        Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
-    ),
-    (
-        "access-log-path",
-        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
-    ),
-    (
-        "add-headers",
-        Compared::Stricter(
-            "The ConfigMap has to be in the same namespace, and values may tell only what clients sent.",
-            "",
-        ),
-    ),
-    (
-        "forwarded-for-proxy-protocol-header",
-        Compared::Different("ingress-nginx keeps a value of its own in it on the way, which is not needed here.", ""),
-    ),
-    ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
-    (
-        "enable-brotli",
-        Compared::Different(
-            "Answers are compressed only on nodes whose nginx has the module.",
-            "install libnginx-mod-http-brotli-filter on each node",
-        ),
-    ),
-    (
-        "enable-owasp-modsecurity-crs",
-        Compared::Stricter(
-            "It also counts where an Ingress asks for the firewall by itself; on nodes without the rules the routes answer 503.",
-            "install modsecurity-crs on each node",
-        ),
-    ),
-    (
-        "http-access-log-path",
-        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
-    ),
-    (
-        "log-format-upstream",
-        Compared::Different("Names of Services are those of requests that reached one; others have a dash.", ""),
-    ),
-    ("lua-shared-dicts", Compared::Equal),
-    ("nginx-status-ipv4-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
-    ("nginx-status-ipv6-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
-    ("proxy-headers-hash-bucket-size", Compared::Equal),
-    ("proxy-headers-hash-max-size", Compared::Equal),
-    (
-        "proxy-set-headers",
-        Compared::Stricter(
-            "The ConfigMap has to be in the same namespace, values may tell only what clients sent, and what every backend \
-             is told anyway stays.",
-            "use upstream-vhost for another Host",
-        ),
-    ),
-    (
-        "retry-non-idempotent",
-        Compared::Different("An annotation proxy-next-upstream counts as it is written.", "add non_idempotent there"),
-    ),
-    (
-        "server-tokens",
-        Compared::Stricter(
-            "The version of nginx is never told. With false the header Server is taken out only where nginx has the module \
-             headers-more; elsewhere it says nginx.",
-            "install libnginx-mod-http-headers-more-filter to be without it",
-        ),
-    ),
-    (
-        "strict-validate-path-type",
-        Compared::Different("Paths are judged by the rules of the API server, whatever it says.", ""),
-    ),
-    (
-        "syslog-host",
-        Compared::Stricter(
-            "Only an IP address is taken: nginx would have to ask DNS at each reload.",
-            "write the address",
-        ),
-    ),
-    (
-        "upstream-keepalive-connections",
-        Compared::Different("It counts for each upstream, not for all backends together.", ""),
-    ),
-    (
-        "use-proxy-protocol",
-        Compared::Different(
-            "A load balancer that ends TLS itself and connects to the port for http makes plain requests, also where the \
-             protocol names port 443.",
-            "have it pass TLS on to the port for https",
-        ),
-    ),
-    (
-        "use-forwarded-headers",
-        Compared::Stricter("Only proxies that are trusted are believed, also about host and scheme.", ""),
-    ),
-];
-
 /// What a key does.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Effect {
     /// It is the default of this annotation.
     Annotation(&'static str),
-    /// It counts in the place of this setting.
+    /// It overrides this setting.
     Setting(&'static str, Written),
     /// It is a directive of every server.
     Server(&'static DirectiveRow, fn(&str) -> Result<Vec<Argument>, Refused>),
     /// It names a ConfigMap with headers of this kind.
     Headers(Headers),
-    /// Directives of every server, in words and as they are.
+    /// It sets several directives of every server, which are also described in words.
     Directives(&'static str, fn(&str) -> Result<Vec<Said>, Refused>),
-    /// With others it says how answers are compressed; its form.
+    /// With other keys it decides about gzip; this checks its form.
     Gzip(fn(&str) -> Result<(), Refused>),
     /// The same for Brotli.
     Brotli(fn(&str) -> Result<(), Refused>),
-    /// With others it says who is believed about clients; its form.
+    /// With other keys it decides which proxies are trusted; this checks its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
-    /// When it is true, what is said in words happens to what all other keys and the settings say.
-    Finally(&'static str, Change),
+    /// When it is true, what is said in words happens to what all other keys and the settings say about this.
+    Finally(Scope, &'static str, Change),
+    /// What is said in words comes of it, by this.
+    Read(&'static str, Read),
     /// It belongs to nginx.conf, as this directive.
     Host(&'static str),
-    /// It is a snippet that counts beside this annotation, where the administrator allows it for the namespace of the ConfigMap.
+    /// It is a snippet like that of this annotation, where the administrator allows it for the
+    /// namespace of the ConfigMap.
     Snippet(&'static str, SnippetKind),
-    /// It is a snippet with tables for all hosts, where the administrator allows it for the namespace of the ConfigMap.
+    /// It is a snippet with lookup tables, where the administrator allows it for the namespace of
+    /// the ConfigMap.
     Tables,
-    /// It has no effect. `harmless` asks for what happens anyway; empty where nothing does.
+    /// It has no effect. The value `harmless` asks for what happens anyway; empty when there is
+    /// none.
     Unserved { harmless: &'static str, instead: &'static str },
 }
 
@@ -253,14 +184,15 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
     Key { name, effect: Effect::Unserved { harmless, instead } }
 }
 
-const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
+/// What is told of a key that ingress-nginx does not have any more.
+pub(super) const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 /// How a snippet of the ConfigMap is allowed.
 pub(super) const ALLOW: &str = "raw configuration is not read; write what all hosts need into nginx.conf of each node, or let \
     snippets.allowed name the key and the namespace of the ConfigMap for the directives in docs/snippets.md";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
-const TRACING: &str = "nginx's module for OpenTelemetry is in no package of Debian; have the backends trace, which get the headers of \
-    their clients' traces";
-const GEOIP2: &str = "databases belong to the node: set up geoip2 in nginx.conf of each, with libnginx-mod-http-geoip2";
+const TRACING: &str = "no release of Debian or Ubuntu has nginx's module for OpenTelemetry: with nginx and nginx-module-otel of nginx.org set \
+    otel_exporter and otel_trace in the block http of nginx.conf, which all hosts inherit, or have the backends trace, which get the \
+    headers of their clients' traces";
 
 /// Every key, sorted by name.
 pub(super) const KEYS: &[Key] = &[
@@ -292,42 +224,72 @@ pub(super) const KEYS: &[Key] = &[
     server("client-header-timeout", &catalogue::CLIENT_HEADER_TIMEOUT, time),
     setting("compute-full-forwarded-for", "access.append-forwarded-for", same),
     annotation("custom-http-errors"),
-    unserved("debug-connections", "", "set debug_connection in nginx.conf"),
-    unserved("default-type", "text/html", "answers of nginx itself say their type; others have that of their backend"),
+    unserved("datadog-collector-host", "", REMOVED),
+    unserved("datadog-collector-port", "", REMOVED),
+    unserved("datadog-environment", "", REMOVED),
+    unserved("datadog-operation-name-override", "", REMOVED),
+    unserved("datadog-priority-sampling", "", REMOVED),
+    unserved("datadog-sample-rate", "", REMOVED),
+    unserved("datadog-service-name", "", REMOVED),
+    unserved(
+        "debug-connections",
+        "",
+        "it belongs to the block events of nginx.conf, which is not ours to write: set debug_connection there, on the node where \
+         you look, with an nginx that was built for it (nginx -V says --with-debug)",
+    ),
+    Key {
+        name: "default-type",
+        effect: Effect::Read("type of the texts by which snippets answer (`return 200 text`)", |layer, value, _| {
+            layer.settings.gate.everywhere.default_type = Some(media_type(value)?);
+            Ok(())
+        }),
+    },
     annotation("denylist-source-range"),
     setting("disable-access-log", "access-log.enabled", only_off),
     setting("disable-http-access-log", "access-log.enabled", only_off),
     Key {
         name: "disable-ipv6",
         effect: Effect::Finally(
+            Scope::Listener,
             "leaves IPv6 addresses out of the setting `listen.addresses` when it is true",
             only_ipv4,
         ),
     },
     unserved("disable-ipv6-dns", "false", "addresses of both families are used"),
     annotation("disable-proxy-intercept-errors"),
-    unserved("disable-stream-access-log", "false", "set access_log in the stream block of nginx.conf"),
-    unserved("enable-access-log-for-default-backend", "true", "requests for unknown hosts are logged like others"),
-    unserved("enable-aio-write", "true", "set aio_write in nginx.conf of each node"),
+    setting("disable-stream-access-log", "access-log.streams", only_off),
+    setting("enable-access-log-for-default-backend", "access-log.unknown-hosts", same),
+    Key {
+        name: "enable-aio-write",
+        effect: Effect::Directives(
+            "`aio threads` and `aio_write on` in every server when it is true, where nginx has threads (--with-threads)",
+            threads,
+        ),
+    },
     setting("enable-auth-access-log", "access-log.questions", same),
     Key { name: "enable-brotli", effect: Effect::Brotli(is_boolean) },
+    unserved("enable-dynamic-tls-records", "", REMOVED),
     annotation("enable-modsecurity"),
     host("enable-multi-accept", "multi_accept"),
     unserved(
         "enable-ocsp",
         "false",
-        "nginx asks authorities by a resolver of its own: set ssl_stapling and resolver in nginx.conf of each node",
+        "nginx would ask the address that a certificate names, and whoever writes its Secret chooses that: where you trust them \
+         all, set ssl_stapling, ssl_stapling_verify and resolver in the block http of nginx.conf of each node",
     ),
     annotation("enable-opentelemetry"),
+    unserved("enable-opentracing", "", REMOVED),
     Key { name: "enable-owasp-modsecurity-crs", effect: Effect::Annotation("enable-owasp-core-rules") },
     Key { name: "enable-real-ip", effect: Effect::Forwarded(is_boolean) },
     unserved(
         "enable-serial-reloads",
         "false",
-        "reloads follow their cost and the connections of old workers: see section pacing",
+        "reloads are spaced by their cost and by how many generations of old workers still have connections: set \
+         pacing.most-draining to 1 on each node for fewer of them",
     ),
     setting("enable-syslog", "access-log.syslog", same),
-    server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, on_off),
+    server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, switch),
+    unserved("enable-vts-status", "", REMOVED),
     host("error-log-level", "error_log"),
     host("error-log-path", "error_log"),
     annotation("force-ssl-redirect"),
@@ -339,7 +301,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     setting("forwarded-host-header", "access.host-header", same),
     setting("generate-request-id", "headers.request-ids", same),
-    unserved("geoip2-autoreload-in-minutes", "0", GEOIP2),
+    setting("geoip2-autoreload-in-minutes", "geoip2.reload", |value| Ok(format!("{}m", integer(value, 0, 44_640)?))),
     setting("global-allowed-response-headers", "headers.allowed", same),
     global("global-auth-always-set-cookie", "auth-always-set-cookie"),
     global("global-auth-cache-duration", "auth-cache-duration"),
@@ -351,8 +313,24 @@ pub(super) const KEYS: &[Key] = &[
     global("global-auth-signin-redirect-param", "auth-signin-redirect-param"),
     Key { name: "global-auth-snippet", effect: Effect::Snippet("auth-snippet", SnippetKind::Auth) },
     global("global-auth-url", "auth-url"),
-    unserved("grpc-buffer-size-kb", "0", "use proxy-buffer-size, which counts for gRPC too"),
-    unserved("gzip-disable", "", "clients that cannot read compressed answers do not ask for them; take it out"),
+    unserved("global-rate-limit-memcached-connect-timeout", "", REMOVED),
+    unserved("global-rate-limit-memcached-host", "", REMOVED),
+    unserved("global-rate-limit-memcached-max-idle-timeout", "", REMOVED),
+    unserved("global-rate-limit-memcached-pool-size", "", REMOVED),
+    unserved("global-rate-limit-memcached-port", "", REMOVED),
+    unserved("global-rate-limit-status-code", "", REMOVED),
+    Key {
+        name: "grpc-buffer-size-kb",
+        effect: Effect::Read(
+            "`grpc_buffer_size` of routes that speak gRPC, where no `proxy-buffer-size` says it; 0 leaves it as it is",
+            |layer, value, _| {
+                let size = ByteSize(integer(value, 0, 1024)? << 10);
+                layer.settings.gate.everywhere.grpc_buffer = Some(size).filter(|size| size.0 > 0);
+                Ok(())
+            },
+        ),
+    },
+    Key { name: "gzip-disable", effect: Effect::Gzip(|value| uncompressed(value).map(drop)) },
     Key { name: "gzip-level", effect: Effect::Gzip(|value| integer(value, 1, 9).map(drop)) },
     Key { name: "gzip-min-length", effect: Effect::Gzip(|value| integer(value, 0, 1 << 30).map(drop)) },
     Key { name: "gzip-types", effect: Effect::Gzip(|value| media_types(value).map(drop)) },
@@ -370,7 +348,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("http2-max-field-size", "", REMOVED),
     unserved("http2-max-header-size", "", REMOVED),
     unserved("http2-max-requests", "", REMOVED),
-    server("ignore-invalid-headers", &catalogue::IGNORE_INVALID_HEADERS, on_off),
+    server("ignore-invalid-headers", &catalogue::IGNORE_INVALID_HEADERS, switch),
     unserved("jaeger-baggage-header", "", REMOVED),
     unserved("jaeger-collector-host", "", REMOVED),
     unserved("jaeger-collector-port", "", REMOVED),
@@ -391,7 +369,8 @@ pub(super) const KEYS: &[Key] = &[
     unserved(
         "limit-conn-zone-variable",
         "$binary_remote_addr",
-        "clients are counted by their address, which they cannot choose; list proxies in front in proxy-real-ip-cidr",
+        "clients are counted by their address, which they cannot choose, and not by what they send; list proxies in front in \
+         proxy-real-ip-cidr, whose clients are counted then",
     ),
     annotation("limit-rate"),
     annotation("limit-rate-after"),
@@ -405,7 +384,7 @@ pub(super) const KEYS: &[Key] = &[
         "what clients send could write lines of its own into the log: values are escaped as nginx does by itself, or for \
          JSON with log-format-escape-json",
     ),
-    unserved("log-format-stream", "", "set log_format and access_log in the stream block of nginx.conf"),
+    setting("log-format-stream", "access-log.stream-line", same),
     setting("log-format-upstream", "access-log.line", same),
     unserved("lua-shared-dicts", "", NO_LUA),
     unserved(
@@ -424,6 +403,9 @@ pub(super) const KEYS: &[Key] = &[
     unserved("opentelemetry-config", "", TRACING),
     unserved("opentelemetry-operation-name", "", TRACING),
     unserved("opentelemetry-trust-incoming-span", "true", TRACING),
+    unserved("opentracing-location-operation-name", "", REMOVED),
+    unserved("opentracing-operation-name", "", REMOVED),
+    unserved("opentracing-trust-incoming-span", "", REMOVED),
     unserved("otel-max-export-batch-size", "", TRACING),
     unserved("otel-max-queuesize", "", TRACING),
     unserved("otel-sampler", "", TRACING),
@@ -460,8 +442,8 @@ pub(super) const KEYS: &[Key] = &[
     Key { name: "proxy-set-headers", effect: Effect::Headers(Headers::Requests) },
     unserved(
         "proxy-ssl-location-only",
-        "false",
-        "what is said about TLS towards backends holds for the routes of its object alone",
+        "true",
+        "what is said about TLS towards backends holds for the routes of its object alone; take it out",
     ),
     setting("proxy-stream-next-upstream", "ingress-nginx.proxy-stream-next-upstream", same),
     setting("proxy-stream-next-upstream-timeout", "ingress-nginx.proxy-stream-next-upstream-timeout", same),
@@ -472,15 +454,20 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "retry-non-idempotent",
         effect: Effect::Finally(
+            Scope::Route,
             "adds non_idempotent to the default of the annotation `proxy-next-upstream` when it is true",
             retry_all,
         ),
     },
-    unserved("reuse-port", "true", "set listen options in a file of your own in nginx.conf"),
+    unserved(
+        "reuse-port",
+        "false",
+        "all workers take connections from one queue, which loses none when their number changes; take it out",
+    ),
     unserved(
         "server-name-hash-bucket-size",
         "",
-        "it follows the longest name; set server_names_hash_bucket_size in nginx.conf for more",
+        "it follows the longest name of a host; where nginx.conf of a node sets server_names_hash_bucket_size, that counts",
     ),
     host("server-name-hash-max-size", "server_names_hash_max_size"),
     Key { name: "server-snippet", effect: Effect::Snippet("server-snippet", SnippetKind::Server) },
@@ -491,26 +478,35 @@ pub(super) const KEYS: &[Key] = &[
         Ok(vec![Argument::Size(byte_size(value, 1024, 1 << 20)?)])
     }),
     server("ssl-ciphers", &catalogue::SSL_CIPHERS, |value| Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])),
-    unserved("ssl-dh-param", "", "set ssl_dhparam in nginx.conf of each node"),
-    server("ssl-early-data", &catalogue::SSL_EARLY_DATA, on_off),
+    Key {
+        name: "ssl-dh-param",
+        effect: Effect::Read(
+            "`ssl_dhparam` in every server with a certificate, with what the Secret of the same namespace has as `dhparam.pem`",
+            tls::dh_parameters,
+        ),
+    },
+    server("ssl-early-data", &catalogue::SSL_EARLY_DATA, switch),
     server("ssl-ecdh-curve", &catalogue::SSL_ECDH_CURVE, |value| {
         Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])
     }),
     setting("ssl-protocols", "tls.protocols", |value| Ok(value.split_whitespace().collect::<Vec<_>>().join(","))),
     annotation("ssl-redirect"),
-    server("ssl-reject-handshake", &catalogue::SSL_REJECT_HANDSHAKE, on_off),
+    server("ssl-reject-handshake", &catalogue::SSL_REJECT_HANDSHAKE, switch),
     setting("ssl-session-cache", "tls.session-cache", |value| {
         boolean(value).map(|is_on| if is_on { "" } else { "0" }.to_owned())
     }),
     setting("ssl-session-cache-size", "tls.session-cache", same),
-    unserved(
-        "ssl-session-ticket-key",
-        "",
-        "a key in a ConfigMap is read by whoever may read ConfigMaps: nginx makes one of its own for ssl-session-tickets",
-    ),
+    Key {
+        name: "ssl-session-ticket-key",
+        effect: Effect::Read(
+            "`ssl_session_ticket_key` in every server with a certificate, where `ssl-session-tickets` is true, so that sessions \
+             count on all nodes; who may read the ConfigMap can read what was sent with it",
+            tls::ticket_key,
+        ),
+    },
     setting("ssl-session-tickets", "tls.session-tickets", same),
     setting("ssl-session-timeout", "tls.session-timeout", same),
-    unserved("stream-access-log-path", "", "set access_log in the stream block of nginx.conf"),
+    setting("stream-access-log-path", "access-log.stream-path", log_file),
     unserved(
         "stream-snippet",
         "",
@@ -526,7 +522,7 @@ pub(super) const KEYS: &[Key] = &[
     setting("upstream-keepalive-timeout", "upstreams.keepalive-timeout", same),
     Key { name: "use-forwarded-headers", effect: Effect::Forwarded(is_boolean) },
     unserved("use-geoip", "false", REMOVED),
-    unserved("use-geoip2", "false", GEOIP2),
+    setting("use-geoip2", "geoip2.enabled", same),
     Key { name: "use-gzip", effect: Effect::Gzip(is_boolean) },
     setting("use-http2", "listen.http2", same),
     annotation("use-port-in-redirects"),
@@ -537,7 +533,21 @@ pub(super) const KEYS: &[Key] = &[
     host("worker-cpu-affinity", "worker_cpu_affinity"),
     host("worker-processes", "worker_processes"),
     host("worker-shutdown-timeout", "worker_shutdown_timeout"),
+    unserved("zipkin-collector-host", "", REMOVED),
+    unserved("zipkin-collector-port", "", REMOVED),
+    unserved("zipkin-sample-rate", "", REMOVED),
+    unserved("zipkin-service-name", "", REMOVED),
 ];
+
+/// Keys with an effect that are no annotations, and what each is about.
+pub fn keys_without_annotation() -> &'static [(&'static str, Scope)] {
+    static FOUND: LazyLock<Vec<(&str, Scope)>> = LazyLock::new(|| {
+        let is_alone =
+            |key: &&Key| !matches!(key.effect, Effect::Unserved { .. }) && ANNOTATIONS.find(key.name).is_none();
+        KEYS.iter().filter(is_alone).map(|key| (key.name, key.scope())).collect()
+    });
+    &FOUND
+}
 
 /// The row of a key.
 pub(super) fn find(name: &str) -> Option<&'static Key> {

@@ -1,14 +1,20 @@
-//! The ConfigMap of an ingress-nginx as a layer over the settings: what they become, and what is wrong with it.
+//! ingress-nginx's ConfigMap as a layer over the settings: the effective settings, and findings
+//! about the ConfigMap.
 
+mod compared;
 mod compression;
 mod document;
 mod forms;
 mod headers;
 mod keys;
+mod node;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 pub use document::{KeyFacts, document, facts};
+pub(super) use keys::keys_without_annotation;
+pub use node::{AskedOfNode, OfNode};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,19 +29,21 @@ use crate::translate::annotation::asks;
 use crate::translate::value::{address_list, boolean, excerpt};
 use crate::translate::{DefaultValue, SnippetKind, judge_default, lookup_tables};
 
-/// Settings under a ConfigMap.
+/// Settings with a ConfigMap as a layer.
 #[derive(Debug, Clone)]
 pub struct Layered {
-    /// The settings as they count.
+    /// The effective settings.
     pub settings: Settings,
-    /// What is wrong with the ConfigMap.
+    /// The findings about the ConfigMap.
     pub findings: Vec<Finding>,
-    /// The version of the ConfigMap, when a value that protects something cannot be used: its last good version should take its place.
+    /// The version of the ConfigMap, when a protecting value is invalid: its last good version
+    /// should replace it.
     pub refused: Option<(Arc<ObjectId>, Version)>,
 }
 
 impl Settings {
-    /// Which version of which ConfigMap counts, with those that it names; `None` where none is named, or there is none.
+    /// The versions of the ConfigMap and of those that it names; `None` when none is named or it
+    /// does not exist.
     pub fn layer_version(&self, snapshot: &Snapshot) -> Option<Version> {
         let (namespace, name) = self.ingress_nginx.config_map.as_ref()?;
         let stored = snapshot.config_map(namespace, name)?;
@@ -43,6 +51,8 @@ impl Settings {
         let named = headers::KEYS.into_iter().map(|key| {
             data?.get(key).and_then(|value| headers::version(value, namespace, snapshot)).map(|version| &*version.0)
         });
+        let secret = data.and_then(|data| data.get(tls::DH_PARAMETERS));
+        let secret = secret.and_then(|value| tls::version(value, namespace, snapshot)).map(|version| &*version.0);
         // Labels of its namespace decide which of its snippets count.
         let snippets = KEYS.iter().filter_map(|key| match key.effect {
             Effect::Snippet(_, kind) => Some((key.name, kind)),
@@ -52,20 +62,21 @@ impl Settings {
         let snippets = snippets.filter(|(name, kind)| {
             data.is_some_and(|data| data.contains_key(*name)) && self.allows_snippet_of(namespace, *kind, snapshot)
         });
-        let all: Vec<_> = named.map(Option::unwrap_or_default).chain(snippets.map(|(name, _)| name)).collect();
+        let all: Vec<_> =
+            named.chain([secret]).map(Option::unwrap_or_default).chain(snippets.map(|(name, _)| name)).collect();
         Some(match all.iter().all(|version| version.is_empty()) {
             true => stored.version.clone(),
             false => Version(format!("{} {}", stored.version.0, all.join(" ")).into()),
         })
     }
 
-    /// Whether a snippet of the ConfigMap in this namespace counts.
+    /// Whether a snippet of the ConfigMap in this namespace is allowed.
     fn allows_snippet_of(&self, namespace: &str, kind: SnippetKind, snapshot: &Snapshot) -> bool {
         let labels = snapshot.namespace(namespace).map(|stored| &stored.object.labels);
         self.translate.allows_snippet(kind, namespace, labels)
     }
 
-    /// The settings under the ConfigMap that they name.
+    /// The settings with the ConfigMap that they name.
     pub fn layered(&self, snapshot: &Snapshot) -> Layered {
         let mut layered = Layered { settings: self.clone(), findings: Vec::new(), refused: None };
         let Some((namespace, name)) = &self.ingress_nginx.config_map else { return layered };
@@ -89,19 +100,19 @@ impl Settings {
     }
 }
 
-/// The ConfigMap while it is read.
+/// A ConfigMap that is being read.
 struct Layer<'a> {
     id: &'a Arc<ObjectId>,
     snapshot: &'a Snapshot,
     settings: Settings,
     defaults: Vec<DefaultValue>,
-    /// What happens when all keys are read.
+    /// Changes that happen after all keys are read.
     last: Vec<(Change, Origin)>,
     findings: Vec<Finding>,
 }
 
 impl Layer<'_> {
-    /// Reads all keys; whether everything that protects something can be used.
+    /// Reads all keys; returns whether all protecting values are valid.
     fn read(&mut self, data: &BTreeMap<String, String>) -> bool {
         let mut is_safe = true;
         let had_protocol = self.settings.translate.listeners.proxy_protocol;
@@ -124,15 +135,24 @@ impl Layer<'_> {
         for (said, key) in [(compression::gzip(&value), "use-gzip"), (compression::brotli(&value), "enable-brotli")] {
             self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data(key.into())));
         }
+        self.settings.gate.everywhere.uncompressed = compression::uncompressed_by(&value);
         if data.get("enable-modsecurity").is_some_and(|value| boolean(value) == Ok(true)) {
-            // Each host would read them otherwise.
+            // Otherwise each host would load the rules.
             self.settings.share_firewall_rules(true);
+            self.told("enable-modsecurity", "firewall.shared", &["true"]);
         }
         if data.get("ssl-session-cache").is_some_and(|value| boolean(value) == Ok(false)) {
-            // Whatever size is asked for beside it.
+            // This holds whatever size another key asks for.
             self.settings.gate.everywhere.session_cache = ByteSize(0);
+            self.told("ssl-session-cache", "tls.session-cache", &["0"]);
         }
         is_safe
+    }
+
+    /// Notes what a key made of a setting.
+    fn told<T: std::fmt::Display>(&mut self, key: &'static str, setting: &'static str, values: &[T]) {
+        let origin = Origin::field(self.id, Field::Data(key.into()));
+        self.settings.written.say_list(setting, values, WrittenAt::Object(origin));
     }
 
     /// Says directives in every server.
@@ -145,7 +165,7 @@ impl Layer<'_> {
         self.findings.push(Finding::new(reason, origin, note));
     }
 
-    /// Whether it protects nothing, or can be used.
+    /// Applies a key; returns false when a protecting value is invalid.
     fn apply(&mut self, key: &'static Key, value: &str, origin: &Origin) -> bool {
         let done = match key.effect {
             Effect::Annotation(name) => return self.default(name, value, origin),
@@ -157,7 +177,7 @@ impl Layer<'_> {
                 };
                 say(row, arguments);
                 if row == &catalogue::SSL_CIPHERS {
-                    // Whoever lists ciphers wants the first that both know.
+                    // A list of ciphers is meant in its order of preference.
                     say(&catalogue::SSL_PREFER_SERVER_CIPHERS, vec![Argument::Switch(true)]);
                 }
             }),
@@ -165,21 +185,22 @@ impl Layer<'_> {
                 self.headers(headers, value, origin);
                 Ok(())
             }
+            Effect::Read(_, read) => read(self, value, origin),
             Effect::Directives(_, of) => of(value).map(|said| self.say(said, origin)),
             Effect::Forwarded(form) | Effect::Gzip(form) | Effect::Brotli(form) => form(value),
-            Effect::Finally(_, change) => {
+            Effect::Finally(_, _, change) => {
                 boolean(value).map(|is_on| self.last.extend(is_on.then(|| (change, origin.clone()))))
             }
-            Effect::Host(directive) => {
-                let note =
-                    format!("it belongs to nginx.conf of each node, which is not ours to write: set {directive} there");
-                let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), note);
-                self.findings.push(Finding { severity: Severity::Info, ..finding });
-                Ok(())
-            }
+            Effect::Host(_) => node::note(key.name, value).map(|note| {
+                self.findings.extend(note.map(|note| Finding {
+                    severity: Severity::Info,
+                    ..Finding::new(Reason::UnsupportedKey, origin.clone(), note)
+                }));
+            }),
             Effect::Snippet(annotation, kind) => {
                 if self.settings.allows_snippet_of(&self.id.namespace, kind, self.snapshot) {
-                    // What it leaves out may protect something: without it, the last good version counts.
+                    // What is left out may protect something: the last good version is used
+                    // instead.
                     return self.default(annotation, value, origin)
                         && self.defaults.last().is_some_and(|default| default.origin == *origin);
                 }
@@ -194,7 +215,8 @@ impl Layer<'_> {
                 match lookup_tables(value, origin) {
                     Ok(tables) => self.settings.translate.lookup_tables = tables.into(),
                     Err(refused) => {
-                        // Whoever reads them may protect something: the last good version counts.
+                        // Snippets that use the tables may protect something: the last good
+                        // version is used instead.
                         self.find(
                             Reason::RefusedValue,
                             origin.clone(),
@@ -207,7 +229,10 @@ impl Layer<'_> {
             }
             Effect::Unserved { harmless, instead } => {
                 if asks(value, harmless) {
-                    self.find(Reason::UnsupportedKey, origin.clone(), instead);
+                    let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), instead);
+                    // What the other one ignores as well changes nothing for anybody.
+                    let severity = if instead == keys::REMOVED { Severity::Info } else { finding.severity };
+                    self.findings.push(Finding { severity, ..finding });
                 }
                 Ok(())
             }
@@ -220,7 +245,8 @@ impl Layer<'_> {
         true
     }
 
-    /// The default of an annotation. One that protects something and cannot be used stays, so that it closes what it should protect.
+    /// Sets the default of an annotation. A protecting but invalid default is kept, so that it
+    /// closes what it should protect.
     fn default(&mut self, key: &'static str, value: &str, origin: &Origin) -> bool {
         let default = DefaultValue { key, value: value.into(), origin: origin.clone() };
         let reading = judge_default(&default, &self.settings.translate_options());
@@ -233,11 +259,11 @@ impl Layer<'_> {
         if is_usable || reading.closed {
             self.defaults.push(default);
         }
-        // What protects counts as it did before, where it did.
+        // A protecting default stays as it was, if there was one.
         !(reading.closed || reading.refused)
     }
 
-    /// A value in the place of that of a setting.
+    /// Overrides a setting.
     fn set(&mut self, key: &str, written: keys::Written, value: &str, origin: &Origin) -> Result<(), Refused> {
         let row = rows().find(|row| row.key == key).ok_or_else(|| Refused::because("it has no setting"))?;
         let written = written(value)?;
@@ -245,7 +271,7 @@ impl Layer<'_> {
             return Ok(());
         }
         let value = row.form.read_of_config_map(&written).map_err(|why| Refused(why.into()))?;
-        // A setter may have put a value in its place before it refuses it.
+        // The setter may have changed a part before it refuses the value.
         let mut settings = self.settings.clone();
         let at = WrittenAt::Object(origin.clone());
         let value = config::Value::new(Some(&at.to_string()), value);
@@ -255,8 +281,10 @@ impl Layer<'_> {
         Ok(())
     }
 
-    /// Who is believed about clients, which several keys say together. `had_protocol` is what the settings say of the PROXY protocol.
+    /// Decides which proxies are trusted, which depends on several keys. `had_protocol` is the
+    /// PROXY protocol in the settings.
     fn believe(&mut self, data: &BTreeMap<String, String>, had_protocol: bool) {
+        const SETTING: &str = "access.trusted-proxies";
         let read = |key: &str| data.get(key).and_then(|value| boolean(value).ok());
         let origin = |key: &'static str| Origin::field(self.id, Field::Data(key.into()));
         let asked = [read("use-forwarded-headers"), read("enable-real-ip")];
@@ -266,25 +294,37 @@ impl Layer<'_> {
                         clients send, so nobody is believed about these; take the key out";
             self.find(Reason::UnsupportedKey, origin("use-forwarded-headers"), note);
         }
-        // Who was to be believed for the protocol may pass on headers of strangers.
+        // Proxies that were trusted for the PROXY protocol may pass on headers of strangers.
         let denies = asked.contains(&Some(false)) || (had_protocol && !protocol);
+        let by = |answer: bool| match asked {
+            [Some(said), _] if said == answer && !protocol => "use-forwarded-headers",
+            [_, Some(said)] if said == answer && !protocol => "enable-real-ip",
+            _ => "use-proxy-protocol",
+        };
         let trusted = &mut self.settings.translate.trusted_proxies;
         match (protocol || asked.contains(&Some(true)), denies) {
             (true, _) => {}
-            (false, true) => return trusted.clear(),
+            (false, true) => {
+                trusted.clear();
+                return self.told::<&str>(by(false), SETTING, &[]);
+            }
             (false, false) => return,
         }
         let listed = data.get("proxy-real-ip-cidr").map(|value| value.trim()).filter(|value| !value.is_empty());
         match (listed.map(address_list), address_list("0.0.0.0/0,::/0")) {
-            (Some(Ok(listed)), _) => *trusted = listed,
+            (Some(Ok(listed)), _) => {
+                self.told("proxy-real-ip-cidr", SETTING, &listed);
+                self.settings.translate.trusted_proxies = listed;
+            }
             (None, Ok(everybody)) if trusted.is_empty() => {
-                *trusted = everybody;
+                self.told(by(true), SETTING, &everybody);
+                self.settings.translate.trusted_proxies = everybody;
                 let origin = origin(if protocol { "use-proxy-protocol" } else { "use-forwarded-headers" });
                 let note = "every client is believed about its address, and gets past lists of addresses with that: \
                             list the proxies in proxy-real-ip-cidr, or in the setting access.trusted-proxies";
                 self.find(Reason::UnsupportedKey, origin, note);
             }
-            // What cannot be read was told, and nobody is believed for it.
+            // An invalid value has a finding, and no proxy is trusted for it.
             _ => {}
         }
     }

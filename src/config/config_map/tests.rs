@@ -1,4 +1,4 @@
-//! Keys of the ConfigMap and what becomes of them.
+//! The keys of the ConfigMap and their effects.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::source::Stored;
 use crate::translate::annotation::Trust;
 use crate::translate::{ANNOTATIONS, everywhere};
 
-fn settings() -> Settings {
+pub fn settings() -> Settings {
     let mut settings = Settings::default();
     settings.ingress_nginx.config_map = Some(("edge".into(), "controller".into()));
     settings
 }
 
-fn snapshot(data: &[(&str, &str)]) -> Snapshot {
+pub fn snapshot(data: &[(&str, &str)]) -> Snapshot {
     let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let stored = Stored {
         id: Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")),
@@ -126,6 +126,37 @@ fn keys_about_logs_take_the_place_of_settings() {
 }
 
 #[test]
+fn keys_about_few_routes_and_connections_count_as_they_are_written() {
+    let key = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB";
+    let layered = layered(&[
+        ("access-log-path", "/var/log/nginx/a.log"),
+        ("log-format-stream", "$remote_addr $status"),
+        ("stream-access-log-path", "/var/log/nginx/s.log"),
+        ("disable-stream-access-log", "true"),
+        ("enable-access-log-for-default-backend", "false"),
+        ("grpc-buffer-size-kb", "64"),
+        ("default-type", "text/html"),
+        ("gzip-disable", "msie6"),
+        ("ssl-session-ticket-key", key),
+        ("enable-aio-write", "true"),
+    ]);
+    assert_eq!(told(&layered), Vec::<String>::new());
+    let Settings { translate, gate, .. } = layered.settings;
+    let streams = &gate.access_log.streams;
+    assert_eq!((streams.enabled, gate.access_log.unknown_hosts), (false, false));
+    assert_eq!(streams.path.as_deref(), Some("/var/log/nginx/s.log".as_ref()));
+    assert_eq!(streams.line.as_ref().map(|line| line.parts().len()), Some(3));
+    let everywhere = &gate.everywhere;
+    assert_eq!(everywhere.grpc_buffer, Some(ByteSize(64 << 10)));
+    assert_eq!(everywhere.default_type.as_ref().map(|name| name.as_str()), Some("text/html"));
+    assert_eq!(everywhere.uncompressed, None, "nothing is compressed");
+    assert_eq!(everywhere.ticket_key.as_ref().map(|key| key.bytes().to_vec()), Some(vec![b'A'; 48]));
+    let said: Vec<_> = translate.server_directives.iter().map(|directive| directive.row.name).collect();
+    assert_eq!(said, ["aio", "aio_write"]);
+    assert!(!format!("{everywhere:?}").contains("65, 65"), "a key is never printed");
+}
+
+#[test]
 fn compression_is_said_as_a_whole_or_not_at_all() {
     let said = |data: &[(&str, &str)]| -> Vec<String> {
         let directives = layered(data).settings.translate.server_directives;
@@ -189,6 +220,18 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         ("ssl-ciphers", "HIGH;", "not a list of ciphers"),
         ("proxy-stream-timeout", "0s", "at once"),
         ("proxy-stream-responses", "-1", "is refused"),
+        ("grpc-buffer-size-kb", "2048", "is refused"),
+        ("grpc-buffer-size-kb", "4k", "is refused"),
+        ("default-type", "text", "media types"),
+        ("default-type", "text/css text/html text/plain", "a media type"),
+        ("gzip-disable", "(a*)*(", "is refused"),
+        ("enable-aio-write", "maybe", "not true or false"),
+        ("enable-access-log-for-default-backend", "maybe", "not true or false"),
+        ("log-format-stream", "$request", "no variable of nginx for TCP"),
+        ("stream-access-log-path", "/etc/passwd", "access-log.stream-path"),
+        ("ssl-dh-param", "exchange", "namespace/name"),
+        ("ssl-session-ticket-key", "?", "base64"),
+        ("ssl-session-ticket-key", "c2hvcnQ=", "48 or 80"),
     ] {
         let layered = layered(&[(key, value)]);
         let told = told(&layered);
@@ -219,6 +262,7 @@ fn keys_that_have_no_effect_say_so() {
         ("proxy-bodysize", "1m"),
         ("enable-opentelemetry", "true"),
         ("keep-alive", ""),
+        ("zipkin-collector-host", "zipkin"),
     ]);
     let told = told(&layered);
     let reasons: Vec<_> = layered.findings.iter().map(|finding| (finding.reason, finding.severity)).collect();
@@ -228,11 +272,12 @@ fn keys_that_have_no_effect_say_so() {
             (Reason::UnsupportedKey, Severity::Warning),
             (Reason::UnsupportedKey, Severity::Warning),
             (Reason::UnknownKey, Severity::Warning),
+            (Reason::UnsupportedKey, Severity::Info),
             (Reason::UnsupportedKey, Severity::Info)
         ],
         "{told:?}"
     );
-    assert!(told[2].contains("proxy-body-size") && told[3].contains("worker_processes"), "{told:?}");
+    assert!(told[2].contains("proxy-body-size") && told[3].contains("`worker_processes 4;`"), "{told:?}");
 }
 
 #[test]
@@ -289,11 +334,11 @@ fn the_proxy_protocol_is_believed_of_those_who_are_listed() {
     type Row<'r> = (&'r Settings, &'r [(&'r str, &'r str)], (bool, Vec<Cidr>, &'r str));
     let rows: &[Row<'_>] = &[
         (&none, &[(key, "true"), (list, "10.0.0.0/8")], (true, listed.clone(), "")),
-        // As with ingress-nginx, whoever is not listed otherwise is believed; here out loud.
+        // As with ingress-nginx, all proxies are trusted without a list; here with a finding.
         (&none, &[(key, "true")], (true, everybody, "data[use-proxy-protocol]")),
         (&with_own, &[(key, "true")], (true, own_list(), "")),
         (&none, &[(key, "maybe")], (false, Vec::new(), "data[use-proxy-protocol]")),
-        // What is said of headers concerns headers.
+        // The key about headers concerns headers only.
         (&none, &[(key, "true"), (list, "10.0.0.0/8"), (headers, "false")], (true, listed.clone(), "")),
         (
             &none,
@@ -302,7 +347,7 @@ fn the_proxy_protocol_is_believed_of_those_who_are_listed() {
         ),
         (&with_protocol, &[(headers, "false")], (true, own_list(), "")),
         (&with_protocol, &[(list, "10.0.0.0/8")], (true, listed.clone(), "")),
-        // Load balancers are no proxies that clear what clients send.
+        // Load balancers do not clear headers that clients send.
         (&with_protocol, &[(key, "false")], (false, Vec::new(), "")),
         (&with_protocol, &[(key, "false"), (headers, "true"), (list, "10.0.0.0/8")], (false, listed, "")),
         (&with_own, &[(key, "false")], (false, own_list(), "")),
@@ -349,12 +394,50 @@ fn what_it_says_of_settings_keeps_its_origin() {
     };
     let of_map = "7 ConfigMap edge/controller: data[upstream-keepalive-connections]";
     assert_eq!(lines("upstreams.keepalive"), ["32 built in", of_map]);
-    // What cannot be used counts nowhere.
+    // An invalid value has no effect.
     assert_eq!(lines("listen.http2"), ["true built in"]);
-    let places = layered.settings.translate_options().places;
-    let named = "access.max-trust (ConfigMap edge/controller: data[annotations-risk-level])";
-    assert_eq!(places.named("access.max-trust"), named);
+    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+    let mut findings = [Finding::new(Reason::InvalidValue, Origin::object(&id), "access.max-trust is low")];
+    layered.settings.tell_places(&mut findings);
+    let told = "access.max-trust from ConfigMap edge/controller: data[annotations-risk-level] is low";
+    assert_eq!(&*findings[0].note, told);
 }
+
+#[test]
+fn what_several_keys_say_together_has_the_origin_of_the_one_that_decides() {
+    for (data, setting, expected) in [
+        (&[("disable-ipv6", "true")][..], "listen.addresses", "0.0.0.0 ConfigMap edge/controller: data[disable-ipv6]"),
+        (&[("use-forwarded-headers", "false")], TRUSTED, " ConfigMap edge/controller: data[use-forwarded-headers]"),
+        (
+            &[("enable-real-ip", "true"), ("proxy-real-ip-cidr", "192.0.2.0/24")],
+            TRUSTED,
+            "192.0.2.0/24 ConfigMap edge/controller: data[proxy-real-ip-cidr]",
+        ),
+        (
+            &[("use-proxy-protocol", "true")],
+            TRUSTED,
+            "0.0.0.0/0, ::/0 ConfigMap edge/controller: data[use-proxy-protocol]",
+        ),
+        (
+            &[("ssl-session-cache", "false"), ("ssl-session-cache-size", "5m")],
+            "tls.session-cache",
+            "0 ConfigMap edge/controller: data[ssl-session-cache]",
+        ),
+        (
+            &[("enable-modsecurity", "true")],
+            "firewall.shared",
+            "true ConfigMap edge/controller: data[enable-modsecurity]",
+        ),
+    ] {
+        let effective = layered(data).settings.effective(setting).unwrap();
+        assert_eq!(format!("{} {}", effective.counts.value, effective.counts.at), expected, "{data:?}");
+    }
+    let retries = layered(&[("retry-non-idempotent", "true"), ("proxy-next-upstream", "error")]);
+    let told = "ConfigMap edge/controller: data[retry-non-idempotent]";
+    assert_eq!(retries.settings.translate.defaults[0].origin.to_string(), told);
+}
+
+const TRUSTED: &str = "access.trusted-proxies";
 
 #[test]
 fn what_is_said_of_all_is_said_whatever_the_order_of_keys() {
@@ -408,7 +491,7 @@ fn labels_of_the_namespace_decide_about_its_snippets_whenever_they_change() {
     assert_eq!([counts(&unknown), counts(&other), counts(&chosen)], [0, 0, 1]);
     assert_eq!(settings.layer_version(&unknown), settings.layer_version(&other));
     assert_ne!(settings.layer_version(&other), settings.layer_version(&chosen));
-    // Nobody else has the layer read again.
+    // Other keys do not make the layer depend on it.
     let without = [("proxy-body-size", "1m")];
     let version = |labels| settings.layer_version(&with(labels, &without));
     assert_eq!(version(Some(("team", "edge"))), version(None));
@@ -429,7 +512,7 @@ fn snippets_that_count_everywhere_are_allowed_one_by_one() {
     let layered = with(&both, &[map, reads]);
     assert_eq!((layered.findings.as_slice(), layered.refused.as_ref()), (&[][..], None));
     assert_eq!(layered.settings.translate.lookup_tables.len(), 1);
-    // Without it nothing else is read, and what cannot be read leaves the last good version.
+    // Otherwise nothing is read, and an invalid one leaves the last good version.
     let off = with(&[SnippetKind::Location], &[map, reads]);
     assert_eq!((off.settings.translate.lookup_tables.len(), off.refused.is_some()), (0, true));
     let told = told(&off);

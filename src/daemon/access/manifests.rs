@@ -1,17 +1,17 @@
-//! The manifests that grant exactly what a daemon may do, for `kubectl apply`.
+//! The RBAC manifests with exactly the rights that a daemon needs, for `kubectl apply`.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Namespace, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::Serialize;
 
 use super::{Grant, LEASES, Permission, STANDARD, everywhere, is_without_namespace, of_named};
+use crate::source::yaml::document;
 
 type Rule = (PolicyRule, &'static str);
 
-/// The manifests that packages bring.
+/// The manifests that packages contain.
 pub fn manifests() -> String {
     let introduction = "# What ingressd may do in a cluster, and nothing else. Generated from the table that the program is built with.\n\
          #\n\
@@ -29,7 +29,8 @@ impl Grant {
         std::iter::once(namespace).chain(self.documents_within()).collect()
     }
 
-    /// Those without the namespace, which may hold more than they bring: they can be deleted again.
+    /// The manifests without the namespace, which may contain other objects. These can be deleted
+    /// again.
     pub fn documents_within(&self) -> Vec<String> {
         let metadata = place(&self.namespace, &self.account);
         let mut documents = vec![document(&ServiceAccount { metadata, ..ServiceAccount::default() })];
@@ -43,7 +44,7 @@ impl Grant {
         let (role_ref, subjects) = self.binding("ClusterRole", &self.name());
         documents.push(document(&ClusterRoleBinding { metadata, role_ref, subjects }));
         for (namespace, rules) in self.within(&within) {
-            // In its own namespace there are the Leases, and a Role for each of its groups.
+            // Its own namespace contains the Leases, with a Role for each group of nodes.
             let name = if namespace == self.namespace { self.account.clone() } else { self.name() };
             let metadata = place(&namespace, &name);
             let (rules, purposes) = rules.into_iter().unzip();
@@ -54,7 +55,7 @@ impl Grant {
         documents
     }
 
-    /// The rules of each namespace.
+    /// The rules of the Role of each namespace.
     fn within(&self, served: &[Permission]) -> BTreeMap<String, Vec<Rule>> {
         let mut rules = BTreeMap::from([(self.namespace.clone(), vec![rule(&LEASES)])]);
         for namespace in &self.namespaces {
@@ -73,7 +74,8 @@ impl Grant {
         rules
     }
 
-    /// A Secret that the cluster fills with a token of the account, which lasts until it is deleted.
+    /// A Secret that the cluster fills with a token of the account; the token is valid until the
+    /// Secret is deleted.
     pub fn secret(&self) -> String {
         let annotations = [("kubernetes.io/service-account.name".to_owned(), self.account.clone())];
         let metadata = ObjectMeta {
@@ -88,7 +90,8 @@ impl Grant {
         format!("{}-token", self.account)
     }
 
-    /// The name of what is outside of its namespace: other groups have their own.
+    /// The name of objects outside of the account's namespace: other groups of nodes have other
+    /// names.
     fn name(&self) -> String {
         match self.namespace == STANDARD {
             true => self.account.clone(),
@@ -123,12 +126,7 @@ fn rule(permission: &Permission) -> Rule {
     (rule, permission.purpose)
 }
 
-fn document(object: &impl Serialize) -> String {
-    let text = serde_saphyr::to_string(object);
-    format!("---\n{}", text.unwrap_or_else(|error| unreachable!("objects of strings can be written: {error}")))
-}
-
-/// The document of a role with what each of its rules is for, as a comment in front of it.
+/// The document of a role, with the purpose of each of its rules in a comment above.
 fn explained(document: &str, purposes: Vec<&str>) -> String {
     let mut purposes = purposes.into_iter();
     let explain = |line: &str| match line.trim_start().starts_with("- apiGroups:").then(|| purposes.next()).flatten() {

@@ -1,4 +1,4 @@
-//! Which versions in a confirmed generation become last good versions.
+//! Decides which versions in a confirmed generation become last good versions.
 
 use std::sync::PoisonError;
 
@@ -6,9 +6,9 @@ use super::{Cycle, Product, objects};
 use crate::source::{Snapshot, Version};
 
 impl Cycle {
-    /// The good versions of a snapshot that nginx runs. A version that is served in part for want
-    /// of an earlier one is not good, nor is one that closes routes of its own while there is an
-    /// earlier one.
+    /// The good versions of a snapshot that nginx runs. A version that is served in part, because
+    /// there is no earlier one, is not good; nor is a version that closes some of its routes while
+    /// there is an earlier one.
     pub(super) fn good(&self, served: &Snapshot, product: &Product) -> Snapshot {
         let mut good = Snapshot { findings: Vec::new(), ..served.clone() };
         for (id, _) in &product.refused {

@@ -1,4 +1,5 @@
-//! What follows from nginx's complaints: which objects go into quarantine, and which search begins.
+//! Decides what follows from nginx's complaints: which objects go into quarantine, and which
+//! search begins.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -12,16 +13,16 @@ use crate::model::{Field, ObjectId};
 use crate::source::Snapshot;
 use crate::translate::Accepted;
 
-/// What nginx's complaints are about.
+/// The input of an attempt that nginx complained about.
 pub(super) struct Attempt<'a> {
-    /// What the cluster says.
+    /// The state of the cluster.
     pub(super) snapshot: &'a Snapshot,
-    /// What the files were made from.
+    /// The snapshot that the files were made of.
     pub(super) served: &'a Snapshot,
-    /// The Ingresses in them.
+    /// The Ingresses in the files.
     pub(super) accepted: &'a [Accepted],
-    /// Too many attempts were made to search any longer: the suspects go back to what nginx ran
-    /// before.
+    /// Whether there were too many attempts to search any longer: then the suspects return to the
+    /// versions that nginx ran before.
     pub(super) in_a_hurry: bool,
 }
 
@@ -33,8 +34,8 @@ impl Attempt<'_> {
         Suspect { id: Arc::clone(id), left_out }
     }
 
-    /// Objects that have a host in common with this one: also an object without a line in the file
-    /// may change what its lines mean.
+    /// Other objects with a host of this one: even an object without a line in the file may change
+    /// what its lines mean.
     fn on_same_hosts(&self, id: &ObjectId) -> impl Iterator<Item = &Arc<ObjectId>> {
         let hosts = self.accepted.iter().find(|accepted| *accepted.id == *id).map(|accepted| &accepted.hosts);
         let is_shared = move |host: &Arc<str>| hosts.into_iter().flatten().any(|own| own.eq_ignore_ascii_case(host));
@@ -44,7 +45,7 @@ impl Attempt<'_> {
 }
 
 impl Cycle {
-    /// Decides what the next attempt leaves out. False when no object can be blamed.
+    /// Decides what the next attempt leaves out. Returns false when no object can be blamed.
     pub(super) fn judge(&mut self, complaints: &[Complaint], attempt: &Attempt<'_>, trials: &mut Vec<Trial>) -> bool {
         let mut convicted = BTreeSet::new();
         if !self.go_on(complaints, attempt, trials, &mut convicted) {
@@ -60,7 +61,8 @@ impl Cycle {
             }
             match &suspects[..] {
                 [] => {}
-                // An object may be complained about several times; what takes its place was not tested yet.
+                // An object may have several complaints; the version that takes its place was not
+                // tested yet.
                 [only] if convicted.insert(Arc::clone(&only.id)) => self.convict(complaint, only, attempt.snapshot),
                 [_] => {}
                 _ => doubtful.push(Trial::new(complaint, suspects, changed)),
@@ -80,7 +82,7 @@ impl Cycle {
         !convicted.is_empty() || !trials.is_empty()
     }
 
-    /// Goes on with the running trials. False when no object can be blamed.
+    /// Continues the running trials. Returns false when no object can be blamed.
     fn go_on(
         &mut self,
         complaints: &[Complaint],
@@ -113,8 +115,8 @@ impl Cycle {
         convicted.extend(trial.excluded().map(|suspect| Arc::clone(&suspect.id)));
     }
 
-    /// Who may have caused a complaint and can still be taken out. Those that are not what nginx ran before come first, and
-    /// are counted.
+    /// The objects that may have caused a complaint and can still be taken out. Those whose
+    /// version nginx did not run before come first, and are counted.
     fn suspects(&self, complaint: &Complaint, attempt: &Attempt<'_>) -> (Vec<Suspect>, usize) {
         let can_be_taken_out = |id: &Arc<ObjectId>| {
             objects::version(attempt.served, id).is_some()
@@ -124,9 +126,9 @@ impl Cycle {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = |id: &Arc<ObjectId>| self.is_new(id, attempt.served, &store);
         let culprit = complaint.origin.as_ref().map(|origin| &origin.object).filter(|id| can_be_taken_out(id));
-        // The owner of a line is blamed for it, whoever changed last: nobody may be refused for a
-        // line that somebody else prepared. Only where nginx ran the line before, word for word,
-        // changes of others made it wrong, if there are any.
+        // The owner of a line is blamed for it, whoever changed last: no object may be refused for
+        // a line of another one. Only where nginx ran this very line before, changes of others
+        // made it wrong, if there are any.
         if let Some(culprit) = culprit.filter(|id| is_new(id) || !complaint.ran_before) {
             return (vec![attempt.suspect(culprit)], 1);
         }

@@ -1,4 +1,4 @@
-//! Namespaces whose changes come after those of everybody else, because they cost so much.
+//! Namespaces whose changes come after those of all others, because they cost so much.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,45 +7,46 @@ use std::time::{Duration, Instant};
 /// How long changes of a namespace come last after one of them was too much for nginx.
 const PROBATION: Duration = Duration::from_secs(3600);
 
-/// Changes rest for this many times as long as it took to find what was wrong with them.
+/// Changes wait for this many times as long as it took to find their fault.
 const REST: u32 = 9;
 
 /// After so many refused versions within [`MEMORY`] the changes of a namespace come last.
 const CROWD: u32 = 8;
 
-/// How long a refused version counts, and changes come last after it.
+/// How long a refused version counts, and how long changes come last after it.
 const MEMORY: Duration = Duration::from_secs(60);
 
-/// These namespaces.
+/// The namespaces that come last.
 #[derive(Debug, Default)]
 pub(super) struct Stragglers {
     known: BTreeMap<Arc<str>, Straggler>,
-    /// How many versions of other namespaces were refused, and since when they are counted.
+    /// The number of refused versions of other namespaces, and since when they are counted.
     refused: BTreeMap<Arc<str>, (Instant, u32)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Straggler {
-    /// When they may be tried again.
+    /// When its changes may be tried again.
     rested: Instant,
-    /// Until when they come last all the same.
+    /// Until when its changes come last even so.
     last: Instant,
-    /// How many of its versions were refused so far.
+    /// The number of its refused versions so far.
     refused: u32,
-    /// Whether something of it was too much lately.
+    /// Whether one of its changes was too much lately.
     is_heavy: bool,
 }
 
 impl Stragglers {
-    /// So many versions of this namespace were refused, and this long it took to find them; so many objects of it are `out` now. Whether
-    /// its changes come last from now on, and did not before.
+    /// Records that `count` versions of this namespace were refused, that it took `cost` to find
+    /// them, and that so many of its objects are `out` now. Returns whether its changes come last
+    /// from now on, and did not before.
     pub(super) fn refused(&mut self, namespace: &Arc<str>, count: u32, cost: Duration, out: u32, now: Instant) -> bool {
         let last = now + MEMORY;
         if let Some(straggler) = self.known.get_mut(namespace) {
             straggler.refused += count;
             straggler.last = straggler.last.max(last);
-            // Finding each mistake once causes no rest, however many there are. A mistake that was
-            // found before and written again does.
+            // To find each mistake once causes no waiting, however many there are; a mistake that
+            // is written again after it was found does.
             let wasted = straggler.refused.saturating_sub(out).min(count);
             straggler.rested = straggler.rested.max(now + cost * REST * wasted / count.max(1));
             return false;
@@ -61,19 +62,19 @@ impl Stragglers {
         refused >= CROWD
     }
 
-    /// A change of this namespace was too much, and it took this long to find out.
+    /// Records that a change of this namespace was too much, and how long it took to find out.
     pub(super) fn too_much(&mut self, namespace: &Arc<str>, cost: Duration, now: Instant) {
         let straggler = Straggler { rested: now + cost * REST, last: now + PROBATION, refused: 0, is_heavy: true };
         self.known.insert(Arc::clone(namespace), straggler);
     }
 
-    /// A change of this namespace killed nginx.
+    /// Records that a change of this namespace killed nginx.
     pub(super) fn fatal(&mut self, namespace: &Arc<str>, now: Instant) {
         let end = now + PROBATION;
         self.known.insert(Arc::clone(namespace), Straggler { rested: end, last: end, refused: 0, is_heavy: true });
     }
 
-    /// nginx took the remaining changes of the namespaces for which this holds.
+    /// Records that nginx took the waiting changes of the namespaces for which this holds.
     pub(super) fn caught_up(&mut self, now: Instant, is_served: impl Fn(&str) -> bool) {
         self.known.retain(|namespace, straggler| !is_served(namespace) || now < straggler.last);
     }
@@ -86,12 +87,12 @@ impl Stragglers {
         self.known.contains_key(namespace)
     }
 
-    /// How long this namespace still rests; zero when it may be tried.
+    /// How long this namespace still has to wait; zero when it may be tried.
     pub(super) fn rests(&self, namespace: &str, now: Instant) -> Duration {
         self.known.get(namespace).map_or(Duration::ZERO, |straggler| straggler.rested.saturating_duration_since(now))
     }
 
-    /// Whether something of it was too much lately.
+    /// Whether a change of it was too much lately.
     pub(super) fn is_heavy(&self, namespace: &str) -> bool {
         self.known.get(namespace).is_some_and(|straggler| straggler.is_heavy)
     }

@@ -11,7 +11,7 @@ use crate::finding::Finding;
 use crate::model::{Kind, ObjectId};
 use crate::source::{LeftOut, Snapshot, Version};
 
-/// How often a snapshot is translated in one attempt at most, while refused versions are put back.
+/// The most translations of a snapshot in one attempt, while refused versions are replaced.
 const MOST_PASSES: usize = 4;
 
 /// A version that is not served in this attempt.
@@ -22,7 +22,8 @@ struct Exclusion {
 }
 
 impl Cycle {
-    /// The snapshot as it would be translated, with earlier versions in the place of those in quarantine.
+    /// The snapshot as it would be translated, with earlier versions in the place of those in
+    /// quarantine.
     pub fn preview<'a>(&self, snapshot: &'a Snapshot) -> Cow<'a, Snapshot> {
         let excluded = self.excluded(snapshot, &Searches::default());
         match self.complete(snapshot) {
@@ -37,15 +38,16 @@ impl Cycle {
         let missing = snapshot.left_out.iter().filter(|left_out| objects::version(snapshot, &left_out.id).is_none());
         for LeftOut { id, .. } in missing {
             let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-            // It has no version that the earlier one would have to differ from.
+            // There is no refused version from which the earlier one would have to differ.
             objects::put_back(completed.to_mut(), id, &self.confirmed, Some(&Version("".into())), &*store);
             objects::put_back_references(completed.to_mut(), id, &self.confirmed, |_| false, &*store);
         }
         completed
     }
 
-    /// Makes files from the snapshot without excluded versions; versions that the translation refuses are excluded in turn. Also
-    /// gives the Secrets that versions refer to which are not the newest.
+    /// Makes files from the snapshot without excluded versions. Versions that the translation
+    /// refuses are excluded in turn. Also returns the Secrets and ConfigMaps to which served
+    /// versions refer that are not the newest.
     pub(super) fn make<'a>(
         &self,
         snapshot: &'a Snapshot,
@@ -59,14 +61,16 @@ impl Cycle {
             let mut product = stages.make(&served);
             let before = excluded.len();
             for (id, version) in product.refused.iter().filter(|_| pass < MOST_PASSES) {
-                // Without an earlier version it stays where it is: the translation leaves it out by itself and says so.
+                // Without an earlier version it stays in the snapshot: the translation leaves it
+                // out itself, with a finding.
                 if excluded.contains_key(id) || !self.has_earlier(id, version) {
                     continue;
                 }
                 excluded.insert(Arc::clone(id), Exclusion { version: version.clone(), left_out: false });
             }
             if excluded.len() == before {
-                // Findings about a version that took the place of a refused one would hide what is wrong with it.
+                // Findings about the version that took the place of a refused one would hide what
+                // is wrong with the refused one.
                 let places: HashSet<_> = about_refused.iter().map(|finding| &finding.origin).collect();
                 let is_layer = |id: &Arc<ObjectId>| id.kind == Kind::ConfigMap && excluded.contains_key(id);
                 product
@@ -77,8 +81,9 @@ impl Cycle {
                 let held = not_newest.flat_map(|id| objects::references_of(&served, id)).collect();
                 return (served, product, held);
             }
-            // What is wrong with a refused version may be told of whoever refers to it, as of the Ingress that names a
-            // Secret: everything told with it counts. What a ConfigMap would have closed is open with its last good version.
+            // The fault of a refused version may be reported at the object that refers to it, for
+            // example at the Ingress that names a Secret: all findings of that translation count.
+            // Routes that a ConfigMap would have closed are open with its last good version.
             let layers = product.refused.iter().any(|(id, _)| id.kind == Kind::ConfigMap && excluded.contains_key(id));
             product.findings.retain(|finding| !layers || finding.origin.object.kind == Kind::ConfigMap);
             about_refused.append(&mut product.findings);

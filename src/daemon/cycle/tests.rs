@@ -1,4 +1,4 @@
-//! The search for culprits, with files and an nginx that exist only as rules.
+//! The search for culprits, with files and an nginx that are simulated by rules.
 
 use std::collections::BTreeSet;
 
@@ -61,20 +61,23 @@ fn names(snapshot: &Snapshot) -> Vec<String> {
     ingresses.chain(secrets).collect()
 }
 
-/// An nginx that refuses these object versions; `shared` names the suspects of every complaint, else the culprit is known.
+/// An nginx that refuses these object versions. `shared` names the suspects of every complaint;
+/// without it the culprit is known.
 #[derive(Default)]
 struct Rules {
     bad: BTreeSet<&'static str>,
-    /// Refused by the translation already.
+    /// Versions that the translation refuses.
     unfit: BTreeSet<&'static str>,
     shared: Vec<&'static str>,
-    /// Close routes of their own.
+    /// Versions that close routes of their own.
     closing: BTreeSet<&'static str>,
-    /// Refused with the administrator's templates alone; `None` where there are none.
+    /// Versions that are refused with the administrator's templates only; `None` without such
+    /// templates.
     bad_by_templates: Option<BTreeSet<&'static str>>,
-    /// Refuses whatever it is given.
+    /// Whether everything is refused.
     hopeless: bool,
-    /// Everybody shares a file, until sharing stops; whether nginx refuses that as such.
+    /// Whether all objects share a file, until sharing stops; `true` when nginx refuses that as
+    /// such.
     shares: Option<bool>,
     sharing_refused: bool,
     judge: &'static str,
@@ -104,7 +107,7 @@ impl Stages for Rules {
             served: 1,
         };
         let ingresses = snapshot.ingresses.iter().map(|stored| accepted(&stored.id, &stored.version));
-        // That Secrets are served is told by files otherwise, of which there are none.
+        // Which Secrets are served usually follows from the files, of which there are none here.
         let secrets = snapshot.secrets.iter().map(|stored| accepted(&stored.id, &stored.version));
         Product {
             findings: findings.collect(),
@@ -169,7 +172,7 @@ impl Rules {
                 suspects: if shared { self.shared.iter().map(|name| id(name)).collect() } else { vec![object] },
             }
         };
-        // As a real one, it stops at the first in a shared file.
+        // Like a real nginx, it stops at the first error in a shared file.
         let told = if self.shared.is_empty() { culprits.len() } else { 1 };
         culprits.into_iter().take(told).map(complaint).collect()
     }
@@ -191,11 +194,11 @@ fn the_last_good_version_takes_the_place_of_a_bad_one() {
     assert_eq!(quarantined(&report), ["Ingress shop/b: spec.rules[2]"]);
     assert!(report.findings[0].note.contains("unknown variable"), "{}", report.findings[0].note);
     assert_eq!(report.attempts, 2);
-    // The version stays in the quarantine and costs no further attempt.
+    // The version stays in quarantine and costs no further attempt.
     let report = cycle.turn(&snapshot(&["a@3", "b@2", "c@1"]), &mut rules);
     assert_eq!((report.attempts, quarantined(&report).len()), (1, 1));
     assert_eq!(rules.made, ["a@3", "b@1", "c@1"]);
-    // A new one is tried afresh.
+    // A new version is tried again.
     let report = cycle.turn(&snapshot(&["a@3", "b@3", "c@1"]), &mut rules);
     assert_eq!((report.attempts, quarantined(&report).len()), (1, 0));
     assert_eq!(rules.made, ["a@3", "b@3", "c@1"]);
@@ -212,7 +215,7 @@ fn a_version_that_closes_routes_is_not_good_while_there_is_an_earlier_one() {
     cycle.turn(&snapshot(&["b@3", "c@2"]), &mut rules);
     assert_eq!(rules.made, ["b@1", "c@1"]);
     drop(cycle);
-    // So they are after a restart.
+    // The same holds after a restart.
     Cycle::open(state.path(), None).turn(&snapshot(&["b@3", "c@2"]), &mut rules);
     assert_eq!(rules.made, ["b@1", "c@1"]);
 }
@@ -280,7 +283,7 @@ fn a_last_good_version_that_is_refused_too_is_left_out() {
 #[test]
 fn of_several_suspects_only_the_culprit_stays_in_quarantine() {
     let rows: &[(&[&str], &[&str], &[&str])] = &[
-        // what is bad, what is served then, what is in quarantine
+        // Each row: what is bad, what is served then, what is in quarantine.
         (&["c@2"], &["a@1", "b@2", "c@1", "secret@1"], &["Ingress shop/c"]),
         (&["b@2"], &["a@1", "b@1", "c@2", "secret@1"], &["Ingress shop/b"]),
         (&["b@2", "c@2"], &["a@1", "b@1", "c@1", "secret@1"], &["Ingress shop/b", "Ingress shop/c"]),
@@ -365,7 +368,7 @@ fn an_earlier_version_has_the_secrets_that_it_refers_to() {
     let old = ["secret-both", "secret-old"];
     let first = referring(snapshot(&["a@1", "secret-both@1", "secret-old@1"]), "a", &old);
     assert!(cycle.turn(&first, &mut rules).held.is_empty());
-    // The source gives only what newest versions refer to.
+    // The source keeps only what the newest versions refer to.
     let edited = |version: &str, secrets: &[&str]| {
         let objects = [&[version, "secret-both@2", "secret-new@1"], secrets].concat();
         referring(snapshot(&objects), "a", &["secret-both", "secret-new"])
@@ -374,7 +377,7 @@ fn an_earlier_version_has_the_secrets_that_it_refers_to() {
         let report = cycle.turn(&edited(version, &[]), &mut rules);
         assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1"], "{version}");
         assert_eq!(report.held, old.map(|name| ObjectId::new(Kind::Secret, "shop", name)).into());
-        // One that is there is served as it is now, and one that is gone as it was.
+        // A Secret that exists is served as it is now, and one that is gone as it was.
         cycle.turn(&edited(version, &["secret-old@1b"]), &mut rules);
         cycle.turn(&edited(version, &[]), &mut rules);
         assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1b"], "{version}");
@@ -384,7 +387,7 @@ fn an_earlier_version_has_the_secrets_that_it_refers_to() {
     }
     cycle.turn(&edited("a@2", &[]), &mut rules);
     assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1"], "after a restart too");
-    // What is refused itself stays out.
+    // A version that is itself refused stays out.
     rules.bad.insert("secret-old@1");
     cycle.turn(&edited("a@2", &["secret-old@1"]), &mut rules);
     assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1"]);
@@ -432,7 +435,7 @@ fn new_templates_are_to_blame_for_what_is_accepted_without_them() {
     assert_eq!(quarantined(&report), ["Ingress shop/b: spec.rules[2]"], "that one is bad without them, too");
     let told = |report: &Report| report.findings.iter().any(|finding| finding.note.contains("nginx.templates"));
     assert!(matches!(report.outcome, Outcome::Refused { .. }) && told(&report), "{:?}", report.findings);
-    // Nobody else is ever blamed, however often it is tried.
+    // No other object is ever blamed, however often it is tried.
     assert_eq!(quarantined(&cycle.turn(&objects, &mut rules)), ["Ingress shop/b: spec.rules[2]"]);
     rules.bad_by_templates = Some(BTreeSet::new());
     let report = cycle.turn(&objects, &mut rules);

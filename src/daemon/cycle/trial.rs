@@ -5,40 +5,41 @@ use std::sync::Arc;
 use crate::apply::Complaint;
 use crate::model::ObjectId;
 
-/// So many of one namespace are searched for one by one, where namespaces are searched.
+/// How many culprits of one namespace are searched for one by one, in a search by namespaces.
 const MOST_OF_NAMESPACE: usize = 2;
 
 /// An object that may have caused a complaint.
 #[derive(Debug, Clone)]
 pub(super) struct Suspect {
     pub(super) id: Arc<ObjectId>,
-    /// The object is left out altogether, because the complaint is about its earlier version.
+    /// Whether the object is left out altogether, because the complaint is about its earlier
+    /// version.
     pub(super) left_out: bool,
 }
 
-/// Several objects may have caused one complaint. The shortest beginning of their list without
-/// which the complaint is gone ends with an object that caused it. The others come back, and are
-/// searched again only if the complaint comes back with them.
+/// A search by bisection, when several objects may have caused one complaint. The shortest prefix
+/// of the list without which the complaint is gone ends with an object that caused it. The others
+/// come back, and are searched again only if the complaint comes back with them.
 #[derive(Debug)]
 pub(super) struct Trial {
     pub(super) complaint: Complaint,
     guilty: Vec<Suspect>,
-    /// The likeliest first.
+    /// The suspects, the most likely first.
     suspects: Vec<Suspect>,
-    /// How many of them nginx did not run before. The others are left out only if the complaint
-    /// stays without these.
+    /// How many of them have versions that nginx did not run before. The others are left out only
+    /// if the complaint stays without these.
     changed: usize,
     /// Whether all suspects of a namespace are taken out together before single ones are.
     by_namespace: bool,
     /// How many are taken out now.
     taken: usize,
-    /// The longest beginning without which the complaint is known to stay, and the shortest
-    /// without which it is known to be gone.
+    /// The longest prefix without which the complaint is known to stay, and the shortest without
+    /// which it is known to be gone.
     stays: Option<usize>,
     gone: Option<usize>,
 }
 
-/// How a trial stands after an attempt.
+/// The state of a trial after an attempt.
 pub(super) enum Verdict {
     Continue,
     Guilty,
@@ -52,8 +53,8 @@ impl Trial {
         Trial { complaint, guilty, suspects, changed, by_namespace: false, taken, stays: Some(0), gone: None }
     }
 
-    /// Begins with the first namespace: all of its suspects are taken out together before it is asked which. They stand side
-    /// by side, and none of them is what nginx ran before.
+    /// Begins with the first namespace: all of its suspects are taken out together before single
+    /// ones are. The suspects of a namespace are adjacent, and nginx ran none of them before.
     pub(super) fn by_namespace(complaint: &Complaint, suspects: Vec<Suspect>) -> Self {
         let changed = suspects.len();
         let mut trial = Trial { by_namespace: true, ..Trial::new(complaint, suspects, changed) };
@@ -62,12 +63,12 @@ impl Trial {
         trial
     }
 
-    /// What the next attempt does without.
+    /// The suspects that the next attempt leaves out.
     pub(super) fn excluded(&self) -> impl Iterator<Item = &Suspect> {
         self.guilty.iter().chain(&self.suspects[..self.taken])
     }
 
-    /// Whether it is about this complaint.
+    /// Whether the trial is about this complaint.
     pub(super) fn is_about(&self, complaint: &Complaint) -> bool {
         self.complaint.words == complaint.words && self.is_about_file_of(complaint)
     }
@@ -79,13 +80,13 @@ impl Trial {
         file(&self.complaint) == file(complaint)
     }
 
-    /// All who were suspected and are not cleared.
+    /// All suspects that are not cleared.
     pub(super) fn everybody(&self) -> impl Iterator<Item = &Suspect> {
         self.guilty.iter().chain(&self.suspects)
     }
 
     /// Whether the trial is about this object, so that the complaint may be about the version that
-    /// replaces it for the moment.
+    /// replaces it temporarily.
     pub(super) fn concerns(&self, id: &ObjectId) -> bool {
         self.everybody().any(|suspect| *suspect.id == *id)
     }
@@ -129,7 +130,8 @@ impl Trial {
         }
     }
 
-    /// How many to try in the middle of what is not known. Of a namespace the first is the likeliest by far.
+    /// How many to try between the two bounds. Of a namespace the first suspect is by far the most
+    /// likely.
     fn between(&self, stays: usize, gone: usize) -> usize {
         let inside: Vec<_> = self.ends().filter(|end| (stays + 1..gone).contains(end)).collect();
         match inside.get(inside.len() / 2) {
@@ -139,7 +141,7 @@ impl Trial {
         }
     }
 
-    /// Where namespaces end among the suspects; nowhere in a search that does not go by them.
+    /// Where namespaces end among the suspects; empty in a search that is not by namespaces.
     fn ends(&self) -> impl Iterator<Item = usize> {
         let suspects = if self.by_namespace { &self.suspects[..] } else { &[] };
         let namespaces = suspects.chunk_by(|one, other| one.id.namespace == other.id.namespace);
@@ -149,8 +151,8 @@ impl Trial {
         })
     }
 
-    /// Where one namespace has so many objects that caused it, all of its suspects are blamed: to
-    /// tell them apart would cost everybody else time.
+    /// Where one namespace has many culprits, all of its suspects are blamed: to tell them apart
+    /// would cost all others time.
     fn spare_effort(&mut self) {
         let Some(last) = self.guilty.last().filter(|_| self.by_namespace) else { return };
         let namespace = Arc::clone(&last.id.namespace);
@@ -161,8 +163,8 @@ impl Trial {
         }
     }
 
-    /// Ends the search: what nginx did not run before is blamed, or else every suspect; in a
-    /// search by namespaces, those without whom all was well.
+    /// Ends the search. It blames what nginx did not run before, or else every suspect; in a
+    /// search by namespaces, those without which the complaint was gone.
     pub(super) fn give_up(&mut self) {
         self.taken = match self.gone {
             Some(gone) if self.by_namespace => gone,
@@ -171,7 +173,7 @@ impl Trial {
         };
     }
 
-    /// Begins anew with the suspects left out altogether, when the versions in their places may be
+    /// Begins again with the suspects left out altogether, because their earlier versions may be
     /// the cause.
     pub(super) fn again_without_substitutes(&self) -> Option<Self> {
         let had_substitutes = self.everybody().any(|suspect| !suspect.left_out);
@@ -190,7 +192,7 @@ mod tests {
         (0..count).map(|number| Suspect { id: id(number), left_out: false }).collect()
     }
 
-    /// The objects that were found, and the attempts that it took; `None` when there are none.
+    /// The culprits that were found, and the number of attempts; `None` when there are none.
     fn run(count: usize, changed: usize, bad: &[usize], stays_always: bool) -> (Option<Vec<usize>>, usize) {
         let complaint =
             Complaint { place: None, words: String::new(), origin: None, ran_before: false, suspects: Vec::new() };

@@ -15,19 +15,20 @@ use crate::model::ObjectId;
 use crate::render::FileSet;
 use crate::source::Snapshot;
 
-/// How many attempts one search of this kind takes at most.
+/// The most attempts of one such search.
 const MOST_WEIGHINGS: usize = 24;
 
-/// How long a namespace waits at least that could not be let back in.
+/// How long a namespace waits at least when it could not be let back in.
 const SHORTEST_REST: Duration = Duration::from_secs(5);
 
-/// After so many kills in a row no more namespaces are blamed for one of them than before.
+/// After so many kills in a row the number of namespaces that are blamed for one kill does not
+/// grow any more.
 const MOST_KILLS: u32 = 16;
 
 impl Cycle {
     /// Decides what the next attempt leaves out, after one that was too much for nginx, with this
-    /// message. False when nobody can be blamed, because nginx does not take what it ran before
-    /// either, or nothing changed.
+    /// message. Returns false when no object can be blamed, because nginx does not take what it
+    /// ran before either, or nothing changed.
     pub(super) fn weigh(
         &mut self,
         words: &str,
@@ -60,7 +61,7 @@ impl Cycle {
         true
     }
 
-    /// Goes on after an attempt that was not too much.
+    /// Continues after an attempt that was not too much.
     pub(super) fn weigh_less(&mut self, snapshot: &Snapshot, searches: &mut Searches) {
         let Some(mut trial) = searches.weighing.take() else { return };
         searches.weighings += 1;
@@ -82,9 +83,9 @@ impl Cycle {
         }
     }
 
-    /// nginx was killed by what it did not run before. A search by halves would kill it again and
-    /// again, for everybody. So the heaviest namespace is left out, after another kill the next
-    /// two, and so on, and none is let back in for an hour.
+    /// Handles that nginx was killed by what it did not run before. A bisection would kill it
+    /// again and again, for everybody. So the heaviest namespace is left out, after another kill
+    /// the next two, and so on, and none is let back in for an hour.
     pub(super) fn convict_killers(&mut self, words: &str, snapshot: &Snapshot, (served, files): (&Snapshot, &FileSet)) {
         let words = format!("{words}; whatever else changes in its namespace waits for an hour");
         let complaint = Complaint { words, ..Complaint::default() };
@@ -97,7 +98,8 @@ impl Cycle {
         self.kills += 1;
     }
 
-    /// What nginx did not run before: the namespace that causes most bytes first, and in it the object that does.
+    /// The changes that nginx did not run before: first those of the namespace with most bytes,
+    /// and in it the object with most bytes.
     fn heaviest_first(&self, served: &Snapshot, files: &FileSet) -> Vec<Suspect> {
         let changed = self.changes(served, |_| true);
         let weights = files.weights();
@@ -120,7 +122,7 @@ impl Cycle {
         objects::filter(served, |id, _| wanted(id) && self.is_new(id, served, &store))
     }
 
-    /// What comes after the changes of everybody else.
+    /// The changes that come after those of all others.
     pub(super) fn waiting(&self, snapshot: &Snapshot) -> Vec<Suspect> {
         if self.stragglers.is_empty() {
             return Vec::new();
@@ -135,8 +137,8 @@ impl Cycle {
         self.refused.clear();
     }
 
-    /// Has each namespace of which something was refused pay for its share of the time that it took to find out. Whether there is
-    /// one more whose changes come last from now on.
+    /// Charges each namespace with refused versions for its share of the time that it took to find
+    /// them. Returns whether changes of one more namespace come last from now on.
     pub(super) fn charge(&mut self) -> bool {
         let all: u32 = self.refused.values().sum();
         if all == 0 {
@@ -153,8 +155,8 @@ impl Cycle {
         is_more
     }
 
-    /// Everybody else is served: lets the waiting namespaces in that have rested long enough.
-    /// False when there are none.
+    /// Called when all others are served: lets the waiting namespaces in that have waited long
+    /// enough. Returns false when there are none.
     pub(super) fn let_in(&mut self, searches: &mut Searches, stages: &mut impl Stages) -> bool {
         let has_rested = |suspect: &Suspect| self.stragglers.rests(&suspect.id.namespace, self.now).is_zero();
         let (ready, waiting): (Vec<_>, Vec<_>) =
@@ -172,8 +174,8 @@ impl Cycle {
     pub(super) fn rests(&self, waiting: &[Suspect]) -> Option<Duration> {
         let namespaces: BTreeSet<_> = waiting.iter().map(|suspect| &suspect.id.namespace).collect();
         let rests = namespaces.into_iter().map(|namespace| self.stragglers.rests(namespace, self.now));
-        // A namespace that has rested and still waits needs an nginx that works again, which is
-        // not tested all the time.
+        // A namespace that has waited long enough and still waits needs an nginx that works again,
+        // which is not tested all the time.
         rests.min().map(|rest| if rest.is_zero() { SHORTEST_REST } else { rest })
     }
 }

@@ -1,4 +1,4 @@
-//! Metrics as they are told, and what the pages, the dashboard and the alerts say about them.
+//! The metrics, and what the documentation, the dashboard and the alerts say about them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn stub_status_is_read() {
     assert_eq!(StubStatus::read("404 Not Found"), None);
 }
 
-/// What is told when every metric has a value, but for those of other nodes.
+/// The output when every metric has a value, without those of other nodes.
 fn example() -> String {
     let metrics = Metrics::default();
     let outcome = Outcome::Confirmed {
@@ -88,24 +88,11 @@ fn names_and_units_are_those_that_are_documented() {
     assert!(text.contains("ingressd_build_info{"), "{text}");
 }
 
-/// The example with what is told of other nodes.
+/// The example together with the metrics of other nodes.
 fn everything() -> String {
     let mut text = example();
     let mut others = Registry::with_prefix("ingressd");
-    let member = Member {
-        identity: "a".into(),
-        addresses: Vec::new(),
-        serving: true,
-        drained: false,
-        generation: None,
-        observed: None,
-        pinned: None,
-        unserved: Default::default(),
-        claim_order: Default::default(),
-        version: "1".into(),
-        phase: "serving".into(),
-        writes: None,
-    };
+    let member = Member { generation: None, ..Member::serving_at("a", &[]) };
     let members = vec![Peer { member: Arc::new(member), life: Life::Alive, age: Duration::ZERO }];
     let (mode, addresses) = (Mode::Nodes, None);
     let writes = Writes::Now;
@@ -116,7 +103,7 @@ fn everything() -> String {
     text
 }
 
-/// A metric as it is described.
+/// A metric with its documentation.
 struct Described {
     name: String,
     kind: String,
@@ -125,7 +112,7 @@ struct Described {
 }
 
 impl Described {
-    /// The names by which it is asked for.
+    /// The names of its time series.
     fn series(&self) -> Vec<String> {
         let endings: &[&str] = match &*self.kind {
             "counter" => &["_total"],

@@ -1,4 +1,4 @@
-//! Which name is requested next, and when again: each namespace has its share of the queries.
+//! Which name is queried next, and when again: each namespace has its share of the queries.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,27 +7,27 @@ use std::time::{Duration, Instant};
 use crate::model::HostName;
 use crate::translate::Namespaces;
 
-/// How many names are asked for at once, and how many of one namespace.
+/// How many names are queried at once, and how many of one namespace.
 pub const MOST_QUESTIONS: usize = 64;
 const OF_NAMESPACE: usize = 8;
 
-/// Longest time until a name is asked for again, whatever its answer allows.
+/// The longest time until a name is queried again, whatever the TTL of its answer is.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Longest time until a name is asked for again that has no answer.
+/// The longest time until a name without an answer is queried again.
 const LONGEST_FAILING: Duration = Duration::from_secs(60);
 
-/// How long a question may take, and one for a name that had no answer the last time.
+/// The time limit of a query, and of one for a name whose last query failed.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 const DEADLINE_FAILING: Duration = Duration::from_secs(2);
 
-/// The names that are wanted, and those that are being asked for.
+/// The names that are wanted, and those that are being queried.
 #[derive(Debug)]
 pub struct Agenda {
-    /// Least time between two questions for a name.
+    /// The least time between two queries for a name.
     least: Duration,
     wanted: BTreeMap<HostName, Turn>,
-    /// The namespaces of each name that is being requested, also when it is wanted no longer.
+    /// The namespaces of each name that is being queried, even when it is not wanted any more.
     asking: BTreeMap<HostName, Namespaces>,
 }
 
@@ -35,17 +35,17 @@ pub struct Agenda {
 struct Turn {
     namespaces: Namespaces,
     due: Instant,
-    /// How often in a row there was no answer.
+    /// How many queries failed in a row.
     failures: u32,
 }
 
 impl Agenda {
-    /// Nothing is wanted yet.
+    /// An agenda without names.
     pub fn new(least: Duration) -> Self {
         Agenda { least, wanted: BTreeMap::new(), asking: BTreeMap::new() }
     }
 
-    /// From now on these names are wanted, and no others.
+    /// Sets the names that are wanted from now on.
     pub fn want(&mut self, names: BTreeMap<HostName, Namespaces>, now: Instant) {
         let mut before = std::mem::take(&mut self.wanted);
         let turn = |(name, namespaces)| {
@@ -56,13 +56,13 @@ impl Agenda {
         self.wanted = names.into_iter().map(turn).collect();
     }
 
-    /// For whom a name is wanted.
+    /// The namespaces that want a name.
     pub fn namespaces(&self, name: &HostName) -> Option<&Namespaces> {
         self.wanted.get(name).map(|turn| &turn.namespaces)
     }
 
-    /// Takes the name that is asked for now, and how long it may take: one of the namespace that has the fewest questions, and of
-    /// those one that had an answer the last time.
+    /// Takes the name to query now, with its time limit: a name of the namespace with the fewest
+    /// queries, and of those one whose last query succeeded.
     pub fn take(&mut self, now: Instant) -> Option<(HostName, Duration)> {
         if self.asking.len() >= MOST_QUESTIONS {
             return None;
@@ -83,15 +83,15 @@ impl Agenda {
         Some((name, if fails { DEADLINE_FAILING } else { DEADLINE }))
     }
 
-    /// When the next name is due that is not being requested; a due name without a free place
-    /// waits for an answer instead.
+    /// When the next name is due that is not being queried; a due name without a free place waits
+    /// for an answer instead.
     pub fn next(&self, now: Instant) -> Option<Instant> {
         let waiting = self.wanted.iter().filter(|(name, _)| !self.asking.contains_key(*name));
         waiting.map(|(_, turn)| turn.due).filter(|due| *due > now).min()
     }
 
-    /// A query ended: with an answer that is valid for so long, or without one. Returns whether
-    /// the name is still wanted.
+    /// Records the end of a query: with an answer that is valid for so long, or without one.
+    /// Returns whether the name is still wanted.
     pub fn answered(&mut self, name: &HostName, lasts: Option<Duration>, now: Instant) -> bool {
         self.asking.remove(name);
         let Some(turn) = self.wanted.get_mut(name) else { return false };
@@ -121,7 +121,7 @@ mod tests {
         HostName::new(text).unwrap()
     }
 
-    /// So many names of each namespace, `0.NAMESPACE` and so on.
+    /// An agenda with this many names of each namespace, `0.NAMESPACE` and so on.
     fn agenda(namespaces: &[(&str, usize)], now: Instant) -> Agenda {
         let mut agenda = Agenda::new(LEAST);
         let of = |(namespace, count): &(&str, usize)| {
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(first.len(), MOST_QUESTIONS, "many together");
         let of_one = first.iter().filter(|name| name.ends_with(".one")).count();
         assert_eq!(of_one, 2, "have the same share each");
-        // A victim comes, and one question ends.
+        // A victim comes, and one query ends.
         namespaces.push(("victim", 1));
         let wanted = self::agenda(&namespaces, now).wanted;
         agenda.want(wanted.into_iter().map(|(name, turn)| (name, turn.namespaces)).collect(), now);

@@ -1,5 +1,5 @@
-//! When changed answers are passed on: a namespace whose names change all the time delays only its
-//! own.
+//! Decides when changed answers are passed on: a namespace whose names change all the time delays
+//! only its own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use crate::model::HostName;
 use crate::translate::Namespaces;
 
-/// Longest time between two changed answers of one namespace that are passed on: each may cost a
-/// reload.
+/// The longest time between two changed answers of one namespace that are passed on. Each may cost
+/// a reload.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// A changed answer that waits to be passed on.
 #[derive(Debug)]
 pub struct Bulletin {
-    /// Least time between two changed answers of one namespace that are passed on.
+    /// The least time between two changed answers of one namespace that are passed on.
     least: Duration,
     waiting: BTreeMap<HostName, Waiting>,
     paces: HashMap<Arc<str>, Pace>,
@@ -24,7 +24,7 @@ pub struct Bulletin {
 #[derive(Debug)]
 struct Waiting {
     until: Instant,
-    /// The namespace whose pace applies; none when nothing was passed on for the name before.
+    /// The namespaces whose pace applies; empty for the first answer of a name.
     namespaces: Namespaces,
 }
 
@@ -36,14 +36,13 @@ struct Pace {
 }
 
 impl Bulletin {
-    /// Nothing was passed on yet.
+    /// A bulletin that has passed nothing on.
     pub fn new(least: Duration) -> Self {
         Bulletin { least, waiting: BTreeMap::new(), paces: HashMap::new() }
     }
 
-    /// The answer that was passed on for a name is outdated; a first answer (`is_first`) is passed
-    /// on at once. The answer for a name of several namespaces is passed on as soon as one of them
-    /// may.
+    /// Records that the answer for a name has changed. A first answer (`is_first`) is passed on at
+    /// once. The answer for a name of several namespaces is passed on as soon as one of them may.
     pub fn differs(&mut self, name: &HostName, namespaces: &Namespaces, is_first: bool, now: Instant) {
         if self.waiting.contains_key(name) {
             return;
@@ -58,17 +57,18 @@ impl Bulletin {
         self.waiting.insert(name.clone(), waiting);
     }
 
-    /// The answer that was passed on for a name is current again, or not needed any more.
+    /// Records that the answer that was passed on for a name is current again, or not needed any
+    /// more.
     pub fn drop(&mut self, name: &HostName) {
         self.waiting.remove(name);
     }
 
-    /// When the next answer is to be passed on. A moment that has passed means now.
+    /// When the next answer is to be passed on. A time in the past means now.
     pub fn due(&self) -> Option<Instant> {
         self.waiting.values().map(|waiting| waiting.until).min()
     }
 
-    /// All waiting answers are passed on together. Namespaces that had one wait twice as long
+    /// Records that all waiting answers were passed on. Namespaces that had one wait twice as long
     /// until the next, while that goes on.
     pub fn told(&mut self, now: Instant) {
         self.paces.retain(|_, pace| now < pace.next + pace.interval);

@@ -1,4 +1,4 @@
-//! Which names are requested from DNS: those of Services to which something that is served refers.
+//! Which names are queried by DNS: those of Services to which served objects refer.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::translate::{Names, Namespaces, Wanted};
 /// Names with the namespaces that have them.
 type Referred = BTreeMap<HostName, Namespaces>;
 
-/// The names that are wanted. A translation says what is served. Before a cycle with a name that
-/// was never requested, the snapshot is translated once to find that out, so that the first
-/// generation with the name has its addresses.
+/// The names that are wanted. A translation finds out what is served. Before a cycle with a name
+/// that was never queried, the snapshot is translated once for that, so that the first generation
+/// with the name has its addresses.
 #[derive(Debug, Default)]
 pub struct WantedNames {
-    /// What the newest snapshot names.
+    /// The names in the newest snapshot.
     candidates: Wanted,
-    /// What is served, by the last translation.
+    /// The names of served objects, by the last translation.
     served: Referred,
     /// The names in that snapshot.
     judged: Referred,
@@ -24,14 +24,14 @@ pub struct WantedNames {
 }
 
 impl WantedNames {
-    /// A newer snapshot names these.
+    /// Sets the names in a newer snapshot.
     pub fn read(&mut self, candidates: Wanted) -> Wanted {
         self.candidates = candidates;
         self.wanted()
     }
 
-    /// Whether there is a name without an answer, of which it is not known whether something
-    /// served refers to it.
+    /// Whether there is a name without an answer, of which it is not known whether a served object
+    /// refers to it.
     pub fn has_unjudged(&self, known: &Names) -> bool {
         self.candidates.referred.iter().any(|(name, namespaces)| {
             let judged = self.judged.get(name);
@@ -39,12 +39,12 @@ impl WantedNames {
         })
     }
 
-    /// A translation of the newest snapshot begins.
+    /// Records that a translation of the newest snapshot begins.
     pub fn begin(&mut self) {
         self.under_way.clone_from(&self.candidates.referred);
     }
 
-    /// The translation ended: these names are those of served objects.
+    /// Records that the translation has ended, with the names of served objects.
     pub fn judged(&mut self, served: Referred) -> Wanted {
         self.judged = std::mem::take(&mut self.under_way);
         self.served = served;
@@ -59,9 +59,9 @@ impl WantedNames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::Answer;
+    use crate::translate::NameAnswer;
 
-    /// Names from `NAME/NAMESPACE` and so on.
+    /// Parses names from `NAME/NAMESPACE` and so on.
     fn names(written: &str) -> Referred {
         let mut names = Referred::new();
         for (name, namespace) in written.split_whitespace().filter_map(|pair| pair.split_once('/')) {
@@ -87,12 +87,12 @@ mod tests {
         wanted.begin();
         assert_eq!(told(wanted.judged(names("n.x/b"))), "n.x/b; others m.x/b n.x/a o.x/a");
         assert!(!wanted.has_unjudged(&nothing), "what is not served is not looked at again");
-        // What came while it was found out is open.
+        // A name that came during the translation is not judged yet.
         wanted.begin();
         wanted.read(read("n.x/a n.x/b m.x/b m.x/c"));
         wanted.judged(names("n.x/b"));
         assert!(wanted.has_unjudged(&nothing));
-        let known = Names(names("m.x/c").into_keys().map(|name| (name, Answer::default())).collect());
+        let known = Names(names("m.x/c").into_keys().map(|name| (name, NameAnswer::default())).collect());
         assert!(!wanted.has_unjudged(&known), "nobody has to wait for what is known");
     }
 }

@@ -1,4 +1,4 @@
-//! The status as one JSON value, from which every answer about all of it is drawn.
+//! The complete status as one JSON value.
 
 use std::time::Instant;
 
@@ -13,14 +13,14 @@ use crate::source::cluster::Scope;
 use crate::translate::{Accepted, asked_hosts};
 
 impl Status {
-    /// Everything, for `/status.json` and `ingressd status`. Names of members are a contract.
+    /// The status for `/status.json` and `ingressd status`. Member names are a contract.
     pub fn json(&self, now: Instant) -> Value {
         let mut members = self.host_json(now);
         members.append(&mut self.objects_json(now));
         Value::Object(members)
     }
 
-    /// What is true of this host as a whole; it is part of every answer.
+    /// The part about this host, which every response contains.
     pub(super) fn host_json(&self, now: Instant) -> Map<String, Value> {
         let view = self.outlook.as_ref().map(Outlook::view);
         let value = json!({
@@ -65,7 +65,7 @@ impl Status {
         }
     }
 
-    /// What was read, what of that is served, and what is wrong with it.
+    /// The part about objects: what was read, what is served, and the findings.
     fn objects_json(&self, now: Instant) -> Map<String, Value> {
         let all_findings = self.all_findings();
         let shown = Shown::of(&all_findings, self.limits.findings_of_namespace);
@@ -98,7 +98,7 @@ impl Status {
         })
     }
 
-    /// The Ingresses that are ours and of which nginx has no version.
+    /// The Ingresses of our class of which nothing is served.
     fn not_served_json(&self) -> Value {
         let without =
             self.judgements.iter().filter(|judgement| standing::find(&self.accepted, &judgement.id).is_none());
@@ -149,7 +149,7 @@ impl ReadFrom {
     }
 }
 
-/// A finding for programs.
+/// A finding as JSON.
 pub(super) fn finding(finding: &Finding) -> Value {
     json!({
         "kind": finding.origin.object.kind.name(),

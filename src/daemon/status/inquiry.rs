@@ -1,36 +1,43 @@
-//! The answer to a request about one Ingress or one host.
+//! The response to a request about one Ingress or one host.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
+use super::expressions::{Taking, taking};
 use super::{ReadFrom, Status, document};
+use crate::daemon::explain::{Address, InForce};
 use crate::daemon::standing::{self, Standing};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, ServerName};
 use crate::source::cluster::Scope;
 use crate::translate::claims::Claimant;
-use crate::translate::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
+use crate::translate::{
+    Accepted, Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard, written_host,
+};
 
-/// How many routes, findings and Ingresses one answer names at most.
+/// The most routes, findings and Ingresses in one response.
 const MOST_ROWS: usize = 200;
 
-/// How many other namespaces are named that have an Ingress of the same name.
+/// The most other namespaces that are named because they have an Ingress with the same name.
 const MOST_NAMESAKES: usize = 5;
 
-/// What is asked for.
+/// The subject of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inquiry {
-    /// All there is.
+    /// The complete status.
     Everything,
     Ingress(ObjectId),
-    /// One host, as it is written in rules; `*` for those that nobody has.
+    /// A host as written in rules; `*` for unknown hosts.
     Host(String),
+    /// Why one request is answered as it is.
+    Request(Address),
 }
 
 impl Inquiry {
-    /// Reads a request; `None` when it is none of these.
+    /// Parses a request; `None` when it is not one of these.
     pub fn read(request: &str) -> Option<Self> {
         let mut words = request.split(' ');
         match (words.next(), words.next(), words.next()) {
@@ -40,18 +47,20 @@ impl Inquiry {
                 Some(Inquiry::Ingress(ObjectId::new(Kind::Ingress, namespace, name)))
             }
             (Some("host"), Some(host), None) => Some(Inquiry::Host(host.to_owned())),
+            (Some("explain"), Some(address), None) => Address::read(address).map(Inquiry::Request),
             _ => None,
         }
     }
 }
 
 impl Status {
-    /// What is known of what is asked for. Names of members are a contract.
+    /// The response about this subject. Member names are a contract.
     pub fn answer(&self, inquiry: &Inquiry, now: Instant) -> Value {
         match inquiry {
             Inquiry::Everything => self.json(now),
             Inquiry::Ingress(id) => self.with_host(now, self.ingress(id, now)),
             Inquiry::Host(written) => self.with_host(now, self.one_host(written, now)),
+            Inquiry::Request(address) => self.with_host(now, self.one_request(address)),
         }
     }
 
@@ -85,24 +94,39 @@ impl Status {
         Value::Object(members)
     }
 
-    /// Who has what of one host.
+    /// The owners of a host and its paths.
     fn one_host(&self, written: &str, now: Instant) -> Value {
         let hosts = host_with_wildcard(written);
         let names: Vec<_> = hosts.iter().map(|(name, _)| name.clone()).collect();
         let is_of_it = |written: &str| hosts.iter().any(|(_, host)| host.eq_ignore_ascii_case(written));
         let claims = hosts.iter().map(|(name, written)| self.claimants(name, written));
-        let askers: Vec<_> = askers(&self.told.snapshot, &names).collect();
+        let mut askers: Vec<_> = askers(&self.told.snapshot, &names).collect();
+        let by_name = askers.len();
+        // Further names of hosts stand in no rule.
+        askers.extend(self.having(is_of_it).filter(|id| !askers.contains(id)).collect::<Vec<_>>());
+        let is_free = askers.is_empty() && names.iter().all(|name| self.claims.of(name).is_empty());
+        let expressions = match is_free && written != "*" && !written.starts_with("*.") {
+            true => taking(&self.claims, &written.to_ascii_lowercase()),
+            false => Vec::new(),
+        };
+        if let Some(first) = expressions.iter().find(|taking| taking.is_certain) {
+            let first = written_host(&first.name);
+            askers.extend(self.having(|host| host == first));
+        }
         let left_out = askers.len().saturating_sub(MOST_ROWS);
         let all = self.all_findings();
         let mut findings = Vec::new();
         let ingresses: Vec<_> = askers
             .into_iter()
+            .enumerate()
             .take(MOST_ROWS)
-            .map(|id| {
+            .map(|(number, id)| {
                 let asked = asked(&self.told.snapshot, id).unwrap_or_default();
-                let routes = asked.routes.iter().filter(|route| is_of_it(route.host));
+                // What has the host by another name of it has all that stands there.
+                let is_meant = |written: &str| number >= by_name || is_of_it(written);
+                let routes = asked.routes.iter().filter(|route| is_meant(route.host));
                 let about = all.iter().filter(|finding| finding.origin.object == *id);
-                findings.extend(about.filter(|finding| concerns(finding, &asked, is_of_it)));
+                findings.extend(about.filter(|finding| concerns(finding, &asked, is_meant)));
                 let mut members = self.standing_json(id, now);
                 members.insert("asks".to_owned(), routes.take(MOST_ROWS).map(route).collect());
                 members
@@ -114,10 +138,23 @@ impl Status {
             "host": written,
             "is_name": !hosts.is_empty(),
             "claims": claims.collect::<Vec<_>>(),
+            "expressions": expressions.iter().map(expression).collect::<Vec<_>>(),
             "ingresses": ingresses,
             "left_out": left_out + findings.len().saturating_sub(MOST_ROWS),
             "findings": findings.into_iter().take(MOST_ROWS).map(with_page).collect::<Vec<_>>(),
         })
+    }
+
+    /// The Ingresses of which something is served at hosts like this.
+    fn having(&self, is_meant: impl Fn(&str) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
+        let has = move |accepted: &&Accepted| accepted.served > 0 && accepted.hosts.iter().any(|host| is_meant(host));
+        self.accepted.iter().filter(has).map(|accepted| &accepted.id)
+    }
+
+    /// Why a request is answered as it is: `null` where this run has made nothing yet that could tell.
+    fn one_request(&self, address: &Address) -> Value {
+        let explain = |in_force: &Arc<InForce>| in_force.explain(address, &self.findings, &|_| None);
+        self.in_force.as_ref().map_or(Value::Null, explain)
     }
 
     /// The namespaces that ask for a host, whoever asked first before the others.
@@ -134,13 +171,15 @@ impl Status {
         json!({"host": written, "namespaces": claimants.iter().take(MOST_ROWS).map(claimant).collect::<Vec<_>>()})
     }
 
-    /// The state of an Ingress, whether it is ours or not and whether there is one, with what is served of it.
+    /// The state of an Ingress, and what is served of it; the Ingress may not exist or may belong
+    /// to another class.
     fn standing_json(&self, id: &ObjectId, now: Instant) -> Map<String, Value> {
         let accepted = standing::find(&self.accepted, id);
         let judgement = self.judgement(id);
         let state = match (accepted, judgement) {
             (None, None) if self.foreign(id).is_some() => "not ours",
-            // Whether an object is ours that came since the last cycle is not known yet.
+            // It is not known yet whether an object that is newer than the last cycle belongs to
+            // our class.
             (None, None) if !self.is_read(id) => "absent",
             _ => Standing::of(accepted, judgement).name(),
         };
@@ -160,7 +199,7 @@ impl Status {
         ])
     }
 
-    /// Why nothing of an Ingress is served that is not ours, or not there.
+    /// Why nothing of an Ingress is served that belongs to another class or does not exist.
     fn why_not(&self, id: &ObjectId) -> Option<String> {
         if let Some(finding) = self.foreign(id) {
             return Some(finding.note.to_string());
@@ -198,7 +237,7 @@ impl Status {
         self.told.snapshot.ingresses.position(&id.namespace, &id.name).is_ok()
     }
 
-    /// The finding that it is another controller's.
+    /// The finding that it belongs to another controller.
     fn foreign(&self, id: &ObjectId) -> Option<&Finding> {
         let is_it = |finding: &&Finding| finding.reason == Reason::ForeignClass && *finding.origin.object == *id;
         self.findings.iter().find(is_it)
@@ -220,14 +259,15 @@ fn named<const COUNT: usize>(members: [(&str, Value); COUNT]) -> Map<String, Val
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The worst first.
+/// Sorts findings, the most severe first.
 fn severest<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<&'a Finding> {
     let mut findings: Vec<_> = findings.collect();
     findings.sort_by_key(|finding| Reverse(finding.severity));
     findings
 }
 
-/// Whether a finding about an Ingress has to do with some of its hosts: not when it is about rules or entries for others.
+/// Whether a finding about an Ingress concerns some of its hosts, and not only rules or entries
+/// for others.
 fn concerns(finding: &Finding, asked: &Asked<'_>, is_of_them: impl Fn(&str) -> bool) -> bool {
     match finding.origin.field {
         Field::Rule(rule) | Field::Path(rule, ..) => {
@@ -241,6 +281,10 @@ fn concerns(finding: &Finding, asked: &Asked<'_>, is_of_them: impl Fn(&str) -> b
     }
 }
 
+fn expression(taking: &Taking) -> Value {
+    json!({"expression": written_host(&taking.name), "certain": taking.is_certain})
+}
+
 fn route(route: &AskedRoute<'_>) -> Value {
     json!({
         "host": route.host,
@@ -252,7 +296,7 @@ fn route(route: &AskedRoute<'_>) -> Value {
     })
 }
 
-/// A finding with the place of the documentation that explains it.
+/// A finding with the documentation page that explains it.
 fn with_page(finding: &Finding) -> Value {
     let mut value = document::finding(finding);
     value["page"] = finding.reason.page().into();

@@ -1,51 +1,51 @@
-//! What a backend tells about a request, as a value that tests read back.
+//! The response of a backend about a request, as a value that tests can parse.
 
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// Every answer carries the address that was reached in this header, whatever its body is.
+/// The header with the address that the request reached, in every response.
 pub const ADDRESS_HEADER: &str = "x-echo-address";
 
-/// What reached a backend.
+/// The request as it reached a backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The backend's name.
     pub name: String,
-    /// The address that was reached.
+    /// The address that the request reached.
     pub address: SocketAddr,
-    /// Where the connection came from.
+    /// The address that the connection came from.
     pub client: SocketAddr,
-    /// As it arrived: `GET`, or what a proxy made of it.
+    /// The method: `GET`, or what a proxy made of it.
     pub method: String,
-    /// The request target as it was received: path and query.
+    /// The path with the query, as received.
     pub path: String,
     /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
     pub protocol: String,
-    /// The headers as received, names in lower case; `:authority` of HTTP/2 counts as `host`.
+    /// The headers as received, with lower-case names; `:authority` of HTTP/2 counts as `host`.
     pub headers: Vec<(String, String)>,
-    /// What the TLS handshake gave; none on a plain connection.
+    /// Facts about TLS; `None` for a plain connection.
     pub tls: Option<TlsFacts>,
     /// Length of the request's body in bytes.
     pub body_length: u64,
 }
 
 impl Answer {
-    /// The value of a header, when it was received exactly once.
+    /// The value of a header that was received exactly once.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(header, _)| header == name);
         values.next().map(|(_, value)| value.as_str()).filter(|_| values.next().is_none())
     }
 }
 
-/// What a TLS handshake gave.
+/// Facts about a TLS handshake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsFacts {
     /// For example `TLSv1_3`.
     pub version: String,
-    /// The name that the client asked for.
+    /// The server name that the client sent.
     pub sni: Option<String>,
-    /// The protocol that was agreed on.
+    /// The negotiated protocol.
     pub alpn: Option<String>,
 }
 

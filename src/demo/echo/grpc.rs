@@ -1,4 +1,4 @@
-//! One method of gRPC, answered by hand: `grpc.health.v1.Health/Check`.
+//! A hand-written implementation of one gRPC method: `grpc.health.v1.Health/Check`.
 
 use std::convert::Infallible;
 
@@ -11,15 +11,16 @@ use hyper::body::Bytes;
 /// The path of the method.
 pub const CHECK: &str = "/grpc.health.v1.Health/Check";
 
-/// A message `HealthCheckResponse { status: SERVING }`: not compressed, two bytes long, field 1 is 1.
+/// A message `HealthCheckResponse { status: SERVING }`: not compressed, two bytes long, field 1 is
+/// 1.
 const SERVING: &[u8] = &[0, 0, 0, 0, 2, 0x08, 0x01];
 
-/// Whether a request is a call of gRPC.
+/// Whether a request is a gRPC call.
 pub fn is_call(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
 }
 
-/// Answers a call: serving for the method that is known, `UNIMPLEMENTED` for all others.
+/// Responds to a call: `SERVING` for the known method, `UNIMPLEMENTED` for all others.
 pub fn answer(path: &str) -> Response<BoxBody<Bytes, Infallible>> {
     let (message, status) = match path {
         CHECK => (Bytes::from_static(SERVING), "0"),

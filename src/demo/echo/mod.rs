@@ -1,5 +1,5 @@
-//! A backend that tells what reached it: over HTTP/1.1, HTTP/2, WebSocket and gRPC, plain or over
-//! TLS.
+//! A backend that describes each request in its response: by HTTP/1.1, HTTP/2, WebSocket and gRPC,
+//! plain or with TLS.
 
 mod answer;
 mod grpc;
@@ -25,7 +25,8 @@ use tokio_rustls::TlsAcceptor;
 
 use service::Connection;
 
-/// A backend of a name. A listener on every address of the host answers for all of them and tells which was reached.
+/// A backend with a name. One listener on all addresses of the host can serve for several, and
+/// reports which address was reached.
 #[derive(Clone)]
 pub struct Echo {
     name: Arc<str>,
@@ -38,7 +39,7 @@ impl Echo {
         Echo { name: name.into(), tls: None }
     }
 
-    /// A backend with TLS under a certificate made for this purpose: HTTP/1.1 and HTTP/2 as ALPN decides.
+    /// A backend with TLS and a new certificate: HTTP/1.1 or HTTP/2, selected by ALPN.
     ///
     /// # Errors
     ///
@@ -47,14 +48,15 @@ impl Echo {
         Ok(Echo { name: name.into(), tls: Some(tls::acceptor(name)?) })
     }
 
-    /// Answers until the future is dropped; its connections end with it.
+    /// Serves until the future is dropped, which also closes its connections.
     pub async fn serve(self, listener: TcpListener) {
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => drop(connections.spawn(self.clone().serve_stream(stream))),
-                    // Out of descriptors, for example: others may close theirs meanwhile.
+                    // For example, there are no file descriptors left: other connections may close
+                    // meanwhile.
                     Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
                 },
                 Some(_) = connections.join_next() => {}
@@ -77,7 +79,7 @@ impl Echo {
     }
 }
 
-/// A listener on `::` sees IPv4 as `::ffff:10.244.0.1`; whoever asks wants to read the address as it was written.
+/// A listener on `::` sees IPv4 addresses as `::ffff:10.244.0.1`; this returns the usual form.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
@@ -86,6 +88,6 @@ async fn serve_requests(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'st
     let connection = Arc::new(connection);
     let service = service_fn(move |request| service::answer(Arc::clone(&connection), request));
     let server = auto::Builder::new(TokioExecutor::new());
-    // A client that goes away is no concern of a backend.
+    // A backend does not mind clients that go away.
     let _ = server.serve_connection_with_upgrades(TokioIo::new(stream), service).await;
 }

@@ -1,4 +1,4 @@
-//! From one request to its answer.
+//! Responds to requests.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -15,19 +15,19 @@ use super::answer::{ADDRESS_HEADER, Answer, TlsFacts};
 use super::switches::Switches;
 use super::{grpc, websocket};
 
-/// What all requests of one connection share.
+/// The facts that all requests of a connection share.
 pub struct Connection {
-    /// Name of the backend.
+    /// The name of the backend.
     pub name: Arc<str>,
     /// The address that was reached.
     pub address: SocketAddr,
-    /// The other end.
+    /// The address of the peer.
     pub client: SocketAddr,
-    /// What the handshake gave.
+    /// Facts about TLS.
     pub tls: Option<TlsFacts>,
 }
 
-/// Answers one request.
+/// Responds to one request.
 pub async fn answer(
     connection: Arc<Connection>,
     request: Request<Incoming>,
@@ -36,7 +36,7 @@ pub async fn answer(
         websocket::answer(request)
     } else if grpc::is_call(request.headers()) {
         let path = request.uri().path().to_owned();
-        // A call is answered when its message has arrived, as any service would.
+        // The response comes after the request's message, as in any gRPC service.
         let _ = request.into_body().collect().await;
         grpc::answer(&path)
     } else {
@@ -97,7 +97,7 @@ fn report(connection: &Connection, request: &Request<Incoming>) -> Answer {
     }
 }
 
-/// Reads a body to its end without keeping it, and tells its length.
+/// Reads a body to its end and returns its length.
 async fn drain(mut body: Incoming) -> u64 {
     let mut length = 0;
     while let Some(Ok(frame)) = body.frame().await {
@@ -106,7 +106,7 @@ async fn drain(mut body: Incoming) -> u64 {
     length
 }
 
-/// A body that arrives bit by bit.
+/// A body that is sent in parts, with pauses.
 fn events(count: u32, switches: &Switches) -> BoxBody<Bytes, Infallible> {
     let (mut sender, body) = Channel::new(1);
     let delay = switches.delay;

@@ -1,4 +1,4 @@
-//! What the query of a request asks a backend to do otherwise.
+//! Parameters in the query of a request that change the response.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -6,28 +6,29 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, StatusCode};
 
 const LONGEST_DELAY: Duration = Duration::from_secs(120);
-/// Largest answer in bytes.
+/// The largest response in bytes.
 const LARGEST: usize = 64 << 20;
 /// Most events of a stream.
 const MOST_EVENTS: u32 = 10_000;
 
-/// The switches; the default changes nothing. What is not understood is ignored.
+/// The parameters; the default changes nothing. Unknown ones are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// `status=503`: the status of the answer.
+    /// `status=503`: the status of the response.
     pub status: StatusCode,
-    /// `delay_ms=50`: the time before the answer.
+    /// `delay_ms=50`: the delay of the response.
     pub delay: Duration,
-    /// `size=1024`: a body of as many bytes instead of the report.
+    /// `size=1024`: a body of so many bytes instead of the description.
     pub size: Option<usize>,
-    /// `header=Name:Value`, any number of times: a header of the answer.
+    /// `header=Name:Value`, repeatable: a response header.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// `events=3`: a stream of as many server-sent events instead of the report, `delay_ms` apart.
+    /// `events=3`: a stream of so many server-sent events instead of the description, `delay_ms`
+    /// apart.
     pub events: Option<u32>,
 }
 
 impl Switches {
-    /// Reads a query.
+    /// Parses a query.
     pub fn of(query: &str) -> Self {
         let mut switches = Switches::default();
         for (key, value) in url::form_urlencoded::parse(query.as_bytes()) {

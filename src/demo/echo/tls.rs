@@ -1,4 +1,4 @@
-//! TLS for a backend under a certificate made for the purpose.
+//! TLS for a backend, with a new certificate.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use rustls::ServerConfig;
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// Why a backend cannot speak TLS.
+/// Why a backend cannot use TLS.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsSetupError {
-    /// No certificate.
+    /// The certificate cannot be made.
     #[error("cannot make a certificate for the backend {name}: {source}; its name must be a DNS name")]
     Certificate {
         /// The backend.
         name: String,
-        /// Why.
+        /// The error.
         source: rcgen::Error,
     },
     /// The TLS library refuses its own settings.

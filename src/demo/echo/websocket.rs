@@ -1,4 +1,4 @@
-//! The server's end of a WebSocket that returns each message.
+//! The server side of a WebSocket that returns each message.
 
 use std::convert::Infallible;
 
@@ -18,7 +18,7 @@ pub fn is_wanted(headers: &HeaderMap) -> bool {
     headers.get(UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
-/// Accepts the WebSocket; every text and binary message comes back until the client closes.
+/// Accepts the WebSocket, and returns every text and binary message until the client closes it.
 pub fn answer(mut request: Request<Incoming>) -> Response<BoxBody<Bytes, Infallible>> {
     let key = request.headers().get(SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));
     let mut response = Response::new(Empty::new().boxed());

@@ -1,4 +1,4 @@
-//! Judges the way to the cluster: credentials, the API server, its clock, and what it allows.
+//! Checks the way to the cluster: credentials, the API server, its clock, and rights.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,12 @@ use crate::doctor::report::{Level, Line};
 use crate::source::cluster::DEFAULT_KUBECONFIG;
 use crate::source::cluster::probe::AccessReview;
 
-/// Seconds between clocks that make certificates and tokens fail now and then, and those that surely do.
+/// The difference of clocks in seconds at which certificates and tokens may fail, and at which
+/// they will.
 const SUSPICIOUS: i64 = 5;
 const WRONG: i64 = 60;
 
-/// Why a check of the cluster has nothing to look at.
+/// The cluster, or a line why there is nothing to check.
 pub fn cluster(facts: &Facts) -> Result<&Cluster, Vec<Line>> {
     match &facts.source {
         Source::Cluster(cluster) => Ok(cluster),
@@ -24,7 +25,7 @@ pub fn cluster(facts: &Facts) -> Result<&Cluster, Vec<Line>> {
     }
 }
 
-/// The cluster, when its API server answers.
+/// The cluster, provided that its API server responds.
 pub fn answering(facts: &Facts) -> Result<&Cluster, Vec<Line>> {
     let cluster = cluster(facts)?;
     match &cluster.server {
@@ -105,7 +106,7 @@ pub fn permissions(facts: &Facts) -> Vec<Line> {
     lines
 }
 
-/// Verbs, and the places in which they are the same.
+/// Verbs, grouped by the places in which they are equal.
 fn named<'a>(reviews: impl Iterator<Item = &'a AccessReview>) -> String {
     let mut verbs = BTreeMap::<_, Vec<&str>>::new();
     for review in reviews {

@@ -1,12 +1,13 @@
-//! Judges what else is on this host: sockets, limits, confinement, the daemon.
+//! Checks the rest of this host: sockets, limits, confinement, the daemon.
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::config::AskedOfNode;
 use crate::doctor::facts::{Facts, Holder, OpenSocket};
 use crate::doctor::report::Line;
 use crate::nginx::Inside;
 
-/// What nginx takes for `worker_connections` when nothing is said.
+/// nginx's default of `worker_connections`.
 const USUAL_CONNECTIONS: u64 = 512;
 
 pub fn ports(facts: &Facts) -> Vec<Line> {
@@ -26,7 +27,7 @@ pub fn ports(facts: &Facts) -> Vec<Line> {
             None if overlap(daemon, listener.address) => not_daemon(facts, listener, daemon),
             None => None,
         };
-        // A program mostly has both families of a port.
+        // A program usually listens on a port of both address families.
         if let Some((key, line)) = line
             && !told.contains(&key)
         {
@@ -45,7 +46,7 @@ pub fn ports(facts: &Facts) -> Vec<Line> {
 
 type Told = ((u16, Vec<Holder>), Line);
 
-/// Somebody who has what nginx needs.
+/// A program that uses an address that nginx needs.
 fn foreign(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<Told> {
     let table = facts.nginx.as_ref().ok().and_then(|nginx| nginx.master.as_ref().ok());
     let is_nginx = |holder: &Holder| {
@@ -74,7 +75,8 @@ fn foreign(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<T
     Some((key, line))
 }
 
-/// Somebody who has what the daemon of these settings needs. Its name is not enough: there may be several ingressd.
+/// A program that uses an address that our daemon needs. Its name is not enough, because there may
+/// be several instances of ingressd.
 fn not_daemon(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<Told> {
     let is_daemon = |holder: &Holder| facts.daemon_process == Some(holder.pid);
     if listener.holders.is_empty() || listener.holders.iter().any(is_daemon) {
@@ -97,7 +99,8 @@ fn named(holders: &[Holder]) -> String {
     names.join(", ")
 }
 
-/// Whether both cannot be had by different programs. A socket of IPv6 for all addresses may take IPv4 too.
+/// Whether two programs cannot listen on both. An IPv6 socket for all addresses may accept IPv4
+/// too.
 fn overlap(wanted: SocketAddr, taken: SocketAddr) -> bool {
     let any = |address: IpAddr| address.is_unspecified();
     let alike = wanted.is_ipv4() == taken.is_ipv4();
@@ -144,6 +147,25 @@ pub fn limits(facts: &Facts) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// `nginx-conf`.
+pub fn nginx_conf(facts: &Facts) -> Vec<Line> {
+    let Some((namespace, name)) = &facts.settings.ingress_nginx.config_map else {
+        return vec![Line::ok("no ConfigMap of an ingress-nginx is named that could ask anything of nginx.conf")];
+    };
+    let (Ok(nginx), Some(Ok(objects))) = (&facts.nginx, &facts.objects) else {
+        return vec![Line::note("not looked at: nginx or the objects are not known")];
+    };
+    let main = nginx.layout.configuration.display().to_string();
+    let judge = |asked: &AskedOfNode| {
+        let judged = asked.judge(&nginx.survey.other_sites, &main, nginx.worker_files);
+        (!judged.is_met)
+            .then(|| Line::warning(format!("{asked} asks for something else: {}", judged.says), judged.remedy))
+    };
+    let lines: Vec<_> = objects.asked.iter().filter_map(judge).collect();
+    let good = format!("{main} does everything that ConfigMap {namespace}/{name} asks of it");
+    if lines.is_empty() { vec![Line::ok(good)] } else { lines }
 }
 
 pub fn confinement(facts: &Facts) -> Vec<Line> {

@@ -1,4 +1,4 @@
-//! Judges facts, check by check; it must not know how they were gathered.
+//! Checks facts. It must not know how they were gathered.
 
 pub mod cluster;
 pub mod host;

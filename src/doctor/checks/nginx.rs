@@ -1,4 +1,4 @@
-//! Judges nginx: version, modules, configuration, processes and what its other sites claim.
+//! Checks nginx: version, modules, configuration, processes and the claims of its other sites.
 
 use crate::apply::process::Role;
 use crate::config::Settings;
@@ -9,7 +9,7 @@ use crate::model::catalogue::{self, AskedFor, DirectiveRow, Module, OLDEST};
 use crate::model::cost;
 use crate::nginx::Capabilities;
 
-/// What later versions have.
+/// Features of later versions.
 const FEATURES: &[(&DirectiveRow, &str)] = &[
     (&catalogue::HTTP2, "HTTP/2 for each site of a socket by itself (directive http2)"),
     (
@@ -18,7 +18,7 @@ const FEATURES: &[(&DirectiveRow, &str)] = &[
     ),
 ];
 
-/// What a module gives, and how bad it is to be without it under these settings.
+/// The use of a module, and the level when it is missing under these settings.
 struct Gives {
     module: Module,
     what: &'static str,
@@ -122,6 +122,7 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
     lines.insert(0, Line::ok(format!("{} modules that are of use are there", has.len())));
     lines.extend(APART.iter().filter_map(|gives| apart(gives, nginx)));
     lines.extend(rules(nginx));
+    lines.extend(databases(nginx));
     if !capabilities.has_stream() {
         let text = "no ngx_stream_module: nothing can be served over TCP or UDP";
         let package = "libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL";
@@ -133,7 +134,7 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
     lines
 }
 
-/// A module that is not part of nginx, and what becomes of hosts that would need it.
+/// A third-party module, and the effect on hosts that need it.
 struct Apart {
     module: Module,
     without: &'static str,
@@ -143,6 +144,7 @@ struct Apart {
 const APART: &[Apart] = &[
     Apart { module: Module::HeadersMore, without: "tell that nginx serves them (header Server)", level: Level::Note },
     Apart { module: Module::Brotli, without: "do not compress answers by Brotli", level: Level::Warning },
+    Apart { module: Module::GeoIp2, without: "are told nothing of where clients are", level: Level::Warning },
     Apart { module: Module::ModSecurity, without: "answer 503 where they ask for a firewall", level: Level::Error },
 ];
 
@@ -157,7 +159,7 @@ fn apart(gives: &Apart, nginx: &Nginx) -> Option<Line> {
     })
 }
 
-/// Rules of the firewall that are not there.
+/// A line about missing rule files of the firewall.
 fn rules(nginx: &Nginx) -> Option<Line> {
     let missing: Vec<_> = nginx.survey.other_sites.missing_rules.iter().map(ToString::to_string).collect();
     let hosts = nginx.wanted.get(&Module::ModSecurity).filter(|_| !missing.is_empty())?;
@@ -168,6 +170,18 @@ fn rules(nginx: &Nginx) -> Option<Line> {
             "install libnginx-mod-http-modsecurity and modsecurity-crs (Debian and Ubuntu), or name other files with \
                  firewall.rules and firewall.core-rules"
                 .to_owned(),
+    })
+}
+
+/// Databases of GeoIP2 that are not there.
+fn databases(nginx: &Nginx) -> Option<Line> {
+    let missing = nginx.survey.other_sites.missing_databases.iter();
+    let missing: Vec<_> = missing.map(|path| path.display().to_string()).collect();
+    let hosts = nginx.wanted.get(&Module::GeoIp2).filter(|_| !missing.is_empty())?;
+    Some(Line {
+        level: Level::Warning,
+        text: format!("{hosts} hosts tell where clients are, and there is no {}", super::some(&missing)),
+        remedy: "fetch it, for example with geoipupdate, or name other files with geoip2.databases".to_owned(),
     })
 }
 
@@ -192,7 +206,7 @@ pub fn configuration(facts: &Facts) -> Vec<Line> {
     let file = nginx.layout.configuration.display();
     vec![match &nginx.tested {
         Ok(tested) if tested.accepted => Line::ok(format!("nginx accepts {file}")),
-        // What it says then is about the user, not about the configuration.
+        // Its message then is about the user, not about the configuration.
         Ok(tested) if tested.words.contains("(13: Permission denied)") => Line::note(format!(
             "not looked at: this user may not read or write what nginx does; run this as root: {}",
             tested.words.trim()
@@ -332,7 +346,29 @@ pub fn shared_servers(facts: &Facts) -> Vec<Line> {
     }
 }
 
-/// Nanoseconds of a search that deserves a note: nginx takes eighteen thousand for all of a small request.
+/// `expressions`.
+pub fn expressions(facts: &Facts) -> Vec<Line> {
+    let nginx = match nginx(facts) {
+        Ok(nginx) => nginx,
+        Err(lines) => return lines,
+    };
+    if nginx.survey.other_sites.compiles_expressions {
+        return vec![Line::ok("nginx compiles expressions to machine code (pcre_jit)")];
+    }
+    match &facts.objects {
+        Some(Ok(objects)) if objects.expressions == 0 => {
+            vec![Line::ok("no path is an expression: nginx need not compile any (pcre_jit)")]
+        }
+        Some(Ok(objects)) => vec![Line::warning(
+            format!("{} paths are expressions, which nginx does not compile to machine code", objects.expressions),
+            "write `pcre_jit on;` into nginx.conf, outside of every block, and reload nginx",
+        )],
+        _ => vec![Line::note("not looked at: the objects are not known")],
+    }
+}
+
+/// The search time in nanoseconds above which there is a note: nginx needs eighteen thousand for a
+/// whole small request.
 const LONG_SEARCH: u64 = 4000;
 
 fn microseconds(nanoseconds: u64) -> String {
@@ -351,7 +387,7 @@ fn of_reason(nginx: &Nginx, reason: Reason) -> impl Iterator<Item = &Finding> {
     nginx.findings.iter().filter(move |finding| finding.reason == reason)
 }
 
-/// The check `limits` tells those.
+/// These findings are part of the check `limits`.
 fn is_about_connections(finding: &Finding) -> bool {
     finding.note.contains("worker_connections")
 }

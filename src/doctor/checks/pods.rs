@@ -1,4 +1,4 @@
-//! Judges whether requests can reach pods from here, and in which endpoint mode.
+//! Checks whether requests can reach pods from here, and in which endpoint mode.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::doctor::facts::{Facts, Network, Objects, Reached, Sample, Source};
 use crate::doctor::report::{Level, Line};
 use crate::translate::EndpointMode;
 
-/// The word of the settings.
+/// The name of the mode in the settings.
 pub const fn word(mode: EndpointMode) -> &'static str {
     match mode {
         EndpointMode::Pod => "pod",
@@ -103,7 +103,7 @@ pub fn routes(facts: &Facts) -> Vec<Line> {
     };
     let mut lines = Vec::new();
     if !none.is_empty() && reached {
-        // Nobody is there yet whom anybody asks for.
+        // There is no endpoint yet that an Ingress refers to.
         let text = format!("no route to {}, where no endpoint is so far: all that were tried answer", some(&none));
         lines.push(bad(text, Level::Warning));
     } else if !none.is_empty() {
@@ -133,7 +133,7 @@ pub fn endpoints(facts: &Facts) -> Vec<Line> {
     objects.samples.iter().map(|sample| judge(sample, chosen.contains(&sample.mode), &working)).collect()
 }
 
-/// How many were reached.
+/// How many addresses were reached.
 fn share(sample: &Sample) -> usize {
     sample.tried.iter().filter(|(_, reached)| *reached == Reached::Yes).count()
 }

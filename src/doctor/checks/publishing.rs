@@ -1,4 +1,4 @@
-//! Judges who publishes, and the certificates that are served.
+//! Checks the nodes that publish, and the served certificates.
 
 use jiff::Timestamp;
 
@@ -6,14 +6,14 @@ use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Served};
 use crate::doctor::report::Line;
-use crate::model::{Standing, Validity, in_words};
+use crate::model::{Validity, ValidityPhase, in_words};
 use crate::publish::lease_name;
 use crate::publish::probe::Kept;
 
-/// What to do about a certificate that ends.
+/// The remedy for a certificate that expires.
 const RENEW: &str = "renew it in its Secret; where cert-manager does that, look at its Certificate and Order";
 
-/// Seconds that a clock may be ahead without being told.
+/// By how many seconds a clock may be ahead without a line.
 const TOLERATED: i64 = 5;
 
 pub fn leases(facts: &Facts) -> Vec<Line> {
@@ -30,7 +30,8 @@ pub fn leases(facts: &Facts) -> Vec<Line> {
         }
         Some(Ok(leases)) => leases,
     };
-    // Renewals are judged by the clock of the API server: those of the nodes may differ, which is told by itself.
+    // Renewals are compared with the clock of the API server: clocks of the nodes may differ, for
+    // which there is another check.
     let ahead = cluster.server.as_ref().and_then(|server| server.as_ref().ok()?.ahead).unwrap_or_default();
     let now = leases.read + ahead;
     if leases.members.is_empty() && leases.leader.is_none() {
@@ -58,7 +59,7 @@ pub fn leases(facts: &Facts) -> Vec<Line> {
         let lease = lease_name(&facts.settings.publish.lease, node);
         let remove = format!("of a node that is gone for good, `kubectl delete lease --namespace {namespace} {lease}`");
         lines.push(match age {
-            // As whoever takes a node out leaves it: `ingressd status --cluster` calls that well.
+            // This is the state of a drained node, which `ingressd status --cluster` calls good.
             Some(age) if age > seconds(member) && member.what.drained => Line::note(format!(
                 "{node} ({addresses}) is drained, and did not renew its Lease for {age} s; {remove}"
             )),
@@ -81,7 +82,7 @@ pub fn leases(facts: &Facts) -> Vec<Line> {
     lines
 }
 
-/// How long ago it was renewed.
+/// The time since the last renewal.
 fn age<T>(kept: &Kept<T>, now: i64) -> Option<i64> {
     kept.renewed.map(|renewed| now - renewed.as_second())
 }
@@ -113,13 +114,13 @@ pub fn certificates(facts: &Facts) -> Vec<Line> {
         };
         let Validity { begins, ends } = validity;
         match validity.standing(facts.now) {
-            Standing::Good => good.push((served, ends)),
-            Standing::Ended => lines.push(Line::error(format!("{} ended on {}", name(), day(ends)), RENEW)),
-            Standing::NotYet => {
+            ValidityPhase::Good => good.push((served, ends)),
+            ValidityPhase::Ended => lines.push(Line::error(format!("{} ended on {}", name(), day(ends)), RENEW)),
+            ValidityPhase::NotYet => {
                 let text = format!("{} is not valid before {}", name(), day(begins));
                 lines.push(Line::error(text, "if that is now, look at the clocks of this host and of its issuer"));
             }
-            Standing::Ending(_) => {
+            ValidityPhase::Ending(_) => {
                 let text = format!("{} ends on {}, in {}", name(), day(ends), in_words(ends - facts.now));
                 lines.push(Line::warning(text, RENEW));
             }

@@ -1,4 +1,4 @@
-//! Each check over facts that are right and facts that are wrong: one row for each way to be wrong.
+//! Each check with good facts and with bad facts: one row for each fault.
 
 mod facts;
 
@@ -18,7 +18,7 @@ use crate::publish::probe::Leases;
 use crate::translate::EndpointMode;
 use facts::*;
 
-/// The check, what is wrong, the worst that it says then, and words that it says it with.
+/// The check, the fault, its worst level, and a part of its message.
 type Row = (&'static str, fn(&mut Facts), Level, &'static str);
 
 const ROWS: &[Row] = &[
@@ -57,6 +57,7 @@ const ROWS: &[Row] = &[
     ("nginx-modules", |facts| without(facts, Module::Stream), Note, "ngx_stream_module"),
     ("nginx-modules", |facts| wants(facts, Module::HeadersMore), Note, "2 hosts tell that nginx serves them"),
     ("nginx-modules", |facts| wants(facts, Module::Brotli), Warning, "ngx_http_brotli_filter_module"),
+    ("nginx-modules", |facts| wants(facts, Module::GeoIp2), Warning, "libnginx-mod-http-geoip2"),
     ("nginx-modules", |facts| wants(facts, Module::ModSecurity), Error, "2 hosts answer 503"),
     (
         "nginx-modules",
@@ -69,6 +70,7 @@ const ROWS: &[Row] = &[
         Warning,
         "there is no /etc/nginx/modsecurity.conf",
     ),
+    ("nginx-modules", without_databases, Warning, "there is no /srv/GeoIP2-City.mmdb"),
     (
         "nginx-modules",
         |facts| {
@@ -123,7 +125,7 @@ const ROWS: &[Row] = &[
     ("ports", |facts| facts.listeners.push(listener("0.0.0.0:8080", 9, "haproxy")), Good, "nobody else"),
     ("ports", |facts| facts.listeners.push(listener("127.0.0.1:10246", 9, "other")), Error, "10246"),
     ("ports", |facts| facts.listeners[1] = listener("127.0.0.1:10254", 9, "other"), Error, "http.address"),
-    // The daemon of another instance has our address: ours cannot start, or runs without it.
+    // The daemon of another instance uses our address: ours cannot start, or runs without it.
     ("ports", |facts| facts.daemon_process = None, Error, "ingressd (process 7) listens on 127.0.0.1:10254"),
     ("ports", |facts| facts.listeners[1] = listener("127.0.0.1:10254", 9, "ingressd"), Error, "http.address"),
     ("ports", |facts| nginx(facts).master = Err("gone".into()), Error, "nginx (process 100)"),
@@ -137,7 +139,7 @@ const ROWS: &[Row] = &[
         Note,
         "only root",
     ),
-    // nginx listens on one address, or one family alone: what others have beside it does not matter.
+    // nginx listens on one address, or one address family only: other sockets do not matter.
     ("ports", |facts| others(facts, "0.0.0.0", "[2001:db8::1]:443"), Good, "nobody else"),
     ("ports", |facts| others(facts, "0.0.0.0", "192.0.2.1:443"), Error, "haproxy"),
     ("ports", |facts| others(facts, "0.0.0.0", "[::]:443"), Error, "haproxy"),
@@ -168,6 +170,35 @@ const ROWS: &[Row] = &[
         "512 connections",
     ),
     ("limits", |facts| nginx(facts).worker_files = None, Note, "when nginx runs"),
+    (
+        "nginx-conf",
+        |facts| asks(facts, "worker-processes", "4", Some(("worker_processes", "auto"))),
+        Warning,
+        "key worker-processes of the ConfigMap asks for something else: /etc/nginx/nginx.conf:3 says `worker_processes \
+         auto;` -> write `worker_processes 4;` there",
+    ),
+    (
+        "nginx-conf",
+        |facts| asks(facts, "max-worker-connections", "16384", None),
+        Warning,
+        "/etc/nginx/nginx.conf does not have it -> write `worker_connections 16384;` into /etc/nginx/nginx.conf, in the block events",
+    ),
+    ("nginx-conf", |facts| asks(facts, "max-worker-open-files", "8192", None), Good, "ConfigMap edge/controller"),
+    (
+        "nginx-conf",
+        |facts| asks(facts, "worker-processes", "4", Some(("worker_processes", "4"))),
+        Good,
+        "does everything",
+    ),
+    (
+        "nginx-conf",
+        |facts| {
+            asks(facts, "worker-processes", "4", None);
+            facts.objects = None;
+        },
+        Note,
+        "not looked at",
+    ),
     ("shared-servers", |facts| objects(facts).upstreams = 300, Good, "up to 2.7 us"),
     ("shared-servers", |facts| objects(facts).upstreams = 5000, Note, "up to 45.0 us"),
     ("shared-servers", |facts| facts.objects = None, Note, "the objects are not known"),
@@ -189,6 +220,18 @@ const ROWS: &[Row] = &[
         Good,
         "$server_name",
     ),
+    ("expressions", |_| (), Good, "no path is an expression"),
+    ("expressions", |facts| objects(facts).expressions = 7, Warning, "7 paths are expressions"),
+    (
+        "expressions",
+        |facts| {
+            objects(facts).expressions = 7;
+            nginx(facts).survey.other_sites.compiles_expressions = true;
+        },
+        Good,
+        "pcre_jit",
+    ),
+    ("expressions", |facts| facts.objects = None, Note, "the objects are not known"),
     (
         "confinement",
         |facts| {
@@ -382,7 +425,7 @@ const ROWS: &[Row] = &[
         Error,
         "nodeport, which is chosen: 0 of 1",
     ),
-    // What requests get that nobody takes has no class: it is reached as everywhere.
+    // The default backend has no class and is reached in the general mode.
     (
         "endpoints",
         |facts| {
@@ -475,7 +518,7 @@ fn whatever_is_wrong_is_told_by_its_check() {
 #[test]
 fn every_check_can_fail_and_every_failure_has_a_remedy() {
     let failing: BTreeSet<_> = ROWS.iter().filter(|row| row.2 > Note).map(|row| row.0).collect();
-    // One tells what short reloads cost, which is nobody's fault.
+    // One check reports what short intervals between reloads cost, which is no fault.
     let all = CHECKS.iter().map(|check| check.name).filter(|name| *name != "shared-servers");
     assert_eq!(failing, all.collect());
     for (name, break_it, ..) in ROWS.iter().filter(|(name, ..)| *name != "other-sites") {

@@ -1,4 +1,4 @@
-//! Asks the API server what it is, what it allows, and who is there.
+//! Gathers the facts about the cluster from the API server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::source::cluster::probe::{self, AccessReview};
 use crate::source::cluster::{Clients, DEFAULT_KUBECONFIG};
 use crate::translate::EndpointMode;
 
-/// How many permissions are asked for at the same time.
+/// The number of concurrent access reviews.
 const AT_ONCE: usize = 16;
 
-/// How long all of them may take: there may be thousands of namespaces.
+/// The time limit for all of them: there may be thousands of namespaces.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A cluster whose credentials are of no use.
+/// The facts about a cluster whose credentials cannot be used.
 pub fn without_credentials(settings: &Settings, why: String) -> Cluster {
     Cluster {
         kubeconfig: kubeconfig(settings),
@@ -39,7 +39,7 @@ fn kubeconfig(settings: &Settings) -> PathBuf {
     settings.cluster.kubeconfig.clone().unwrap_or_else(|| DEFAULT_KUBECONFIG.into())
 }
 
-/// Asks.
+/// Gathers the facts.
 pub async fn look(settings: &Settings, link: &Link, needed: &impl Fn(Need) -> bool) -> Cluster {
     let clients = link.clients();
     let mut cluster = Cluster { credentials: Ok(()), ..without_credentials(settings, String::new()) };
@@ -68,7 +68,7 @@ pub async fn look(settings: &Settings, link: &Link, needed: &impl Fn(Need) -> bo
     cluster
 }
 
-/// Asks for each permission that the settings make needed.
+/// Asks the API server about each right that the settings make necessary.
 async fn permissions(settings: &Settings, clients: &Clients) -> Vec<Permission> {
     let until = Instant::now() + PATIENCE;
     let ask = async |review: AccessReview| {
@@ -94,12 +94,12 @@ async fn permissions(settings: &Settings, clients: &Clients) -> Vec<Permission> 
 /// Namespace and name; `None` for all.
 type ResourceScope = (Option<String>, Option<String>);
 
-/// Each permission of the shipped roles, and where these settings need it.
+/// Each right of the packages' roles, with the places where these settings need it.
 fn wanted(settings: &Settings) -> Vec<(access::Permission, Vec<ResourceScope>)> {
     let everywhere = |row: &access::Permission| (*row, places(settings, row.resource));
     let leases = vec![(Some(settings.publish.namespace.to_string()), None)];
     let mut wanted: Vec<_> = access::everywhere().iter().map(everywhere).collect();
-    // One outside of the namespaces that are served.
+    // An object outside of the namespaces that are served.
     if let Some((namespace, name)) = access::Grant::of(settings, "").service {
         let purpose = "the addresses that are published";
         let row = access::Permission { group: "", resource: "services", verbs: &["list", "watch"], purpose };
@@ -109,7 +109,7 @@ fn wanted(settings: &Settings) -> Vec<(access::Permission, Vec<ResourceScope>)> 
     wanted
 }
 
-/// Everywhere, or in the namespaces that the settings name.
+/// All namespaces, or those that the settings name.
 fn places(settings: &Settings, resource: &str) -> Vec<ResourceScope> {
     let named = &settings.cluster.namespaces;
     match named.is_empty() || access::is_without_namespace(resource) {
@@ -129,7 +129,7 @@ fn reviews(row: &access::Permission, places: &[ResourceScope]) -> Vec<AccessRevi
     places.iter().flat_map(|place| row.verbs.iter().map(move |verb| review(place, verb))).collect()
 }
 
-/// Whether anything works without it under these settings.
+/// Whether it is necessary under these settings.
 fn is_required(settings: &Settings, resource: &str) -> bool {
     let translate = &settings.translate;
     let modes = translate.classes.iter().filter_map(|class| class.endpoints).chain([translate.endpoints]);
@@ -137,7 +137,7 @@ fn is_required(settings: &Settings, resource: &str) -> bool {
     let by_node =
         publish.mode != Mode::Service && publish.addresses.iter().any(|entry| matches!(entry, Announced::Node(_)));
     match resource {
-        // Those that objects name; where the settings name some, they have a row of their own.
+        // Those that objects name; ConfigMaps of the settings have a row of their own.
         "configmaps" => false,
         "nodes" => by_node || modes.into_iter().any(|mode| mode == EndpointMode::NodePort),
         "namespaces" => settings.cluster.namespace_selector.is_some() || translate.needs_labels(),
@@ -159,7 +159,7 @@ mod tests {
             let rows = access::everywhere().into_iter().filter(|row| !is_required(settings, row.resource));
             rows.map(|row| row.resource).collect::<Vec<_>>()
         };
-        // The table says so of these, and of no others.
+        // The table marks these, and no others.
         let may_be = access::everywhere().into_iter().filter(|row| row.purpose.contains("may be left out"));
         let may_be: Vec<_> = may_be.map(|row| row.resource).collect();
         assert_eq!(optional(&settings), ["configmaps", "nodes", "namespaces"]);
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(optional(&settings), ["configmaps", "ingresses/status", "events"]);
     }
 
-    /// The namespaces that each permission is asked for in, with a name where it is for one object alone.
+    /// The namespaces in which each right is asked for, with a name for a single object.
     fn asked(settings: &Settings) -> Vec<(&'static str, Vec<String>)> {
         let place = |(namespace, name): &ResourceScope| match (namespace, name) {
             (None, _) => String::from("everywhere"),

@@ -1,4 +1,4 @@
-//! SELinux and AppArmor as the kernel and the logs show them.
+//! Gathers facts about SELinux and AppArmor from the kernel and logs.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 
 use crate::doctor::facts::Confinement;
 
-/// How much of the end of a log is read.
+/// How many bytes of the end of a log are read.
 const TAIL: u64 = 256 * 1024;
 
-/// Most denials that are kept.
+/// The most denials that are kept.
 const MOST: usize = 20;
 
-/// Most bytes of one that are kept.
+/// The most bytes that are kept of one.
 const LONGEST: usize = 300;
 
-/// How many seconds ago a denial may be and still tell how things are: one that was mended stays in the log.
+/// How old a denial may be, in seconds: older ones may be solved already.
 const LATELY: i64 = 86_400;
 
-/// Where everything is.
+/// The paths.
 #[derive(Debug, Clone)]
 pub struct Paths {
-    /// SELinux' file system.
+    /// The file system of SELinux.
     pub selinux: PathBuf,
-    /// AppArmor's file of profiles.
+    /// AppArmor's list of profiles.
     pub apparmor: PathBuf,
-    /// Logs that may hold denials.
+    /// Logs that may contain denials.
     pub logs: Vec<PathBuf>,
     /// The kernel's own log.
     pub kernel: PathBuf,
@@ -45,14 +45,14 @@ impl Default for Paths {
     }
 }
 
-/// Looks; `now` is in seconds since 1970.
+/// Gathers the facts; `now` is in seconds since 1970.
 pub fn look(paths: &Paths, now: i64) -> Confinement {
     let read = |name: &str| fs::read_to_string(paths.selinux.join(name)).ok();
     let profiles = fs::read_to_string(&paths.apparmor).unwrap_or_default();
     let logs = paths.logs.iter().map(|log| tail(log));
     let texts: Vec<_> = logs.chain([kernel(&paths.kernel)]).collect();
     let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| is_denial(line));
-    // The same record may be in several logs, and the last is shown.
+    // The same record may be in several logs, and only the last ones are shown.
     let mut denials: Vec<_> = lines.filter_map(|line| Some((second(line)?, line))).collect();
     denials.retain(|(second, _)| *second > now - LATELY);
     denials.sort_by_key(|(second, _)| *second);
@@ -61,21 +61,22 @@ pub fn look(paths: &Paths, now: i64) -> Confinement {
     denials.drain(..denials.len().saturating_sub(MOST));
     Confinement {
         selinux_enforces: read("enforce").map(|text| text.trim() == "1"),
-        // The value in force, then the pending one.
+        // The file has the current value and the pending one.
         may_connect: read("booleans/httpd_can_network_connect").map(|text| text.trim_start().starts_with('1')),
         apparmor: profiles.lines().find(|line| line.contains("nginx")).map(shorten),
         denials,
     }
 }
 
-/// Whether a line of a log tells that nginx or ingressd was denied something.
+/// Whether a log line is a denial for nginx or ingressd.
 fn is_denial(line: &str) -> bool {
     let selinux = line.contains("avc:") && line.contains("denied");
     let apparmor = line.contains("apparmor=\"DENIED\"");
     (selinux || apparmor) && (line.contains("nginx") || line.contains("ingressd"))
 }
 
-/// When a record was made. The kernel begins every one with `audit(SECONDS.MILLISECONDS:NUMBER)`, whichever log it is in.
+/// The time of a record. The kernel begins each with `audit(SECONDS.MILLISECONDS:NUMBER)`, in
+/// every log.
 fn second(line: &str) -> Option<i64> {
     let (_, stamp) = line.split_once("audit(")?;
     stamp[..stamp.find(|letter: char| !letter.is_ascii_digit())?].parse().ok()
@@ -86,7 +87,7 @@ fn shorten(line: &str) -> String {
     line[..end].to_owned()
 }
 
-/// The end of a log, or nothing when we may not read it.
+/// The end of a log; empty when it cannot be read.
 fn tail(path: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
@@ -99,7 +100,7 @@ fn tail(path: &Path) -> String {
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
-/// What the kernel still knows of what it logged: a record each read, until it would wait for the next.
+/// The kernel's log buffer: each read returns one record, until it would wait for the next.
 fn kernel(path: &Path) -> String {
     let mut options = File::options();
     options.read(true).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits());
@@ -112,7 +113,7 @@ fn kernel(path: &Path) -> String {
                 text += &String::from_utf8_lossy(&record[..length]);
                 text.push('\n');
             }
-            // One that was overwritten meanwhile: the next read goes on behind it.
+            // The record was overwritten meanwhile: the next read continues behind it.
             Err(error) if error.raw_os_error() == Some(nix::errno::Errno::EPIPE as i32) => {}
             Err(_) => break,
         }

@@ -1,4 +1,4 @@
-//! Connections to a sample of addresses, each within a deadline.
+//! Tries connections to a sample of addresses, each with a time limit.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -9,10 +9,10 @@ use tokio::net::TcpStream;
 
 use crate::doctor::facts::Reached;
 
-/// How long an address may take to answer.
+/// The time limit of a connection attempt.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Tries all of them at once; nothing is sent.
+/// Tries all of them at the same time, without sending anything.
 pub async fn attempt(addresses: Vec<SocketAddr>) -> Vec<(SocketAddr, Reached)> {
     join_all(addresses.into_iter().map(async |address| (address, reach(address).await))).await
 }
@@ -26,7 +26,7 @@ async fn reach(address: SocketAddr) -> Reached {
     }
 }
 
-/// At most so many of these, spread over all.
+/// At most this many of the items, evenly distributed.
 pub fn spread<T: Copy>(all: &[T], most: usize) -> Vec<T> {
     let step = all.len().div_ceil(most.max(1)).max(1);
     all.iter().copied().step_by(step).collect()

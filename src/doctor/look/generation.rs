@@ -1,4 +1,4 @@
-//! The certificates of the generation in place, and the hosts that use them.
+//! Gathers the certificates of the current generation, and the hosts that use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -44,6 +44,16 @@ pub fn certificates(current: &Path) -> Vec<Served> {
 fn values<'a>(server: &'a Directive, name: &'a str) -> impl Iterator<Item = &'a String> {
     let named = server.children().iter().filter(move |directive| directive.name == name);
     named.flat_map(|directive| &directive.arguments)
+}
+
+/// The names in the certificate of a file, or its subject.
+///
+/// # Errors
+///
+/// Why it cannot be read.
+pub fn certificate_names(path: &Path) -> Result<Vec<String>, String> {
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    leaf(&bytes).map(|(names, _)| names)
 }
 
 /// Names and validity of the first certificate of a file.

@@ -1,4 +1,5 @@
-//! Gathers the facts that checks need, each within a deadline; it must not know what is right.
+//! Gathers the facts that checks need, each with a time limit. It must not know how they are
+//! judged.
 
 mod cluster;
 mod confinement;
@@ -9,6 +10,8 @@ mod objects;
 mod routes;
 mod sockets;
 
+pub use generation::certificate_names;
+
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,7 +21,7 @@ use crate::config::Settings;
 use crate::daemon::{Link, control};
 use crate::source::Snapshot;
 
-/// Looks for everything that is needed.
+/// Gathers all facts that are needed.
 pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
     let needed = |need| needs.contains(&need);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -70,7 +73,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
     facts
 }
 
-/// The source of objects, and what is read from it.
+/// Reads the source of objects.
 async fn from_source(
     settings: &Settings,
     needed: &impl Fn(Need) -> bool,

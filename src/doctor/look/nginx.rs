@@ -1,4 +1,4 @@
-//! Looks at nginx: what it is, its files and its processes.
+//! Gathers facts about nginx: capabilities, files and processes.
 
 use procfs::process::LimitValue;
 
@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::nginx::{gate, wanted};
 use crate::setup::Layout;
 
-/// Looks at the nginx of the settings; what it would be asked to do is in the model.
+/// Gathers facts about the nginx of the settings, given the model that it would get.
 pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
     let nginx = &settings.nginx;
     let survey = Survey::of(
@@ -21,7 +21,7 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         &settings.instance,
     )
     .map_err(|error| error.to_string())?
-    .with_rules(&settings.gate.firewall);
+    .with_files(&settings.gate);
     let layout =
         Layout::read(settings).map_err(|error| format!("cannot read {}: {error}", nginx.configuration.display()))?;
     let mut system = System::new(SystemOptions {
@@ -39,12 +39,12 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         system.table(master).ok_or_else(|| format!("process {} ended while it was looked at", master.pid))
     });
     let worker_files = master.as_ref().ok().and_then(worker_files);
-    let wanted = wanted(&model, &settings.gate.everywhere);
+    let wanted = wanted(&model, &settings.gate);
     let (_, findings) = gate(model, &survey.capabilities, &survey.other_sites, &settings.gate_options());
     Ok(Nginx { survey, layout, tested, master, worker_files, wanted, findings })
 }
 
-/// How many files the first worker may have open.
+/// The limit of open files of the first worker.
 fn worker_files(table: &Table) -> Option<u64> {
     let worker = table.in_role(Role::Worker).next()?;
     let limits = procfs::process::Process::new(worker.pid.try_into().ok()?).and_then(|process| process.limits());

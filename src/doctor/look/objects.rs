@@ -1,4 +1,4 @@
-//! Reads the objects once and translates them as the daemon would, in each endpoint mode.
+//! Reads the objects once, and translates them as the daemon would, in each endpoint mode.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -11,18 +11,18 @@ use crate::daemon::{Feed, Link, claims_kept_in, to_look_with};
 use crate::doctor::checks::pods::word;
 use crate::doctor::facts::{Objects, Sample};
 use crate::finding::Severity;
-use crate::model::{Model, Transport};
+use crate::model::{Model, PathMatch, Transport};
 use crate::source::cluster::Need;
 use crate::source::{Condition, Snapshot};
 use crate::translate::{EndpointMode, Names, Translation, Translator};
 
-/// How long everything may take to be read.
+/// The time limit for reading everything.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Most addresses that are tried in each mode.
+/// The most addresses that are tried in each mode.
 const SAMPLE: usize = 16;
 
-/// The modes that are compared, as addresses are found in them.
+/// The modes that are compared.
 const MODES: [EndpointMode; 4] =
     [EndpointMode::Pod, EndpointMode::NodePort, EndpointMode::ClusterIp, EndpointMode::LoadBalancer];
 
@@ -30,7 +30,7 @@ const MODES: [EndpointMode; 4] =
 ///
 /// # Errors
 ///
-/// Why it cannot be read, or not in time.
+/// Why it cannot be read, or could not be read in time.
 pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapshot>, String> {
     let mut feed = Feed::start(settings, link).map_err(|error| error.to_string())?;
     let mut last = None;
@@ -42,7 +42,7 @@ pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapsh
             }
             let refused = reading.watches.iter().any(|watch| watch.refused && watch.need == Need::Required);
             match reading.failure {
-                // It will not become better; and a folder is read once.
+                // Waiting longer would not help; and a folder is read once.
                 Some(why) if refused || reading.watches.is_empty() => return Err(why.to_string()),
                 failure => last = failure.or(last.take()),
             }
@@ -57,7 +57,7 @@ pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapsh
     }
 }
 
-/// What the objects mean, with all endpoints reached in this way, or as the settings say.
+/// Translates the objects with this endpoint mode for all, or as the settings have it.
 pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<EndpointMode>) -> Translation {
     let settings = &settings.layered(snapshot).settings;
     let mut options = to_look_with(settings).unwrap_or_else(|_| settings.translate_options());
@@ -65,21 +65,24 @@ pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<Endpoint
         options.endpoints = mode;
         options.classes.iter_mut().for_each(|class| class.endpoints = None);
     }
-    // Names of other hosts are not asked for: what is looked at is the way to pods.
+    // DNS names are not resolved, because only the way to pods matters here.
     Translator::new(options).translate(snapshot, &Names::default(), &claims_kept_in(&settings.apply.state))
 }
 
-/// What the objects ask for, a sample of it tried, and the model that the daemon would make.
+/// The demand of the objects, with tried samples of addresses, and the daemon's model.
 pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) {
     let translation = translate(settings, snapshot, None);
     let count = |severity| translation.findings.iter().filter(|finding| finding.severity == severity).count();
+    let routes = translation.model.servers.iter().flat_map(|server| &server.routes);
     let mut objects = Objects {
         ingresses: snapshot.ingresses.len(),
         accepted: translation.ours(snapshot),
         hosts: translation.model.servers.len(),
         upstreams: translation.model.upstreams.len(),
+        expressions: routes.filter(|route| matches!(route.path, PathMatch::Regex(_))).count(),
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
+        asked: settings.asked_of_nodes(snapshot),
         samples: Vec::new(),
     };
     let auto = Some(EndpointMode::Auto).filter(|auto| settings.translate.modes().contains(auto));
@@ -96,15 +99,16 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) 
     (objects, translation.model)
 }
 
-/// The addresses of endpoints that were found in this way; a Service may choose another for itself.
+/// The addresses of endpoints that were found in this mode; a Service may select another mode for
+/// itself.
 fn addresses(model: &Model, mode: EndpointMode) -> BTreeSet<SocketAddr> {
     let name = if mode == EndpointMode::Pod { "" } else { word(mode) };
     let upstreams = model.upstreams.iter().filter(|upstream| upstream.id.mode == name);
     upstreams.flat_map(|upstream| &upstream.endpoints).map(|endpoint| endpoint.address).collect()
 }
 
-/// Ready pods of any Service, where no Ingress names one yet. What is no pod tells nothing about the way to pods, as the API
-/// server's own endpoints.
+/// Ready pods of any Service, when no Ingress refers to one yet. Other endpoints, such as those of
+/// the API server, do not show the way to pods.
 pub fn any_pods(snapshot: &Snapshot) -> BTreeSet<SocketAddr> {
     let mut found = BTreeSet::new();
     for slice in snapshot.endpoint_slices.iter().map(|slice| &slice.object) {

@@ -1,4 +1,4 @@
-//! Where this host sends packets for pods, asked of the kernel's routing table by netlink.
+//! Asks the kernel by netlink for the routes to pods.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -15,14 +15,14 @@ use crate::doctor::facts::{Network, Route};
 use crate::source::Snapshot;
 use crate::source::cluster::probe::NodeNetworks;
 
-/// Most networks that are looked up.
+/// The most networks that are looked up.
 const MOST: usize = 1000;
 
-/// Most single addresses that stand for networks that nobody tells.
+/// The most single addresses in the place of unknown networks.
 const SAMPLE: usize = 16;
 
-/// The routes to the pod networks of all Nodes; where no Node tells any, as with networks that manage addresses by
-/// themselves, to a sample of endpoints.
+/// The routes to the pod networks of all Nodes; when no Node has one, as with some network
+/// plugins, to a sample of endpoints.
 pub async fn look(nodes: Option<&Result<Vec<NodeNetworks>, String>>, snapshot: Option<&Snapshot>) -> Vec<Network> {
     let nodes = nodes.and_then(|nodes| nodes.as_ref().ok()).map(Vec::as_slice).unwrap_or_default();
     let of_nodes = nodes.iter().flat_map(|node| node.pods.iter().map(|network| (*network, node.name.clone())));
@@ -46,7 +46,8 @@ pub async fn look(nodes: Option<&Result<Vec<NodeNetworks>, String>>, snapshot: O
     networks
 }
 
-/// An address of a network that a pod may have: the first one is the network's own, and mostly the bridge's.
+/// An address of a network that a pod may have: the first one is the network's own, and usually
+/// the second that of the bridge.
 fn inside(network: IpNet) -> IpAddr {
     network.hosts().nth(1).unwrap_or(network.addr())
 }
@@ -55,7 +56,8 @@ async fn look_up(handle: &Handle, address: IpAddr) -> Result<Route, String> {
     let length = if address.is_ipv4() { 32 } else { 128 };
     let request = RouteMessageBuilder::<IpAddr>::new().destination_prefix(address, length);
     let mut request = request.map_err(|error| error.to_string())?.build();
-    // The entry of the table, not what follows from it for this one address: only that tells the default route.
+    // This asks for the matching entry instead of its result for this address, because only the
+    // entry shows the default route.
     request.header.flags |= RouteFlags::FibMatch;
     let mut answers = std::pin::pin!(handle.route().get(request).execute());
     match answers.try_next().await {

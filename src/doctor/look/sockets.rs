@@ -1,4 +1,4 @@
-//! Who listens on this host, from `/proc`.
+//! Finds listening sockets and their processes, from `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use procfs::process::{FDTarget, Process, all_processes};
 
 use crate::doctor::facts::{Holder, OpenSocket};
 
-/// Every socket that takes TCP connections in our network, by address.
+/// Every listening TCP socket in our network namespace, by address.
 pub fn listeners() -> Vec<OpenSocket> {
     let sockets = [tcp(), tcp6()].into_iter().flatten().flatten();
     let listening: Vec<_> = sockets.filter(|socket| socket.state == TcpState::Listen).collect();
@@ -26,11 +26,11 @@ pub fn listeners() -> Vec<OpenSocket> {
     by_address.into_iter().map(listener).collect()
 }
 
-/// The process that takes connections on this Unix socket; `None` when none does, or when we may not ask.
+/// The process that listens on this Unix socket; `None` when there is none, or we may not ask.
 pub fn behind(path: &Path) -> Option<u32> {
     let stream = UnixStream::connect(path).ok()?;
     let credentials = getsockopt(&stream, PeerCredentials).ok()?;
-    // Zero is a process that our namespace does not show.
+    // Zero means a process outside of our PID namespace.
     u32::try_from(credentials.pid()).ok().filter(|pid| *pid > 0)
 }
 

@@ -1,4 +1,5 @@
-//! What of an answer is compared, with everything taken out that differs in each answer anyway; it must not know the other answer.
+//! The comparable parts of a response, without those that differ in each response anyway. It must
+//! not know the other response.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +13,8 @@ use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 use super::request::Request;
 use crate::model::Digest;
 
-/// Headers of which nothing is to be learnt: those of a connection, of the time, of a single request, or of how long the body is.
+/// Headers that are not compared: those about the connection, the time, a single request, or the
+/// length of the body.
 const IGNORED: &[&str] = &[
     "age",
     "connection",
@@ -36,7 +38,7 @@ const IGNORED: &[&str] = &[
     "x-trace-id",
 ];
 
-/// Headers that are lists, whose order and letters tell nothing.
+/// Headers with lists, whose order and case do not matter.
 const LISTS: &[&str] = &[
     "access-control-allow-headers",
     "access-control-allow-methods",
@@ -47,27 +49,27 @@ const LISTS: &[&str] = &[
     "vary",
 ];
 
-/// Headers that are times: that there is one is all that can be compared.
+/// Headers with times: only their presence is compared.
 const TIMES: &[&str] = &["expires"];
 
-/// Pages that nginx makes itself end so, with or without its version.
+/// The end of pages that nginx generates, with or without its version.
 const PAGE_OF_NGINX: &str = "<hr><center>nginx";
 
 /// The longest such page.
 const LONGEST_PAGE: usize = 1024;
 
-/// One thing that is compared.
+/// A part of a response that is compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// Whether there is an answer.
+    /// Whether there is a response.
     Answer,
     /// The status.
     Status,
     /// The certificate.
     Certificate,
-    /// Where a redirect leads.
+    /// The target of a redirect.
     Location,
-    /// Name and attributes of a cookie, without its value.
+    /// The name and attributes of a cookie, without its value.
     Cookie(String),
     /// A header.
     Header(String),
@@ -89,16 +91,16 @@ impl fmt::Display for Part {
     }
 }
 
-/// What came back.
+/// The result of a request.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// An answer.
+    /// A response.
     Some(Answered),
-    /// None.
+    /// No response.
     None(Silence),
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone, Default)]
 pub struct Answered {
     /// The status.
@@ -107,13 +109,13 @@ pub struct Answered {
     pub headers: HeaderMap,
     /// The body, as far as it was read.
     pub body: Vec<u8>,
-    /// Whether there was more of it.
+    /// Whether the body was longer.
     pub is_cut: bool,
-    /// The certificate that was shown, DER.
+    /// The server's certificate as DER.
     pub certificate: Option<Vec<u8>>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Silence {
     /// The port is closed.
@@ -125,12 +127,12 @@ pub enum Silence {
     /// The connection ended.
     #[error("the connection ends without an answer")]
     NoAnswer,
-    /// It took too long.
+    /// The time limit was exceeded.
     #[error("no answer in time")]
     Late,
 }
 
-/// On which ports a side listens: its redirects may name them.
+/// The ports of a side, which its redirects may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ports {
     /// For http.
@@ -155,7 +157,7 @@ impl FromStr for Ports {
     }
 }
 
-/// Everything that is compared of an answer to this request.
+/// All compared parts of the response to this request.
 pub fn told(answer: &Answer, request: &Request, ports: Ports) -> BTreeMap<Part, String> {
     let answered = match answer {
         Answer::Some(answered) => answered,
@@ -202,7 +204,7 @@ fn header(name: &str, value: &str) -> String {
     }
 }
 
-/// Its name, and its attributes in order; what it says, and until when, is another thing each time.
+/// The cookie's name, with its attributes in order; its value and expiry differ each time.
 fn cookie(value: &str) -> (Part, String) {
     let mut pieces = value.split(';').map(str::trim);
     let name = pieces.next().and_then(|pair| pair.split('=').next()).unwrap_or_default().trim();
@@ -223,8 +225,8 @@ fn attribute(piece: &str) -> String {
     }
 }
 
-/// Where a client goes, by whatever way it is written: the whole URL, without the port that is the side's own or the usual one. What no
-/// client can follow stays as it is.
+/// The absolute URL of a redirect's target, however it is written, without the side's own port or
+/// the default port. An invalid URL is unchanged.
 fn location(value: &str, request: &Request, ports: Ports) -> String {
     let place = Url::parse(&request.url()).and_then(|asked| asked.join(value));
     let Ok(mut place) = place else { return value.to_owned() };
@@ -234,13 +236,13 @@ fn location(value: &str, request: &Request, ports: Ports) -> String {
         _ => return place.into(),
     };
     if place.port() == Some(own) {
-        // What has a host may have a port or none.
+        // A URL with a host may have a port or none.
         let _ = place.set_port(None);
     }
     place.into()
 }
 
-/// How long it is and its digest; of a page of nginx itself what it says.
+/// The length and digest of the body; for a page of nginx itself its text.
 fn body(answered: &Answered) -> String {
     let body = &answered.body[..];
     let text = std::str::from_utf8(body).ok().filter(|text| text.len() <= LONGEST_PAGE);
@@ -254,8 +256,8 @@ fn body(answered: &Answered) -> String {
     }
 }
 
-/// The names of a certificate and its digest. Those that a program makes for hosts without one are told alike: they are new ones
-/// after each installation, and nobody trusts them.
+/// The names of a certificate and its digest. Default certificates of programs are all described
+/// alike: each installation has a new one, which no client trusts.
 fn described(certificate: &[u8], host: &str) -> String {
     let digest = Digest::of(certificate).hexadecimal(8);
     let Ok((_, parsed)) = X509Certificate::from_der(certificate) else { return digest };

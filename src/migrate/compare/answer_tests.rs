@@ -1,10 +1,10 @@
-//! What of two answers differs, as tables; it must not know how they were asked for.
+//! The differences between two responses. These tests must not know how responses are obtained.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::*;
 
-/// An answer over http.
+/// A response by http.
 pub(super) fn answered(status: u16, headers: &[(&str, &str)], body: &str) -> Answer {
     let headers = headers
         .iter()
@@ -14,7 +14,7 @@ pub(super) fn answered(status: u16, headers: &[(&str, &str)], body: &str) -> Ans
     Answer::Some(Answered { status, headers: map, body: body.into(), ..Answered::default() })
 }
 
-/// Where clients reach the controller.
+/// The usual ports of a controller.
 pub(super) const CONTROLLER: Ports = Ports { http: 80, https: 443 };
 
 /// A request for a path of one host.
@@ -22,7 +22,7 @@ pub(super) fn request(scheme: Scheme, target: &str) -> Request {
     Request::new(Method::Get, scheme, "a.test", target).unwrap()
 }
 
-/// What differs between two answers, each given once.
+/// The differences between two responses, each given once.
 fn differing(controller: &Answer, ingressd: &Answer) -> Vec<String> {
     differing_for(&request(Scheme::Http, "/"), controller, ingressd)
 }
@@ -54,7 +54,8 @@ fn answers_are_compared_without_what_differs_each_time() {
             &["cookie a: path=/ | path=/; secure", "cookie b:  | no attributes"],
         ),
         (ok(&[("x-frame-options", "DENY")]), ok(&[]), &["header x-frame-options: DENY | "]),
-        // With another status everything else differs too, and says nothing more; but for where it leads.
+        // With another status everything else differs too and is not listed, except the target of
+        // a redirect.
         (
             ok(&[("x-a", "b")]),
             answered(308, &[("location", "https://a.test/")], ""),
@@ -79,12 +80,12 @@ fn certificates_are_compared_by_their_digest_and_their_names() {
         panic!("the certificate alone")
     };
     assert!(different.starts_with("certificate: a.test, ") && different.contains(" | a.test, "), "{different}");
-    // Each program makes one for hosts that have none.
+    // Each program makes its own default certificate.
     assert_eq!(differing(&certificate("ingress.local"), &certificate("ingressd.invalid")), [""; 0]);
     assert_eq!(differing(&certificate("ingress.local"), &certificate("*.test")).len(), 1);
 }
 
-/// Wherever a client goes to the same place, it does not matter how that is written.
+/// Different spellings of the same redirect target are equal.
 #[test]
 fn redirects_are_compared_by_where_they_lead() {
     use Scheme::{Http, Https};
@@ -104,7 +105,7 @@ fn redirects_are_compared_by_where_they_lead() {
         (Http, "/a/b", "c", "/c", Some("http://a.test/a/c | http://a.test/c")),
         (Http, "/", "/a%2Fb", "/a/b", Some("http://a.test/a%2Fb | http://a.test/a/b")),
         (Http, "/", "mailto:a@a.test", "mailto:b@a.test", Some("mailto:a@a.test | mailto:b@a.test")),
-        // What leads nowhere.
+        // Invalid targets.
         (Http, "/", "http://[", "/[", Some("http://[ | http://a.test/[")),
     ] {
         let expected = differs.map(|places| format!("location: {places}"));

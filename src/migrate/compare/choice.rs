@@ -1,4 +1,5 @@
-//! Which requests are asked: of a log those that change nothing, each once and each path in turn, or of Ingresses each host and path; it must not know who asks.
+//! Selects the requests to send: safe requests of a log, without duplicates and by path in turn,
+//! or each host and path of Ingresses. It must not know who sends them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -7,31 +8,31 @@ use super::format::Logged;
 use super::request::{AGENT, Method, Request, Scheme};
 use super::sites::{Route, Site, Sites};
 
-/// More requests than this are not told apart.
+/// The most different requests that are counted.
 const MOST_DISTINCT: usize = 100_000;
 
-/// What a redirect to https may have for a status.
+/// The statuses of redirects to https.
 const REDIRECTS: [u16; 4] = [301, 302, 307, 308];
 
-/// How many lines, or requests, are not asked again, and why.
+/// How many lines or requests are left out, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Lines that the format did not write.
+    /// Lines that do not match the format.
     pub unreadable: u64,
     /// Lines with a method that may change something.
     pub unsafe_method: u64,
-    /// Lines from which no host can be told.
+    /// Lines without a known host.
     pub without_host: u64,
-    /// Lines whose path or host cannot be sent.
+    /// Lines with a path or host that cannot be sent.
     pub not_sendable: u64,
     /// Lines of an earlier comparison.
     pub own: u64,
-    /// Requests beyond the number that was asked for.
+    /// Requests beyond the requested number.
     pub beyond: u64,
 }
 
 impl LeftOut {
-    /// Each with its name for machines, and in words.
+    /// Each number with its name for machines, and in words.
     pub fn counts(&self) -> [(&'static str, &'static str, u64); 6] {
         [
             ("unreadable", "lines that are not of the log's format", self.unreadable),
@@ -44,31 +45,31 @@ impl LeftOut {
     }
 }
 
-/// What is asked.
+/// The selected requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// The requests, those of a host together.
+    /// The requests, grouped by host.
     pub requests: Vec<Request>,
-    /// What is not.
+    /// What is left out.
     pub left_out: LeftOut,
 }
 
-/// Gathers requests and chooses among them.
+/// Collects requests and selects among them.
 #[derive(Debug)]
 pub struct Chooser<'a> {
     sites: &'a Sites,
-    /// How often each was asked.
+    /// How often each request was found.
     found: HashMap<Request, u64>,
     left_out: LeftOut,
 }
 
 impl<'a> Chooser<'a> {
-    /// One for requests to these hosts.
+    /// A chooser for requests to these hosts.
     pub fn new(sites: &'a Sites) -> Self {
         Chooser { sites, found: HashMap::new(), left_out: LeftOut::default() }
     }
 
-    /// Adds a line of a log; `None` is one that nobody could read.
+    /// Adds a line of a log; `None` is a line that could not be parsed.
     pub fn add_line(&mut self, line: Option<&Logged>) {
         let Some(line) = line else {
             self.left_out.unreadable += 1;
@@ -98,7 +99,8 @@ impl<'a> Chooser<'a> {
         requests.into_iter().for_each(|request| self.add(request));
     }
 
-    /// A host with TLS is asked over TLS, and without where the line may be of a redirect to it.
+    /// A host with TLS is requested by https, and also by http when the line may be of a redirect
+    /// to https.
     fn of_line(&self, line: &Logged, method: Method, host: &str) -> Vec<Request> {
         let has_tls = self.sites.site(host).is_some_and(|site| site.has_tls);
         let is_redirect = line.status.is_some_and(|status| REDIRECTS.contains(&status));
@@ -132,7 +134,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// At most so many of them: of each path of each host in turn the one that was asked most.
+    /// Selects at most this many: for each path of each host in turn the most frequent request.
     pub fn choose(self, most: usize) -> Choice {
         let mut left_out = self.left_out;
         let mut of_routes = BTreeMap::<_, Vec<_>>::new();
@@ -154,7 +156,7 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// What is asked of a host: each of its paths, what no path takes, and what browsers ask before they ask.
+/// The requests for a host: each of its paths, a path that none matches, and a CORS preflight.
 fn of_site(host: &str, scheme: Scheme, site: &Site) -> Vec<Request> {
     let get = |path: &str| Request::new(Method::Get, scheme, host, path);
     let mut requests: Vec<_> = get("/").into_iter().collect();

@@ -1,13 +1,15 @@
-//! Which annotation, field, key or flag explains a difference, by what the report says of the Ingresses of a host and by what each can change; it must not know how a difference was found.
+//! Explains a difference by annotations, fields, keys or flags: from the report about the
+//! Ingresses of a host, and from what each can change. It must not know how a difference was
+//! found.
 
 use super::answer::Part;
 use crate::migrate::item::{Item, Verdict};
 use crate::migrate::report::Report;
 
-/// More than this explains nothing.
+/// The most explanations of one difference.
 const MOST: usize = 4;
 
-/// Where something is written.
+/// The kind of an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An annotation of an Ingress.
@@ -32,55 +34,55 @@ impl Kind {
     }
 }
 
-/// Why something differs.
+/// An explanation of a difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Because {
-    /// Where it is written.
+    /// Its kind.
     pub kind: Kind,
-    /// The Ingress, as namespace/name; empty for what holds for all.
+    /// The Ingress, as namespace/name; empty for keys and flags, which hold for all.
     pub ingress: String,
-    /// What the report says of it.
+    /// The item of the report.
     pub item: Item,
-    /// Whether the report foresees the difference: it is not as before, and can have this effect. Otherwise it only has to do with what
-    /// differs.
+    /// Whether the report predicts the difference: the item is not equal, and can have this
+    /// effect. Otherwise it is only related to the difference.
     pub is_foreseen: bool,
 }
 
-/// What an annotation or key can change in an answer.
+/// What an annotation or key can change in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Topic {
-    /// Who may ask, and how often.
+    /// Access control and limits.
     Access,
-    /// Which backend answers, and what it is told.
+    /// The selected backend, and its request headers.
     Backend,
     /// The certificate, and TLS.
     Tls,
-    /// Redirects and which path is taken.
+    /// Redirects and the matching of paths.
     Routing,
-    /// Cookies of a session.
+    /// Session cookies.
     Session,
     /// Cookies of backends.
     Cookies,
-    /// Headers of redirects of backends.
+    /// Redirects of backends.
     Location,
-    /// Headers for browsers that ask across origins.
+    /// CORS headers.
     Cors,
     /// Strict-Transport-Security.
     Hsts,
     /// Other headers.
     Headers,
-    /// Pages for errors.
+    /// Error pages.
     Errors,
-    /// How bodies are compressed.
+    /// Compression.
     Compression,
-    /// Anything.
+    /// Any part.
     Anything,
     /// Nothing that a client sees.
     Nothing,
 }
 
-/// Beginnings of names, and what they can change; the first that fits counts. What else an object says can change anything, what else
-/// holds for all changes nothing that is compared, but for snippets.
+/// Prefixes of names, and what they can change; the first match counts. Other parts of an object
+/// can change anything; other settings for all change nothing that is compared, except snippets.
 const TOPICS: &[(&str, Topic)] = &[
     ("access-log", Topic::Nothing),
     ("affinity", Topic::Session),
@@ -170,7 +172,7 @@ const TOPICS: &[(&str, Topic)] = &[
     ("x-forwarded-prefix", Topic::Backend),
 ];
 
-/// The statuses that have to do with who may ask, and how often.
+/// The statuses of access control and limits.
 const OF_ACCESS: [&str; 9] = ["302", "400", "401", "403", "429", "495", "496", "500", "503"];
 
 impl Topic {
@@ -182,7 +184,7 @@ impl Topic {
         known.unwrap_or(unknown)
     }
 
-    /// Whether this difference in a part may come of it.
+    /// Whether a difference in this part may come from the topic.
     fn may_cause(self, part: &Part, values: [&str; 2]) -> bool {
         let header = match part {
             Part::Header(name) => name.as_str(),
@@ -211,9 +213,9 @@ impl Topic {
     }
 }
 
-/// What explains that a part differs, with what the controller and ingressd say: what the report says not to be as before, of the Ingress
-/// whose route was taken first, then of the others of the host, then of the ConfigMap and the flags; where there is no such thing, what
-/// has to do with the part at all.
+/// The explanations of a difference in a part, given both values: items that are not equal, first
+/// of the Ingress whose route matched, then of other Ingresses of the host, then of the ConfigMap
+/// and the flags; without any, items that are related to the part.
 pub fn explain(
     part: &Part,
     values: [&str; 2],
@@ -247,12 +249,12 @@ pub fn explain(
 
 fn because(kind: Kind, ingress: &str, item: &Item) -> Because {
     let because = Because { kind, ingress: ingress.to_owned(), item: item.clone(), is_foreseen: false };
-    // What holds for all and can change anything explains nothing by itself.
+    // A setting for all that can change anything does not explain a particular difference.
     let is_vague = ingress.is_empty() && Topic::of(&because) == Topic::Anything;
     Because { is_foreseen: item.verdict != Verdict::Equal && !is_vague, ..because }
 }
 
-/// Everything that the report says of an Ingress.
+/// All items of the report about an Ingress.
 fn of_ingress(report: &Report, name: &str) -> Vec<Because> {
     let is_meant = |one: &&crate::migrate::report::Ingress| name.split_once('/') == Some((&one.namespace, &one.name));
     let items = report.ingresses.iter().filter(is_meant).flat_map(|ingress| &ingress.items);

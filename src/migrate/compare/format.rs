@@ -1,49 +1,45 @@
-//! Lines of an access log, read by the format that wrote them, or as JSON; it must not know which of them are asked again.
+//! Parses lines of an access log, by the format that wrote them or as JSON. It must not know which
+//! requests are sent again.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::request::Scheme;
+use crate::model::{FormatPart, Refused, log_format};
 
-/// What a log says of a request.
+/// A logged request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Logged {
     /// The method.
     pub method: String,
-    /// Path and query.
+    /// The path with the query.
     pub target: String,
-    /// The host that was asked, where the log tells it.
+    /// The host, if the log has it.
     pub host: Option<String>,
-    /// Whether it came over TLS, where the log tells it.
+    /// The scheme, if the log has it.
     pub scheme: Option<Scheme>,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: Option<u16>,
-    /// Namespace, Service and port, a hyphen between each two.
+    /// Namespace, Service and port, joined by hyphens.
     pub upstream: Option<String>,
     /// Namespace and name of the Ingress.
     pub ingress: Option<String>,
-    /// Who asked.
+    /// The user agent.
     pub agent: Option<String>,
 }
 
-/// The argument of a `log_format`, and how values are escaped.
+/// The format of a log: the argument of `log_format`, and the escaping of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
-    pieces: Vec<Piece>,
+    parts: Vec<FormatPart>,
     is_json: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
-    Text(String),
-    Variable(String),
-}
-
-/// Values by the names of variables.
+/// Values by variable names.
 type Fields = BTreeMap<String, String>;
 
-/// Names that fields of JSON have for variables, without regard to case, hyphens, underscores and dots.
+/// Other names of JSON fields for variables, ignoring case, hyphens, underscores and dots.
 const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("request_method", &["requestmethod", "method", "httpmethod", "verb"]),
     ("request_uri", &["requesturi", "uri", "path", "url", "requestpath"]),
@@ -59,52 +55,29 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
 ];
 
 impl Format {
-    /// Reads the argument of a `log_format` as nginx does.
-    pub fn new(text: &str, is_json: bool) -> Self {
-        let (mut pieces, mut literal) = (Vec::new(), String::new());
-        let mut rest = text.trim();
-        while let Some(character) = rest.chars().next() {
-            rest = &rest[character.len_utf8()..];
-            match character {
-                '\\' if rest.starts_with(['"', '\'', '\\']) => {
-                    literal.push_str(&rest[..1]);
-                    rest = &rest[1..];
-                }
-                '$' => {
-                    let (name, behind) = variable(rest);
-                    rest = behind;
-                    if !literal.is_empty() {
-                        pieces.push(Piece::Text(std::mem::take(&mut literal)));
-                    }
-                    pieces.push(Piece::Variable(name.to_owned()));
-                }
-                character => literal.push(character),
-            }
-        }
-        if !literal.is_empty() {
-            pieces.push(Piece::Text(literal));
-        }
-        Format { pieces, is_json }
+    /// Parses the argument of a `log_format`.
+    pub fn new(text: &str, is_json: bool) -> Result<Self, Refused> {
+        Ok(Format { parts: log_format(text)?, is_json })
     }
 
-    /// What a line says; `None` when it is of another form.
+    /// Parses a line; `None` when it does not match.
     pub fn read(&self, line: &str) -> Option<Logged> {
         let line = line.trim();
         let of_format = self.fields(line).as_ref().and_then(Logged::of);
         of_format.or_else(|| Logged::of(&of_json(line)?))
     }
 
-    /// Each variable ends where the text behind it begins: what clients send is escaped, so that it cannot hold a quote.
+    /// A variable ends where the text behind it begins: quotes in values are escaped.
     fn fields(&self, line: &str) -> Option<Fields> {
         let (mut fields, mut rest) = (Fields::new(), line);
-        let mut pieces = self.pieces.iter().peekable();
-        while let Some(piece) = pieces.next() {
-            match piece {
-                Piece::Text(text) => rest = rest.strip_prefix(&**text)?,
-                Piece::Variable(name) => {
-                    let end = match pieces.peek() {
-                        Some(Piece::Text(text)) => rest.find(&**text)?,
-                        Some(Piece::Variable(_)) => 0,
+        let mut parts = self.parts.iter().peekable();
+        while let Some(part) = parts.next() {
+            match part {
+                FormatPart::Text(text) => rest = rest.strip_prefix(&**text)?,
+                FormatPart::Variable(name) => {
+                    let end = match parts.peek() {
+                        Some(FormatPart::Text(text)) => rest.find(&**text)?,
+                        Some(FormatPart::Variable(_)) => 0,
                         None => rest.len(),
                     };
                     let (value, behind) = rest.split_at(end);
@@ -122,15 +95,6 @@ impl Format {
             false => Some(without_hexadecimal(value)),
         }
     }
-}
-
-/// The name behind a `$`, and what follows it.
-fn variable(text: &str) -> (&str, &str) {
-    if let Some((name, behind)) = text.strip_prefix('{').and_then(|text| text.split_once('}')) {
-        return (name, behind);
-    }
-    let end = text.find(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-    text.split_at(end.unwrap_or(text.len()))
 }
 
 /// nginx writes `\x22` for a quote.
@@ -155,7 +119,7 @@ fn without_hexadecimal(value: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The fields of an object, by the names of the variables that they are of.
+/// The fields of a JSON object, by the names of the variables.
 fn of_json(line: &str) -> Option<Fields> {
     let object: serde_json::Map<String, Value> = serde_json::from_str(line).ok()?;
     let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_', '.'], "");
@@ -191,7 +155,7 @@ impl Logged {
         if let Some(query) = query.filter(|_| !target.contains('?')) {
             target = format!("{target}?{query}");
         }
-        // Whoever asks a proxy names the host there.
+        // A request to a proxy contains the host.
         let whole = target.clone();
         for (name, of) in [("http://", Scheme::Http), ("https://", Scheme::Https)] {
             if let Some(rest) = whole.strip_prefix(name) {
@@ -212,13 +176,21 @@ impl Logged {
         Some(Logged {
             method: method.to_owned(),
             target,
-            host: host.and_then(|host| host.split(':').next()).map(str::to_ascii_lowercase),
+            host: host.map(|host| without_port(host).to_ascii_lowercase()),
             scheme: scheme.or(told).or_else(by_tls).or_else(by_port),
             status: field("status").and_then(|status| status.parse().ok()),
             upstream: field("proxy_upstream_name").map(str::to_owned),
             ingress: ingress.map(|(namespace, name)| format!("{namespace}/{name}")),
             agent: field("http_user_agent").map(str::to_owned),
         })
+    }
+}
+
+/// An address of IPv6 stands in brackets.
+fn without_port(host: &str) -> &str {
+    match host.find(']') {
+        Some(end) if host.starts_with('[') => &host[..=end],
+        _ => host.split(':').next().unwrap_or_default(),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Whether a controller and ingressd answer alike: which requests to ask, what of two answers differs, and which annotation explains it; it must not know how requests are sent.
+//! Compares the responses of a controller and of ingressd: which requests to send, which parts
+//! differ, and which annotation explains it. It must not know how requests are sent.
 
 mod answer;
 #[cfg(test)]

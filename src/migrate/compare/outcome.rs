@@ -1,37 +1,39 @@
-//! What differs between two sides that were asked several times, and what differs each time that one of them is asked; it must not know requests.
+//! The differences between two sides that were asked several times, and parts that vary on one
+//! side. It must not know requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer::Part;
 
-/// What was told of each answer, in the order of asking.
+/// The parts of all responses, in the order of the requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rounds {
-    /// By the controller.
+    /// Of the controller.
     pub controller: Vec<BTreeMap<Part, String>>,
-    /// By ingressd.
+    /// Of ingressd.
     pub ingressd: Vec<BTreeMap<Part, String>>,
 }
 
-/// What comes of it.
+/// The result of the comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Parts that differ, with what the controller and ingressd say; empty where one says nothing.
+    /// Parts that differ, with both values; a missing part is empty.
     pub different: Vec<(Part, String, String)>,
-    /// Parts of which one side alone says one thing and then another.
+    /// Parts that vary on one side.
     pub unsteady: Vec<Part>,
 }
 
 impl Rounds {
-    /// How often each side is asked when the answers differ: a backend that answers by chance is found out, all but seldom.
+    /// How often each side is asked when responses differ: this detects random responses with high
+    /// probability.
     pub const MOST: usize = 4;
 
-    /// Whether neither gave an answer.
+    /// Whether neither side responded.
     pub fn is_silent(&self) -> bool {
         self.controller.iter().chain(&self.ingressd).all(|told| !told.contains_key(&Part::Status))
     }
 
-    /// What comes of what was told so far.
+    /// The result so far.
     pub fn outcome(&self) -> Outcome {
         let parts: BTreeSet<_> = self.controller.iter().chain(&self.ingressd).flat_map(BTreeMap::keys).collect();
         let mut outcome = Outcome::default();
@@ -48,7 +50,7 @@ impl Rounds {
     }
 }
 
-/// What was said of a part, each thing once.
+/// The distinct values of a part.
 fn values<'a>(rounds: &'a [BTreeMap<Part, String>], part: &Part) -> Vec<&'a str> {
     let mut values: Vec<_> = rounds.iter().map(|told| told.get(part).map_or("", String::as_str)).collect();
     values.sort_unstable();
@@ -57,7 +59,7 @@ fn values<'a>(rounds: &'a [BTreeMap<Part, String>], part: &Part) -> Vec<&'a str>
 }
 
 impl Outcome {
-    /// Where there is no answer, or another status, everything else is another too, and tells nothing more.
+    /// Without a response, or with another status, all other parts differ too and are dropped.
     fn keep_causes(&mut self) {
         for cause in [Part::Answer, Part::Status] {
             let keep = |part: &Part| *part <= cause || (cause == Part::Status && *part <= Part::Location);

@@ -1,4 +1,5 @@
-//! A request that changes nothing and tells no secret of a log, as both sides are asked it; it must not know where it comes from.
+//! A request that is sent to both sides: it changes nothing and contains no credentials of a log.
+//! It must not know its source.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,13 +9,13 @@ use url::form_urlencoded;
 
 use crate::model::HostName;
 
-/// How both sides are told who asks: what it asked is not asked again when a log is read later.
+/// The user agent for both sides, by which a later log shows that a request is from a comparison.
 pub const AGENT: &str = concat!("ingressd/", env!("CARGO_PKG_VERSION"), " (migrate compare)");
 
-/// The longest path with its query that is asked.
+/// The longest path with its query.
 const LONGEST: usize = 4096;
 
-/// Parts of names of parameters that are credentials.
+/// Parts of parameter names that mean credentials.
 const SECRET_PARTS: &[&str] = &[
     "token",
     "secret",
@@ -31,10 +32,10 @@ const SECRET_PARTS: &[&str] = &[
     "x-goog-",
 ];
 
-/// Whole names of such parameters.
+/// Complete names of such parameters.
 const SECRET_NAMES: &[&str] = &["auth", "authorization", "code", "key", "otp", "pass", "pwd", "sid", "sig", "ticket"];
 
-/// A method that asks for something and changes nothing. There are no others, so that nothing else can be sent.
+/// The safe methods. There are no others, so that nothing else can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
     /// GET.
@@ -46,7 +47,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method of this name, if it is one of these.
+    /// The method with this name, if it is one of these.
     pub fn read(name: &str) -> Option<Self> {
         [Method::Get, Method::Head, Method::Options].into_iter().find(|method| method.name() == name)
     }
@@ -61,12 +62,12 @@ impl Method {
     }
 }
 
-/// Whether TLS is spoken.
+/// The scheme of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
-    /// No.
+    /// Without TLS.
     Http,
-    /// Yes.
+    /// With TLS.
     Https,
 }
 
@@ -83,20 +84,20 @@ impl Scheme {
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Request {
-    /// Whether it goes over TLS.
+    /// Its scheme.
     pub scheme: Scheme,
-    /// The host that it names.
+    /// Its host.
     pub host: String,
-    /// Path and query.
+    /// Its path with the query.
     pub target: String,
     /// The method.
     pub method: Method,
-    /// Where the page comes from that asks, as browsers say it.
+    /// The `Origin` header of browsers.
     pub origin: Option<String>,
 }
 
 impl Request {
-    /// A request, when host and target can be sent; credentials in the query are left out of it.
+    /// A request without the credentials in its query, if host and path can be sent.
     pub fn new(method: Method, scheme: Scheme, host: &str, target: &str) -> Option<Self> {
         let host = HostName::new(&host.to_ascii_lowercase()).ok()?.to_string();
         let target = without_credentials(target.split('#').next().unwrap_or_default());
@@ -125,7 +126,7 @@ impl fmt::Display for Request {
     }
 }
 
-/// The target without the parameters that let somebody in.
+/// The path and query without credentials.
 fn without_credentials(target: &str) -> Cow<'_, str> {
     let Some((path, query)) = target.split_once('?') else { return target.into() };
     let is_secret = |parameter: &&str| form_urlencoded::parse(parameter.as_bytes()).any(|(name, _)| is_secret(&name));

@@ -1,4 +1,5 @@
-//! What came of a comparison, as a value and as JSON that other programs read; it must not know how requests were sent.
+//! The result of a comparison as a value and as JSON for other programs. It must not know how
+//! requests were sent.
 
 use serde_json::{Value, json};
 
@@ -7,10 +8,10 @@ use super::choice::LeftOut;
 use super::explain::Because;
 use super::request::Request;
 
-/// The version of the JSON. What is added to it leaves the number as it is.
+/// The version of the JSON; additions do not change it.
 const VERSION: u32 = 1;
 
-/// Where a side was reached.
+/// The address of a side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side {
     /// An address or a host name.
@@ -19,53 +20,53 @@ pub struct Side {
     pub ports: Ports,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
-    /// When it ended, as RFC 3339 has it.
+    /// When it ended, in the format of RFC 3339.
     pub finished: String,
-    /// The controller.
+    /// The address of the controller.
     pub controller: Side,
-    /// And ingressd.
+    /// The address of ingressd.
     pub ingressd: Side,
-    /// How many requests both were asked.
+    /// How many requests were sent to both.
     pub asked: usize,
     /// How many of them neither side answered.
     pub unanswered: usize,
-    /// What was not asked.
+    /// What was left out.
     pub left_out: LeftOut,
-    /// The requests that are answered differently.
+    /// The requests with different responses.
     pub different: Vec<Difference>,
-    /// Requests of which parts are another each time that one side alone is asked.
+    /// Requests with parts that vary on one side.
     pub unsteady: Vec<(Request, Vec<Part>)>,
 }
 
-/// A request that is answered differently.
+/// A request with different responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The request.
     pub request: Request,
-    /// The Ingress whose path took it, as namespace/name.
+    /// The Ingress whose path matched, as namespace/name.
     pub ingress: Option<String>,
-    /// What differs.
+    /// The parts that differ.
     pub parts: Vec<DifferentPart>,
 }
 
 /// A part of an answer that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DifferentPart {
-    /// Which part.
+    /// The part.
     pub part: Part,
-    /// What the controller says; empty for nothing.
+    /// The controller's value; empty when the part is missing.
     pub controller: String,
-    /// What ingressd says; empty for nothing.
+    /// ingressd's value; empty when the part is missing.
     pub ingressd: String,
-    /// What explains it.
+    /// The explanations.
     pub because: Vec<Because>,
 }
 
 impl DifferentPart {
-    /// Whether the report says beforehand that it would differ.
+    /// Whether the report predicts the difference.
     pub fn is_explained(&self) -> bool {
         self.because.iter().any(|because| because.is_foreseen)
     }
@@ -79,7 +80,7 @@ impl Difference {
 }
 
 impl Comparison {
-    /// Of these sides, who were asked nothing yet.
+    /// An empty result for these sides.
     pub fn new(controller: Side, ingressd: Side) -> Self {
         Comparison {
             finished: String::new(),
@@ -93,7 +94,7 @@ impl Comparison {
         }
     }
 
-    /// Whether both sides answer alike, and did answer.
+    /// Whether both sides responded, and alike.
     pub fn is_clean(&self) -> bool {
         self.different.is_empty() && self.asked > self.unanswered
     }
@@ -103,7 +104,7 @@ impl Comparison {
         self.different.iter().filter(|difference| difference.is_explained()).count()
     }
 
-    /// The result for machines.
+    /// The result as JSON.
     pub fn json(&self) -> Value {
         let left_out = self.left_out.counts().map(|(name, _, count)| (name.to_owned(), json!(count)));
         let unsteady = self.unsteady.iter().map(|(request, parts)| {

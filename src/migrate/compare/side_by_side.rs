@@ -1,14 +1,16 @@
-//! Settings for the time in which both programs serve the same objects: other ports, and no status; it must not know what a flag becomes.
+//! Settings for running beside a controller: other ports, and no statuses. It must not know how
+//! flags are converted.
 
 use std::fmt::Write as _;
 
 use super::answer::Ports;
 use crate::migrate::controller::Controller;
 
-/// The ports meanwhile, where nobody says others: none that a controller has as its chart installs it. Its webhook has 8443.
+/// The default ports meanwhile: none that a controller uses as its chart installs it. Its webhook
+/// uses 8443.
 pub const BESIDE: Ports = Ports { http: 8080, https: 8444 };
 
-/// The flags of the controller that are ports of its own.
+/// The flags of the controller with ports of its own.
 const PORTS: &[&str] = &[
     "http-port",
     "https-port",
@@ -21,7 +23,7 @@ const PORTS: &[&str] = &[
     "validating-webhook",
 ];
 
-/// Our own ports on loopback meanwhile.
+/// Our status port on loopback meanwhile.
 const STATUS: u16 = 10266;
 const PASSTHROUGH: u16 = 10267;
 const HEALTH: u16 = 10264;
@@ -31,7 +33,7 @@ const HEAD: &str = "
 # writes. Take the place of this file with `ingressd migrate settings` when it ends.
 ";
 
-/// What is set meanwhile, whatever flags say; why.
+/// The settings meanwhile, whatever the flags are, with the reasons.
 fn settings(ports: Ports) -> [(&'static str, String, &'static str); 7] {
     [
         ("listen.http-port", ports.http.to_string(), ""),
@@ -48,7 +50,7 @@ fn settings(ports: Ports) -> [(&'static str, String, &'static str); 7] {
     ]
 }
 
-/// The drop-in for the time side by side.
+/// The drop-in for running side by side.
 pub fn side_by_side(drop_in: &str, ports: Ports) -> String {
     let settings = settings(ports);
     let mut own = HEAD.to_owned();
@@ -67,17 +69,17 @@ pub fn side_by_side(drop_in: &str, ports: Ports) -> String {
     keys.lines().map(line).collect::<String>() + &own + tables
 }
 
-/// Why ports cannot be had side by side, and which can.
+/// Why ports cannot be used side by side, and free ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {
-    /// Each port with whoever has it.
+    /// Each port with its present user.
     pub by: Vec<(u16, String)>,
-    /// Ports that nobody has.
+    /// Free ports.
     pub free: Ports,
 }
 
-/// What of these ports is somebody else's already: the controller's, which may have the network of the same node, or one that is set
-/// above. `None` where both are free.
+/// Which of these ports are used already: by the controller, which may have the network of the
+/// same node, or by a setting above. `None` when both are free.
 pub fn taken(controller: &Controller, ports: Ports) -> Option<Taken> {
     let taken = own_ports(controller);
     let owner = |port: u16| taken.iter().find(|(taken, _)| *taken == port).map(|(_, by)| (port, by.clone()));
@@ -91,10 +93,10 @@ pub fn taken(controller: &Controller, ports: Ports) -> Option<Taken> {
     (!by.is_empty()).then_some(Taken { by, free: Ports { http, https } })
 }
 
-/// Ports that others have: those of the controller with the flags that say so, and ours on loopback.
+/// The ports that are used: those of the controller's flags, and ours on loopback.
 fn own_ports(controller: &Controller) -> Vec<(u16, String)> {
     let of_controller = PORTS.iter().filter_map(|flag| {
-        // The webhook's is an address.
+        // The value of the webhook's flag is an address.
         let value = controller.value_or_default(flag);
         let port = value.rsplit(':').next().and_then(|port| port.parse().ok())?;
         Some((port, format!("the controller's --{flag}={value}")))

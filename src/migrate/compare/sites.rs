@@ -1,4 +1,5 @@
-//! Hosts and paths as Ingresses write them: whose a request is, and which host a line of a log without one was about; it must not know what is served.
+//! Hosts and paths of Ingresses: which Ingress a request belongs to, and the host of log lines
+//! without one. It must not know what is served.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,52 +10,54 @@ use crate::migrate::controller::is_true;
 use crate::source::Snapshot;
 use crate::translate::{Asked, AskedRoute, asked};
 
-/// The label that stands for any below a wildcard, and the host that nobody has.
+/// The example label below a wildcard, and of unknown hosts.
 const EXAMPLE: &str = "compare";
 const NOBODY: &str = "compare.invalid";
 
-/// How rules write what holds for hosts that nobody has.
+/// The spelling of a missing host.
 const EVERY_HOST: &str = "*";
 
-/// No expression of a path needs more memory than this.
+/// The memory limit of a path's expression.
 const LARGEST_EXPRESSION: usize = 1 << 18;
 
-/// Every host of some Ingresses.
+/// The hosts of some Ingresses.
 #[derive(Debug, Default)]
 pub struct Sites {
     sites: BTreeMap<String, Site>,
+    /// What has hosts that nobody has by name, in the order of the objects.
+    expressions: Vec<(Regex, Site)>,
 }
 
 /// A host.
 #[derive(Debug, Clone, Default)]
 pub struct Site {
-    /// The Ingresses that say something of it, as namespace/name.
+    /// The Ingresses with this host, as namespace/name.
     pub ingresses: Vec<String>,
     /// Whether it has TLS.
     pub has_tls: bool,
     routes: Vec<Route>,
     by_expression: bool,
-    /// Whether it is another name of a host.
+    /// Whether it is an alias of a host.
     is_alias: bool,
 }
 
 /// A path of a host.
 #[derive(Debug, Clone)]
 pub struct Route {
-    /// Whose it is, as namespace/name.
+    /// The Ingress, as namespace/name.
     pub ingress: String,
-    /// The path as it is written.
+    /// The path as written.
     pub path: String,
-    /// An origin from which browsers may ask, where the object says one.
+    /// An allowed CORS origin, if the object names one.
     pub origin: Option<String>,
     is_exact: bool,
-    /// What an ingress-nginx calls the backend.
+    /// ingress-nginx's name of the backend.
     upstream: Option<String>,
     expression: Option<Regex>,
 }
 
-/// An Ingress while it is read.
-struct Written<'a> {
+/// An Ingress that is being read.
+struct WrittenIngress<'a> {
     name: String,
     namespace: &'a str,
     asked: Asked<'a>,
@@ -62,7 +65,7 @@ struct Written<'a> {
     prefix: &'a str,
 }
 
-impl Written<'_> {
+impl WrittenIngress<'_> {
     fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations?.get(&format!("{}{key}", self.prefix)).map(|value| value.trim())
     }
@@ -71,7 +74,7 @@ impl Written<'_> {
         self.annotation(key).is_some_and(is_true)
     }
 
-    /// The hosts of its rules, and of a default backend without rules what takes hosts that nobody has.
+    /// The hosts of its rules; with a default backend and no rules the catch-all.
     fn hosts(&self) -> BTreeSet<String> {
         let hosts: BTreeSet<_> = self.asked.rules.iter().map(|host| host.to_ascii_lowercase()).collect();
         match hosts.is_empty() && !self.asked.routes.is_empty() {
@@ -88,13 +91,13 @@ impl Written<'_> {
         self.asked.tls.iter().any(|entry| lists(&entry.hosts))
     }
 
-    /// Whether the paths of its hosts are expressions.
+    /// Whether the paths of its hosts are regular expressions.
     fn has_expressions(&self) -> bool {
         let rewrites = |target: &str| target != "/" || self.asked.routes.iter().any(|route| route.path != "/");
         self.is_on("use-regex") || self.annotation("rewrite-target").is_some_and(rewrites)
     }
 
-    /// Its paths of a host; what its default backend takes is a path too.
+    /// Its paths on a host, including its default backend.
     fn routes(&self, host: &str) -> impl Iterator<Item = Route> {
         let is_of = |route: &&AskedRoute<'_>| route.rule.is_none() || route.host.eq_ignore_ascii_case(host);
         // A canary has no path of its own.
@@ -112,19 +115,20 @@ impl Written<'_> {
         })
     }
 
-    /// The first of the origins that may ask, and where all may the host itself.
+    /// The first allowed origin; when all are allowed, the host itself.
     fn origin(&self, host: &str) -> String {
         let mut origins = self.annotation("cors-allow-origin").unwrap_or_default().split(',').map(str::trim);
         let first = origins.find(|origin| !origin.is_empty() && *origin != EVERY_HOST);
         first.map_or_else(|| format!("https://{}", example(host)), |origin| origin.replace('*', EXAMPLE))
     }
 
-    /// Other names of its hosts: aliases, and with or without `www.` where one redirects to the other.
+    /// Further names of its hosts: aliases, and with or without `www.` when one redirects to the
+    /// other.
     fn other_names(&self) -> Vec<(String, String)> {
         let hosts = self.hosts();
         let aliases = self.annotation("server-alias").unwrap_or_default().split(',').map(str::trim);
-        let aliases = aliases.filter(|alias| !alias.is_empty() && !alias.starts_with('~'));
-        let aliases = aliases.flat_map(|alias| hosts.iter().map(|host| (alias.to_ascii_lowercase(), host.clone())));
+        let aliases = aliases.filter(|alias| !alias.is_empty());
+        let aliases = aliases.flat_map(|alias| hosts.iter().map(|host| (alias.to_owned(), host.clone())));
         let redirected = hosts.iter().filter(|host| self.is_on("from-to-www-redirect") && !host.contains('*'));
         let redirected = redirected.map(|host| {
             let other = host.strip_prefix("www.").map_or_else(|| format!("www.{host}"), str::to_owned);
@@ -135,7 +139,7 @@ impl Written<'_> {
 }
 
 impl Sites {
-    /// The hosts of these Ingresses, which are named as namespace/name; annotations have this prefix.
+    /// The hosts of these Ingresses (namespace/name), with this prefix of annotations.
     pub fn of(snapshot: &Snapshot, names: &BTreeSet<String>, prefix: &str) -> Self {
         let mut sites = Sites::default();
         let mut other_names = Vec::new();
@@ -143,20 +147,24 @@ impl Sites {
             let name = format!("{}/{}", stored.id.namespace, stored.id.name);
             let Some(asked) = asked(snapshot, &stored.id).filter(|_| names.contains(&name)) else { continue };
             let annotations = stored.object.metadata.annotations.as_ref();
-            let written = Written { name, namespace: &stored.id.namespace, asked, annotations, prefix };
+            let written = WrittenIngress { name, namespace: &stored.id.namespace, asked, annotations, prefix };
             sites.add(&written);
             other_names.extend(written.other_names());
         }
         for (other, host) in other_names {
-            if let Some(site) = sites.sites.get(&host).cloned() {
-                sites.sites.entry(other).or_insert(Site { is_alias: true, ..site });
+            let Some(site) = sites.sites.get(&host).cloned() else { continue };
+            let site = Site { is_alias: true, ..site };
+            match other.strip_prefix('~') {
+                Some(written) => sites.expressions.extend(expression(written).map(|expression| (expression, site))),
+                None => drop(sites.sites.entry(other.to_ascii_lowercase()).or_insert(site)),
             }
         }
-        sites.sites.values_mut().for_each(Site::settle);
+        let of_expressions = sites.expressions.iter_mut().map(|(_, site)| site);
+        sites.sites.values_mut().chain(of_expressions).for_each(Site::settle);
         sites
     }
 
-    fn add(&mut self, written: &Written<'_>) {
+    fn add(&mut self, written: &WrittenIngress<'_>) {
         for host in written.hosts() {
             let site = self.sites.entry(host.clone()).or_default();
             site.has_tls |= written.has_tls(&host);
@@ -166,19 +174,22 @@ impl Sites {
         }
     }
 
-    /// Each host that can be asked, with an example where it stands for several.
+    /// Each host that can be requested; an example for a pattern.
     pub fn hosts(&self) -> impl Iterator<Item = (String, &Site)> {
         self.sites.iter().map(|(host, site)| (example(host), site))
     }
 
-    /// What there is for a host: itself, the wildcard that it lies within, or what takes hosts that nobody has.
+    /// What there is for a host: itself, the wildcard that it lies within, an expression, or what takes hosts that nobody has.
     pub fn site(&self, host: &str) -> Option<&Site> {
         let within = host.split_once('.').map(|(_, parent)| format!("*.{parent}"));
         let named = self.sites.get(host).or_else(|| self.sites.get(&within?));
+        let takes = |(expression, _): &&(Regex, Site)| expression.is_match(host.as_bytes());
+        let named = named.or_else(|| self.expressions.iter().find(takes).map(|(_, site)| site));
         named.or_else(|| self.sites.get(EVERY_HOST))
     }
 
-    /// The hosts that a line without one may be about: those whose path leads where the line says it went, each by its first name.
+    /// The possible hosts of a line without one: those whose path leads to the backend of the
+    /// line, each by its first name.
     pub fn hosts_of(&self, line: &Logged, path: &str) -> Vec<String> {
         let Logged { upstream, ingress, .. } = line;
         let is_meant = |route: &Route| match (ingress, upstream) {
@@ -192,21 +203,21 @@ impl Sites {
 }
 
 impl Site {
-    /// What takes a path.
+    /// The route of a path.
     pub fn route(&self, path: &str) -> Option<&Route> {
         self.routes.iter().find(|route| route.takes(path))
     }
 
-    /// Its paths, the one that wins first.
+    /// Its paths in order of precedence.
     pub fn routes(&self) -> &[Route] {
         &self.routes
     }
 
-    /// Sorts the paths as they win.
+    /// Sorts the paths by precedence.
     fn settle(&mut self) {
         if self.by_expression {
             for route in &mut self.routes {
-                route.expression = expression(&route.path);
+                route.expression = expression(&format!("^(?:{})", route.path));
                 route.is_exact = false;
             }
         }
@@ -230,7 +241,7 @@ impl Route {
         }
     }
 
-    /// Paths that are examples of this one: as far as it stands for itself, with a slash at its end and without.
+    /// Example paths: its literal beginning, with and without a slash at the end.
     pub fn examples(&self) -> Vec<String> {
         let is_plain = |character: &char| {
             !"\\^$.|?*+()[]{} ".contains(*character) || (self.expression.is_none() && *character != ' ')
@@ -244,13 +255,12 @@ impl Route {
     }
 }
 
-/// A path on a host with expressions.
-fn expression(path: &str) -> Option<Regex> {
-    let whole = format!("^(?:{path})");
-    RegexBuilder::new(&whole).case_insensitive(true).unicode(false).size_limit(LARGEST_EXPRESSION).build().ok()
+/// An expression as nginx reads it; `None` for one that only nginx can read.
+fn expression(text: &str) -> Option<Regex> {
+    RegexBuilder::new(text).case_insensitive(true).unicode(false).size_limit(LARGEST_EXPRESSION).build().ok()
 }
 
-/// A name below a wildcard, or a name that nobody has.
+/// A name below a wildcard, or an unknown host.
 fn example(host: &str) -> String {
     match host.strip_prefix("*.") {
         Some(parent) => format!("{EXAMPLE}.{parent}"),
@@ -259,7 +269,7 @@ fn example(host: &str) -> String {
     }
 }
 
-/// Whether an entry of `spec.tls` is about a host of a rule.
+/// Whether an entry of `spec.tls` covers a host of a rule.
 fn covers(listed: &str, host: &str) -> bool {
     let within = listed.strip_prefix("*.").zip(host.split_once('.'));
     listed.eq_ignore_ascii_case(host) || within.is_some_and(|(parent, (_, rest))| parent.eq_ignore_ascii_case(rest))

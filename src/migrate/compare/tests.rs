@@ -1,4 +1,5 @@
-//! Lines of logs, chosen requests, answers and reasons as tables; they must not know files or networks.
+//! Log lines, selected requests, responses and explanations. These tests must not know files or
+//! networks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use crate::migrate::{Controller, Ingress, Item, Report, Verdict, drop_in};
 use crate::model::USUAL_LINE;
 use crate::source::Inventory;
 
-/// A line of the controller as it is by default.
+/// A log line in the controller's default format.
 fn line(request: &str, status: u16, upstream: &str) -> String {
     format!(
         "192.0.2.9 - - [24/Nov/2026:10:00:00 +0000] \"{request}\" {status} 12 \"-\" \"curl/8 \\x22x\\x22\" 80 0.001 [{upstream}] [] \
@@ -21,7 +22,7 @@ fn line(request: &str, status: u16, upstream: &str) -> String {
 
 #[test]
 fn lines_are_read_by_their_format_or_as_json() {
-    let usual = Format::new(USUAL_LINE, false);
+    let usual = Format::new(USUAL_LINE, false).unwrap();
     let read = usual.read(&line("GET /cart?a=%20b HTTP/1.1", 200, "shop-web-80")).unwrap();
     assert_eq!((&*read.method, &*read.target, read.status), ("GET", "/cart?a=%20b", Some(200)));
     assert_eq!((read.upstream.as_deref(), read.agent.as_deref()), (Some("shop-web-80"), Some("curl/8 \"x\"")));
@@ -38,7 +39,7 @@ fn lines_are_read_by_their_format_or_as_json() {
         assert_eq!(usual.read(not_one), None, "{not_one}");
     }
     let read = |format: &str, is_json: bool, line: &str| {
-        let logged = Format::new(format, is_json).read(line).unwrap_or_else(|| panic!("{line}"));
+        let logged = Format::new(format, is_json).unwrap().read(line).unwrap_or_else(|| panic!("{line}"));
         let scheme = logged.scheme.map_or("", Scheme::name);
         format!("{} {scheme} {} {}", logged.method, logged.host.unwrap_or_default(), logged.target)
     };
@@ -58,8 +59,16 @@ fn lines_are_read_by_their_format_or_as_json() {
             "a.test 443 GET http://b.test:8080/y HTTP/1.1",
             "GET http b.test /y",
         ),
+        // Addresses of IPv6, of whoever asked, whoever answered, and what was asked.
+        (
+            "$remote_addr [$time_iso8601] $host $status \"$request\" $upstream_addr $request_id",
+            false,
+            "2001:db8::9 [2026-11-24T10:00:00+00:00] a.test 200 \"GET /x HTTP/2.0\" [fd00::1]:80, [fd00::2]:80 0a",
+            "GET  a.test /x",
+        ),
+        ("$http_host $request", false, "[2001:DB8::1]:8443 GET / HTTP/1.1", "GET  [2001:db8::1] /"),
         ("it\\'s $request", false, "it's GET / HTTP/1.0", "GET   /"),
-        // Fields of JSON that was written by another format.
+        // JSON fields of another format.
         (
             "$status",
             false,
@@ -131,7 +140,7 @@ fn sites(objects: &[Value]) -> Sites {
     Sites::of(&snapshot, &names, "nginx.ingress.kubernetes.io/")
 }
 
-/// A shop with TLS, an API in expressions, and what takes the rest.
+/// A shop with TLS, an API with expressions, and a catch-all.
 fn usual_sites() -> Sites {
     sites(&[
         ingress(
@@ -179,6 +188,9 @@ fn a_request_is_of_the_path_that_takes_it() {
         ("api.test", "/else", ""),
         ("any.wide.test", "/w", "shop/wide /w/"),
         ("a.b.wide.test", "/w", "shop/rest /"),
+        // What an expression of server-alias takes, after all names.
+        ("xyz.test", "/cart", "shop/shop /cart"),
+        ("x.wide.test", "/w", "shop/wide /w/"),
         ("nobody.test", "/x", "shop/rest /"),
     ] {
         assert_eq!(whose(host, path), expected, "{host}{path}");
@@ -225,7 +237,7 @@ fn ingresses_say_what_is_asked() {
 #[test]
 fn a_log_says_what_is_asked_each_path_in_turn() {
     let sites = usual_sites();
-    let format = Format::new(USUAL_LINE, false);
+    let format = Format::new(USUAL_LINE, false).unwrap();
     let mut chooser = Chooser::new(&sites);
     for (text, times) in [
         (line("GET /hot HTTP/1.1", 200, "shop-web-80"), 9),
@@ -253,9 +265,9 @@ fn a_log_says_what_is_asked_each_path_in_turn() {
     assert_eq!(shown(&choice), expected, "the redirect over both, and of each path what was asked most");
     let LeftOut { unreadable, unsafe_method, without_host, not_sendable, own, beyond } = choice.left_out;
     assert_eq!((unreadable, unsafe_method, without_host, not_sendable, own, beyond), (3, 2, 2, 1, 1, 1));
-    // What is written in the line itself counts.
+    // The host in the line itself takes precedence.
     let mut chooser = Chooser::new(&sites);
-    let own = Format::new("$host $scheme $request", false);
+    let own = Format::new("$host $scheme $request", false).unwrap();
     for text in ["shop.test http GET /a HTTP/1.1", "unknown.test https GET /b HTTP/1.1", "shop.test - GET /c HTTP/1.1"]
     {
         chooser.add_line(own.read(text).as_ref());
@@ -276,7 +288,7 @@ fn what_a_side_says_once_and_never_again_is_no_difference() {
     let Outcome { different, unsteady } = rounds.outcome();
     assert_eq!(unsteady, [Part::Header("a".to_owned())]);
     assert_eq!(different, [(Part::Header("b".to_owned()), "x".to_owned(), "y".to_owned())]);
-    // A status that comes and goes hides everything else.
+    // A varying status hides everything else.
     let status = |status: u16| {
         super::told(
             &answered(status, &[], if status == 200 { "x" } else { "" }),
@@ -340,14 +352,14 @@ fn a_difference_is_explained_by_what_can_cause_it() {
     let others = ["shop/other".to_owned(), "shop/web".to_owned()];
     for (part, values, others, expected) in [
         (Part::Cookie("a".to_owned()), ["", ""], &others[..], &["annotation affinity !"][..]),
-        // Not of the route itself, but of another object of its host.
+        // The explanation is not of the route itself, but of another object of its host.
         (
             header("x-frame-options"),
             ["DENY", ""],
             &others,
             &["annotation custom-headers !", "annotation configuration-snippet !"],
         ),
-        // What can be anything and is of no object explains nothing by itself.
+        // A setting for all that can change anything explains nothing.
         (header("x-frame-options"), ["DENY", ""], &[], &["key of the ConfigMap http-snippet"]),
         (Part::Certificate, ["", ""], &[], &["flag --default-ssl-certificate=a/b !"]),
         (Part::Status, ["200", "401"], &others, &["annotation auth-secret !"]),
@@ -364,7 +376,7 @@ fn a_difference_is_explained_by_what_can_cause_it() {
         expected.sort();
         assert_eq!(found, expected, "{part}");
     }
-    // Where the report knows of nothing, it says what has to do with it.
+    // When the report has no such item, related ones are listed.
     let bare = Report { config_map: None, flags: Vec::new(), ..report() };
     let found = explain(&header("access-control-allow-origin"), ["*", ""], Some("shop/web"), &[], &bare);
     assert_eq!(

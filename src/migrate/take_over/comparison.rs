@@ -1,21 +1,22 @@
-//! Whether a report of `ingressd migrate compare` lets addresses move; it must not know how answers are compared.
+//! Whether a report of `ingressd migrate compare` permits moving addresses. It must not know how
+//! responses are compared.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The form of such a report.
+/// The version of such a report.
 const VERSION: u64 = 1;
 
-/// How far the clock of whoever compared may be ahead.
+/// How far the clock of the comparing host may be ahead.
 const AHEAD: Duration = Duration::from_secs(300);
 
-/// What such a report says for the move.
+/// The argument for the move.
 ///
 /// # Errors
 ///
-/// What it says against it, one clause.
+/// The argument against the move; one clause.
 pub fn comparison(text: &str, now: Timestamp, oldest: Duration) -> Result<String, String> {
     let report: Value = serde_json::from_str(text).map_err(|error| format!("it is no report: {error}"))?;
     let number = |key: &str| report[key].as_u64();
@@ -28,7 +29,7 @@ pub fn comparison(text: &str, now: Timestamp, oldest: Duration) -> Result<String
         );
     };
     let age = now.duration_since(finished);
-    // What neither side answers says nothing.
+    // Requests that neither side answered prove nothing.
     if asked <= number("unanswered").unwrap_or(0) {
         return Err("nothing was answered".to_owned());
     }

@@ -1,5 +1,6 @@
-//! Whether addresses may move from an ingress-nginx to the nodes: what a comparison says, and whether the controller still writes
-//! addresses; it must not know clusters, only what was read of one.
+//! Whether addresses may move from an ingress-nginx to the nodes: the result of a comparison, and
+//! whether the controller still writes addresses. It must not know the cluster, only objects that
+//! were read.
 
 mod comparison;
 mod workload;

@@ -1,17 +1,17 @@
-//! Whether a controller still writes into statuses, by its flags and by how far its workload is, and how to end that; it must not
-//! know what the addresses are.
+//! Whether a controller still writes statuses, judged by its flags and the rollout of its
+//! workload, and how to stop that. It must not know the addresses.
 
 use serde_json::{Value, json};
 
 use crate::migrate::controller::{Controller, is_controller};
 use crate::source::Container;
 
-/// What is in the way, and what to do.
+/// An obstacle, with the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
-    /// What is in the way.
+    /// The obstacle.
     pub why: String,
-    /// What to do: sentences, and commands on lines of their own.
+    /// The remedy: sentences, and commands on lines of their own.
     pub remedy: String,
 }
 
@@ -23,7 +23,7 @@ pub struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    /// Finds what runs it among these objects.
+    /// Finds its workload among these objects.
     pub fn of(controller: &'a Controller, objects: &'a [Value]) -> Option<Self> {
         let text =
             |object: &'a Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
@@ -34,11 +34,11 @@ impl<'a> Running<'a> {
         Some(Running { controller, workload })
     }
 
-    /// Why it writes nothing, one clause.
+    /// Why it does not write; one clause.
     ///
     /// # Errors
     ///
-    /// That it may write, and how to end that without an empty status.
+    /// That it may write, and how to stop that without emptying statuses.
     pub fn silence(&self) -> Result<String, Obstacle> {
         let name = &self.controller.workload;
         if self.is_over() {
@@ -69,7 +69,7 @@ impl<'a> Running<'a> {
         self.workload.pointer(pointer).and_then(Value::as_u64)
     }
 
-    /// Whether its status speaks of what it says now.
+    /// Whether its status is about the present generation of the object.
     fn is_observed(&self) -> bool {
         let generation = self.number("/metadata/generation");
         generation.is_some() && self.number("/status/observedGeneration") >= generation
@@ -84,7 +84,7 @@ impl<'a> Running<'a> {
         self.is_observed() && wanted == 0 && self.number(there).unwrap_or(0) == 0
     }
 
-    /// Whether every pod has the flags that it has now.
+    /// Whether every pod has the present flags.
     fn is_rolled_out(&self) -> bool {
         let number = |pointer| self.number(pointer).unwrap_or(0);
         let is_done = match self.is_deployment() {
@@ -97,7 +97,7 @@ impl<'a> Running<'a> {
         self.is_observed() && is_done
     }
 
-    /// Kind, name and namespace as kubectl has them.
+    /// The kind, name and namespace for kubectl.
     fn target(&self) -> String {
         let kind = if self.is_deployment() { "deployment" } else { "daemonset" };
         let (namespace, name) = self.controller.name.split_once('/').unwrap_or_default();
@@ -108,7 +108,8 @@ impl<'a> Running<'a> {
         format!("  kubectl rollout status {}", self.target())
     }
 
-    /// Commands after which it writes nothing. A pod that is the only one empties all statuses when it ends.
+    /// Commands after which it does not write. When its only pod ends, the controller empties all
+    /// statuses.
     fn end_writing(&self) -> String {
         let mut lines = vec!["run this, wait until it ends, and run this command again:".to_owned()];
         if self.replaces_its_only_pod() {
@@ -134,7 +135,7 @@ impl<'a> Running<'a> {
         lines.join("\n")
     }
 
-    /// Whether it has one pod, which ends before the next one is made.
+    /// Whether its only pod ends before a new one is created.
     fn replaces_its_only_pod(&self) -> bool {
         if !self.controller.is_on("update-status-on-shutdown") {
             return false;
@@ -144,14 +145,14 @@ impl<'a> Running<'a> {
         }
         let strategy = &self.workload["spec"]["strategy"];
         let unavailable = &strategy["rollingUpdate"]["maxUnavailable"];
-        // Parts of a hundred are rounded down: of one pod that is none, but for all of it.
+        // Percentages are rounded down: of one pod that is 0 unless it is 100 %.
         let may_be_without = strategy["type"] == "Recreate"
             || unavailable.as_u64().is_some_and(|most| most > 0)
             || unavailable == "100%";
         may_be_without && self.number("/spec/replicas").unwrap_or(1) <= 1
     }
 
-    /// Gives it the flag, behind whatever it has: of a flag that is given again the last counts.
+    /// A patch that appends the flag: the last of repeated flags counts.
     fn patch(&self) -> Value {
         const OFF: &str = "--update-status=false";
         let none = Vec::new();
@@ -171,7 +172,7 @@ impl<'a> Running<'a> {
         let (path, value) = match (has("args"), has("command")) {
             (true, _) => (format!("{at}/args/-"), json!(OFF)),
             (false, true) => (format!("{at}/command/-"), json!(OFF)),
-            // What the image runs anyway.
+            // The default arguments of the image.
             (false, false) => (format!("{at}/args"), json!(["/nginx-ingress-controller", OFF])),
         };
         json!([{ "op": "add", "path": path, "value": value }])
@@ -184,7 +185,7 @@ mod tests {
     use crate::migrate::controllers;
     use crate::source::Inventory;
 
-    /// A workload with these flags, changed.
+    /// A workload with these flags, changed by a function.
     fn workload(kind: &str, flags: &[&str], change: impl FnOnce(&mut Value)) -> Value {
         let mut args = vec!["/nginx-ingress-controller"];
         args.extend(flags);

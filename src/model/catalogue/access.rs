@@ -1,4 +1,4 @@
-//! Who is let in, and how much clients may ask for.
+//! Directives about access control and limits.
 
 use super::context::{HTTP, HTTP_TO_IF, HTTP_TO_LOCATION};
 use super::{Contexts, DirectiveRow, Form, Module, rows};
@@ -7,12 +7,13 @@ const fn row(name: &'static str, contexts: Contexts, form: Form, module: Module)
     DirectiveRow::new(name, contexts, form).of(module)
 }
 
-/// Zones in which nobody is counted; behind `ingressd` the name of the instance is put.
+/// Zones without a key, in which nothing is counted; the name of the instance is inserted behind
+/// `ingressd`.
 const UNLIMITED_REQUESTS: &str = "zone=ingressd\u{2}_unlimited_requests";
 const UNLIMITED_CONNECTIONS: &str = "ingressd\u{2}_unlimited_connections 1";
 
 rows! {
-    /// Lets clients in by address.
+    /// Allows clients by address.
     pub(crate) ALLOW = row("allow", HTTP_TO_LOCATION, Form::Word, Module::Access).protection(None, "all");
     DENY = row("deny", HTTP_TO_LOCATION, Form::Word, Module::Access).protection(Some(&ALLOW), "all");
     AUTH_BASIC = row("auth_basic", HTTP_TO_LOCATION, Form::Text, Module::AuthBasic).default("off").protection(None, "off");
@@ -29,8 +30,8 @@ rows! {
     LIMIT_CONN_DRY_RUN = row("limit_conn_dry_run", HTTP_TO_LOCATION, Form::Switch, Module::LimitConn).default("off").reset();
     LIMIT_REQ_DRY_RUN = row("limit_req_dry_run", HTTP_TO_LOCATION, Form::Switch, Module::LimitReq).default("off").reset();
     SATISFY = DirectiveRow::new("satisfy", HTTP_TO_LOCATION, Form::Word).default("all").reset();
-    /// Bytes a second of an answer.
+    /// Bytes per second of a response.
     pub LIMIT_RATE = DirectiveRow::new("limit_rate", HTTP_TO_IF, Form::Size).default("0").reset().by_route();
-    /// How much of an answer is sent before that counts.
+    /// How much of a response is sent before the limit applies.
     pub LIMIT_RATE_AFTER = DirectiveRow::new("limit_rate_after", HTTP_TO_IF, Form::Size).default("0").by_route();
 }

@@ -1,9 +1,9 @@
-//! Where directives stand in nginx's configuration.
+//! The contexts of nginx's configuration.
 
-/// A block of nginx's configuration.
+/// A context: a kind of block in nginx's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Context {
-    /// Outside of all blocks.
+    /// The top level.
     Main,
     /// `events`.
     Events,
@@ -43,7 +43,8 @@ impl Context {
         Context::StreamUpstream,
     ];
 
-    /// The context within a block that stands here; `None` within those that hold no directives, such as `map`.
+    /// The context inside a block that stands here; `None` for blocks without directives, such as
+    /// `map`.
     pub fn within(self, block: &str) -> Option<Self> {
         match (self, block) {
             (Context::Main, "events") => Some(Context::Events),
@@ -61,12 +62,12 @@ impl Context {
     }
 }
 
-/// Several of them.
+/// A set of contexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Contexts(u16);
 
 impl Contexts {
-    /// None at all.
+    /// The empty set.
     pub const NONE: Contexts = Contexts(0);
 
     pub(super) const fn of(contexts: &[Context]) -> Self {
@@ -78,7 +79,7 @@ impl Contexts {
         Contexts(bits)
     }
 
-    /// Whether a context is among them.
+    /// Whether the set contains a context.
     pub const fn hold(self, context: Context) -> bool {
         self.0 & (1 << context as u16) != 0
     }

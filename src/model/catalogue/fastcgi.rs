@@ -1,5 +1,5 @@
-//! How FastCGI applications are asked. Locations say all of it for themselves, so that nothing of the host's counts for them and other
-//! servers say nothing.
+//! Directives about FastCGI applications. Locations set all of them, so that none of the host's
+//! applies and other servers need not override them.
 
 use super::context::HTTP_TO_LOCATION;
 use super::{Context, Contexts, DirectiveRow, Form, Module, rows};

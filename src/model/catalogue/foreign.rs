@@ -1,6 +1,6 @@
-//! What modules that are not part of nginx impose on servers, and what servers say by them.
+//! Directives of third-party modules: what they impose on servers, and what servers use.
 
-use super::context::{HTTP_TO_IF, HTTP_TO_LOCATION};
+use super::context::{HTTP, HTTP_TO_IF, HTTP_TO_LOCATION};
 use super::{Contexts, DirectiveRow, Form, Module, rows};
 
 const fn row(name: &'static str, contexts: Contexts, form: Form) -> DirectiveRow {
@@ -25,18 +25,19 @@ const fn headers(name: &'static str) -> DirectiveRow {
 
 rows! {
     MODSECURITY = firewall("modsecurity", Form::Switch).default("off").protection(None, "off");
-    /// Rules of the firewall as text, such as `Include FILE`; an outer level adds its own.
+    /// Rules of the firewall as text, such as `Include FILE`; those of an outer level are added.
     pub MODSECURITY_RULES = firewall("modsecurity_rules", Form::Text);
     MODSECURITY_RULES_FILE = firewall("modsecurity_rules_file", Form::Text);
     MODSECURITY_RULES_REMOTE = firewall("modsecurity_rules_remote", Form::Words);
     MODSECURITY_TRANSACTION_ID = firewall("modsecurity_transaction_id", Form::Text);
-    /// Whether answers are compressed by Brotli for clients that take it.
+    GEOIP2 = row("geoip2", HTTP, Form::Block).of(Module::GeoIp2);
+    /// Whether responses are compressed by Brotli for clients that accept it.
     pub BROTLI = brotli("brotli", HTTP_TO_IF, Form::Switch).default("off").reset().by_server();
-    /// How much.
+    /// The compression level.
     pub BROTLI_COMP_LEVEL = brotli("brotli_comp_level", HTTP_TO_LOCATION, Form::Number).default("6").by_server();
-    /// From which size.
+    /// The smallest response that is compressed.
     pub BROTLI_MIN_LENGTH = brotli("brotli_min_length", HTTP_TO_LOCATION, Form::Number).default("20").by_server();
-    /// Of which media types.
+    /// The media types that are compressed.
     pub BROTLI_TYPES = brotli("brotli_types", HTTP_TO_LOCATION, Form::Words).default("text/html").by_server();
     ZSTD = row("zstd", HTTP_TO_IF, Form::Switch).default("off").reset();
     ACCESS_BY_LUA_BLOCK = lua("access_by_lua_block");
@@ -47,7 +48,7 @@ rows! {
     HEADER_FILTER_BY_LUA_FILE = lua("header_filter_by_lua_file");
     REWRITE_BY_LUA_BLOCK = lua("rewrite_by_lua_block");
     REWRITE_BY_LUA_FILE = lua("rewrite_by_lua_file");
-    /// Takes headers out of answers, whoever put them there.
+    /// Removes response headers, whoever set them.
     pub MORE_CLEAR_HEADERS = headers("more_clear_headers");
     MORE_CLEAR_INPUT_HEADERS = headers("more_clear_input_headers");
     MORE_SET_HEADERS = headers("more_set_headers");

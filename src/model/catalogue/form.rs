@@ -1,13 +1,14 @@
-//! How the arguments of a directive are written.
+//! The form of a directive's arguments.
 
-/// How the arguments of a directive are written. A variable may stand for any of them but switches and blocks.
+/// The form of a directive's arguments. A variable may take the place of any argument except
+/// switches and blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// None.
+    /// No argument.
     Nothing,
     /// `on` or `off`.
     Switch,
-    /// One word of nginx's own, or a name.
+    /// One keyword of nginx, or a name.
     Word,
     /// One or more words.
     Words,
@@ -15,22 +16,22 @@ pub enum Form {
     Number,
     /// One size: `8k`.
     Size,
-    /// How many, and how large each.
+    /// The number and the size of buffers.
     NumberAndSize,
-    /// A time, and perhaps another one: `60s`.
+    /// One or two times: `60s`.
     Time,
-    /// One text that may hold variables.
+    /// One text that may contain variables.
     Text,
     /// The path of a file.
     Path,
-    /// Words, and a block between braces.
+    /// Words, and a block in braces.
     Block,
-    /// Words, with a block or without.
+    /// Words, with or without a block.
     Any,
 }
 
 impl Form {
-    /// Whether these may be its arguments.
+    /// Whether these arguments have the form.
     pub fn fits(self, arguments: &[String], has_block: bool) -> bool {
         let or_variable = |text: &str, is: fn(&str) -> bool| text.starts_with('$') || is(text);
         let all = |is: fn(&str) -> bool, counts: std::ops::RangeInclusive<usize>| {

@@ -1,4 +1,4 @@
-//! How gRPC backends are asked.
+//! Directives about gRPC backends.
 
 use super::context::HTTP_TO_LOCATION;
 use super::proxy::NO_CERTIFICATE;
@@ -10,12 +10,14 @@ const fn row(name: &'static str, form: Form) -> DirectiveRow {
 
 const LOCATIONS: Contexts = Contexts::of(&[Context::Location, Context::LocationIf]);
 
-/// A header that nobody sends: a list that names it alone replaces the list of the `http` level and does nothing.
+/// A header that is never sent: a list with this header only replaces the list of the `http` level
+/// and has no effect.
 const NO_HEADER: &str = "X-Ingressd-None";
 
 rows! {
     GRPC_BIND = row("grpc_bind", Form::Words).default("off").reset();
-    GRPC_BUFFER_SIZE = row("grpc_buffer_size", Form::Size).default("4k").reset().said(Said::Grpc);
+    /// Memory for the first part of an answer of gRPC.
+    pub GRPC_BUFFER_SIZE = row("grpc_buffer_size", Form::Size).default("4k").reset().said(Said::Grpc);
     GRPC_CONNECT_TIMEOUT = row("grpc_connect_timeout", Form::Time).default("60s").reset().said(Said::Grpc);
     GRPC_HIDE_HEADER = row("grpc_hide_header", Form::Word).reset_to(NO_HEADER);
     GRPC_IGNORE_HEADERS = row("grpc_ignore_headers", Form::Words).said(Said::Grpc);
@@ -24,7 +26,7 @@ rows! {
     GRPC_NEXT_UPSTREAM_TIMEOUT = row("grpc_next_upstream_timeout", Form::Time).default("0").reset().said(Said::Grpc);
     GRPC_NEXT_UPSTREAM_TRIES = row("grpc_next_upstream_tries", Form::Number).default("0").reset().said(Said::Grpc);
     GRPC_PASS = DirectiveRow::new("grpc_pass", LOCATIONS, Form::Text).of(Module::Grpc);
-    /// Headers of backends that nginx would replace.
+    /// Headers of backends that nginx would replace otherwise.
     pub GRPC_PASS_HEADER = row("grpc_pass_header", Form::Word).default(NO_HEADER).reset().by_server();
     GRPC_READ_TIMEOUT = row("grpc_read_timeout", Form::Time).default("60s").reset().said(Said::Grpc);
     GRPC_SEND_TIMEOUT = row("grpc_send_timeout", Form::Time).default("60s").reset().said(Said::Grpc);

@@ -1,4 +1,4 @@
-//! What belongs to `nginx.conf` and is needed to read our files as the running nginx does.
+//! Directives of `nginx.conf` that are needed to test our files as the running nginx reads them.
 
 use super::context::{HTTP_TO_LOCATION, MAIN};
 use super::{Context, Contexts, DirectiveRow, Form, InTests, rows};

@@ -1,8 +1,8 @@
-//! What is known about directives of nginx: where they may stand, since when, from which module, how they are written, what the host's
-//! `http` level may say about them; nothing of who asks for one.
+//! The catalogue of nginx directives: contexts, first version, module, form of arguments, and what
+//! happens when the host's `http` level sets them. It must not know who asks for one.
 //!
-//! Gate, rendering, scratch tests, doctor, documentation and tests follow from these rows. What needs more than one directive is a
-//! structured part of [`Behaviour`](super::Behaviour) instead.
+//! Gate, rendering, scratch tests, doctor, documentation and tests use these rows. A feature that
+//! needs more than one directive is a structured part of [`Behaviour`](super::Behaviour) instead.
 
 mod access;
 mod client;
@@ -46,10 +46,10 @@ impl fmt::Display for Version {
     }
 }
 
-/// The oldest version that is known to do what is needed.
+/// The oldest supported version.
 pub const OLDEST: Version = Version(1, 18, 0);
 
-/// Parts of nginx that a build may lack.
+/// Modules of nginx that a build may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Module {
     /// `ngx_http_proxy_module`.
@@ -98,12 +98,16 @@ pub enum Module {
     Sub,
     /// `ngx_http_gunzip_module`.
     Gunzip,
-    /// `ngx_http_headers_more_filter_module`, which is not part of nginx itself.
+    /// `ngx_http_headers_more_filter_module`, a third-party module.
     HeadersMore,
-    /// `ngx_http_brotli_filter_module`, which is not part of nginx itself either.
+    /// `ngx_http_brotli_filter_module`, a third-party module.
     Brotli,
-    /// `ngx_http_modsecurity_module`, which is not either.
+    /// `ngx_http_modsecurity_module`, a third-party module.
     ModSecurity,
+    /// `ngx_http_geoip2_module`, which is not either.
+    GeoIp2,
+    /// Threads beside the workers, by which files are read and written.
+    Threads,
     /// `ngx_stream_module`: TCP and UDP.
     Stream,
     /// `ngx_stream_realip_module`.
@@ -116,10 +120,10 @@ pub enum Module {
     StreamGeo,
 }
 
-/// Who may ask for it by an annotation, or by a key of a ConfigMap.
+/// Whether an annotation, or a key of a ConfigMap, can set the directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskedFor {
-    /// Nobody.
+    /// It cannot.
     Never,
     /// For whole servers.
     ByServer,
@@ -127,55 +131,60 @@ pub enum AskedFor {
     ByRoute,
 }
 
-/// When the template of a server says it, whatever objects ask for.
+/// When the server template writes the directive, whatever objects ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
-    /// It does not, or only where something asks for it.
+    /// Never, or only when something asks for it.
     Never,
     /// In every server.
     Always,
     /// Where a route speaks gRPC.
     Grpc,
-    /// Where requests are handed over in detail.
+    /// When the host uses the detailed headers of the ingress-nginx dialect.
     Detailed,
 }
 
-/// What becomes of it where the host's `http` level says it: servers inherit what they do not say themselves.
+/// What happens when the host's `http` level sets the directive, which servers would inherit.
 #[derive(Debug, Clone, Copy)]
 pub enum Inherited {
-    /// It stays: it describes the host, or means nothing to our servers, or they always say it themselves.
+    /// It is inherited: it describes the host, or does not matter to our servers, or they always
+    /// set it themselves.
     Stays,
-    /// It stays because nginx has no way to except servers from it.
+    /// It is inherited, because a server cannot override it.
     Permanent,
-    /// Our servers take it back.
+    /// Our servers override it.
     TakenBack(Instead),
 }
 
-/// What a server says in the place of what the `http` level says.
+/// How a server overrides a directive of the `http` level.
 #[derive(Debug, Clone, Copy)]
 pub struct Instead {
-    /// By another directive than the one that is taken back.
+    /// The overriding directive, when it is another one.
     pub by: Option<&'static DirectiveRow>,
-    /// Its arguments, as nginx reads them. Behind `ingressd` the name of the instance is put.
+    /// Its arguments, as they are written. The name of the instance is inserted behind `ingressd`.
     pub arguments: &'static str,
-    /// The host protects its sites with it, and may believe that ours are protected too.
+    /// Whether the host protects its sites by the directive, and may believe that ours are
+    /// protected too.
     pub protects: bool,
-    /// Only servers that ask for certificates of clients have to: it would let other clients in, or none.
+    /// Whether it is overridden only in servers that request client certificates: inherited it
+    /// would let other clients in, or none.
     pub of_client_certificates: bool,
 }
 
-/// Whether a test of some of our files takes it from the host's own configuration.
+/// Whether a scratch test of some of our files takes it from the host's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InTests {
-    /// As what is not in the catalogue: from the `http` level, unless nginx refuses all of that.
+    /// As a directive that is not in the catalogue: from the `http` level, unless nginx refuses
+    /// that.
     AsUsual,
-    /// In any case: a test could not read our files, or would touch folders that are not its own.
+    /// Always: without it a test could not read our files, or would use folders that are not its
+    /// own.
     Always,
-    /// Never: it is the host's sites and logs.
+    /// Never: it belongs to the host's sites and logs.
     Never,
 }
 
-/// A directive of nginx in contexts where it means one thing.
+/// A directive of nginx, in the contexts where it has one meaning.
 #[derive(Debug, Clone, Copy)]
 pub struct DirectiveRow {
     /// Its name.
@@ -186,32 +195,34 @@ pub struct DirectiveRow {
     pub form: Form,
     /// The first version that has it.
     pub since: Version,
-    /// The module that brings it; `None` for the core.
+    /// Its module; `None` for the core.
     pub module: Option<Module>,
-    /// What nginx does where nobody says it, as it would be said; empty where that cannot be said.
+    /// nginx's default, as it would be written; empty where it cannot be written.
     pub default: &'static str,
-    /// Its twin for gRPC backends, where there is one.
+    /// Its counterpart for gRPC backends, if there is one.
     pub grpc: Option<&'static str>,
-    /// Its twin for FastCGI, where there is one.
+    /// Its counterpart for FastCGI, if there is one.
     pub fastcgi: Option<&'static str>,
-    /// Leaving it out would open something: the gate closes the route instead.
+    /// Whether leaving it out would remove a protection: the gate closes the route instead.
     pub security: bool,
-    /// Who may ask for it.
+    /// Whether an annotation or key can set it.
     pub asked_for: AskedFor,
-    /// A server may say it for all of its locations: it depends on no other, and the server's template does not say it.
+    /// Whether a server may set it for all of its locations: it depends on no other directive, and
+    /// the server template does not write it.
     pub is_shared: bool,
-    /// nginx refuses it where it contradicts one of these.
+    /// Directives that it must not contradict, or nginx refuses it.
     pub contradicts: &'static [&'static str],
-    /// When the template of a server says it.
+    /// When the server template writes it.
     pub said: Said,
-    /// What becomes of it where the host's `http` level says it.
+    /// What happens when the host's `http` level sets it.
     pub inherited: Inherited,
-    /// Whether a test of some of our files takes it from the host's own configuration.
+    /// Whether a scratch test of some of our files takes it from the host's configuration.
     pub in_tests: InTests,
 }
 
 impl DirectiveRow {
-    /// What it is called where a module hands requests over to a backend; `None` where it means nothing for that.
+    /// Its name for the module that passes requests to a backend; `None` where it has no meaning
+    /// for that.
     pub fn name_by(&self, module: Option<Module>) -> Option<&'static str> {
         match module {
             Some(Module::Grpc) if self.module == Some(Module::Proxy) => self.grpc,
@@ -288,7 +299,7 @@ impl DirectiveRow {
         DirectiveRow { inherited: Inherited::Permanent, ..self }
     }
 
-    /// Servers say its default where the host says something else.
+    /// Servers set its default where the host sets something else.
     const fn reset(self) -> Self {
         self.reset_to(self.default)
     }
@@ -298,13 +309,13 @@ impl DirectiveRow {
         DirectiveRow { inherited: Inherited::TakenBack(reset), ..self }
     }
 
-    /// The same for what protects sites.
+    /// The same for a directive that protects sites.
     const fn protection(self, by: Option<&'static DirectiveRow>, arguments: &'static str) -> Self {
         let reset = Instead { by, arguments, protects: true, of_client_certificates: false };
         DirectiveRow { inherited: Inherited::TakenBack(reset), ..self }
     }
 
-    /// The same for what counts only where clients are asked for certificates.
+    /// The same for a directive that matters only where client certificates are requested.
     const fn reset_of_client_certificates(self, arguments: &'static str) -> Self {
         let reset = Instead { by: None, arguments, protects: false, of_client_certificates: true };
         DirectiveRow { inherited: Inherited::TakenBack(reset), ..self }
@@ -326,7 +337,7 @@ impl Hash for DirectiveRow {
     }
 }
 
-/// Rows, each with a name of its own and in the list of the file.
+/// Declares rows, each as a constant and in the list of the file.
 macro_rules! rows {
     ($($(#[$documentation:meta])* $visibility:vis $name:ident = $row:expr;)*) => {
         $($(#[$documentation])* $visibility static $name: DirectiveRow = $row;)*
@@ -336,7 +347,7 @@ macro_rules! rows {
 }
 use rows;
 
-/// Every row, by what it is about.
+/// Every row, grouped by subject.
 pub fn all() -> impl Iterator<Item = &'static DirectiveRow> {
     let files = [
         access::ROWS,
@@ -359,7 +370,7 @@ pub fn find(name: &str, context: Context) -> Option<&'static DirectiveRow> {
     all().find(|row| row.name == name && row.contexts.hold(context))
 }
 
-/// What may be asked for so.
+/// The directives that can be set in this way.
 pub fn asked_for(by: AskedFor) -> impl Iterator<Item = &'static DirectiveRow> {
     all().filter(move |row| row.asked_for == by)
 }

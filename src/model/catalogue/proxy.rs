@@ -1,4 +1,4 @@
-//! How HTTP backends are asked.
+//! Directives about HTTP backends.
 
 use super::context::{HTTP, HTTP_TO_IF, HTTP_TO_LOCATION};
 use super::{Context, Contexts, DirectiveRow, Form, InTests, Module, Said, Version, rows};
@@ -9,15 +9,17 @@ const fn row(name: &'static str, form: Form) -> DirectiveRow {
 
 const LOCATIONS: Contexts = Contexts::of(&[Context::Location, Context::LocationIf]);
 
-/// A header that nobody sends: a list that names it alone replaces the list of the `http` level and does nothing.
+/// A header that is never sent: a list with this header only replaces the list of the `http` level
+/// and has no effect.
 const NO_HEADER: &str = "X-Ingressd-None";
 
-/// A variable that is always empty; see [`CERTIFICATES_BY_VARIABLE`](super::CERTIFICATES_BY_VARIABLE).
+/// A variable that is always empty; see
+/// [`CERTIFICATES_BY_VARIABLE`](super::CERTIFICATES_BY_VARIABLE).
 pub const NO_CERTIFICATE: &str = "$ingressd\u{2}_nothing";
 
 rows! {
     PROXY_BIND = row("proxy_bind", Form::Words).default("off").reset();
-    /// Buffer for the head of an answer.
+    /// The buffer for the head of a response.
     pub PROXY_BUFFER_SIZE = row("proxy_buffer_size", Form::Size)
         .default("4k")
         .fastcgi("fastcgi_buffer_size")
@@ -26,9 +28,9 @@ rows! {
         .reset()
         .by_route()
         .said(Said::Detailed);
-    /// Whether answers are collected before they go to the client.
+    /// Whether responses are buffered before they are sent to the client.
     pub PROXY_BUFFERING = row("proxy_buffering", Form::Switch).default("on").fastcgi("fastcgi_buffering").reset().by_route().said(Said::Detailed);
-    /// Number and size of the buffers for one answer.
+    /// The number and size of the buffers for one response.
     pub PROXY_BUFFERS = row("proxy_buffers", Form::NumberAndSize)
         .default("8 4k")
         .fastcgi("fastcgi_buffers")
@@ -36,7 +38,7 @@ rows! {
         .reset()
         .by_route()
         .said(Said::Detailed);
-    /// How much may be on its way to the client while the answer is still being read.
+    /// How much may be on its way to the client while the response is still being read.
     pub PROXY_BUSY_BUFFERS_SIZE = row("proxy_busy_buffers_size", Form::Size)
         .default("8k")
         .fastcgi("fastcgi_busy_buffers_size")
@@ -47,26 +49,26 @@ rows! {
     PROXY_CACHE_KEY = row("proxy_cache_key", Form::Text);
     PROXY_CACHE_PATH = DirectiveRow::new("proxy_cache_path", HTTP, Form::Words).of(Module::Proxy);
     PROXY_CACHE_VALID = row("proxy_cache_valid", Form::Words);
-    /// Time to connect to an endpoint.
+    /// The timeout for connecting to an endpoint.
     pub PROXY_CONNECT_TIMEOUT =
         row("proxy_connect_timeout", Form::Time).default("60s").fastcgi("fastcgi_connect_timeout").twin("grpc_connect_timeout").by_route().said(Said::Always);
-    /// Changes `Domain` of the cookies of backends.
+    /// Changes the `Domain` of backends' cookies.
     pub PROXY_COOKIE_DOMAIN = row("proxy_cookie_domain", Form::Words).default("off").reset().by_route();
     PROXY_COOKIE_FLAGS = row("proxy_cookie_flags", Form::Words).since(Version(1, 19, 3)).default("off").reset();
-    /// Changes `Path` of the cookies of backends.
+    /// Changes the `Path` of backends' cookies.
     pub PROXY_COOKIE_PATH = row("proxy_cookie_path", Form::Words).default("off").reset().by_route();
     PROXY_FORCE_RANGES = row("proxy_force_ranges", Form::Switch).default("off").reset();
     PROXY_HEADERS_HASH_BUCKET_SIZE = row("proxy_headers_hash_bucket_size", Form::Size).default("64").said(Said::Always);
     PROXY_HEADERS_HASH_MAX_SIZE = row("proxy_headers_hash_max_size", Form::Size).default("512").reset();
     PROXY_HIDE_HEADER = row("proxy_hide_header", Form::Word).reset_to(NO_HEADER);
-    /// Protocol version towards endpoints.
+    /// The protocol version towards endpoints.
     pub PROXY_HTTP_VERSION = row("proxy_http_version", Form::Word).default("1.0").by_route().said(Said::Always);
     PROXY_IGNORE_CLIENT_ABORT = row("proxy_ignore_client_abort", Form::Switch).default("off").reset();
-    // It cannot name nothing; this is the one that no backend sends.
+    // The list cannot be empty; this header is one that no backend sends.
     PROXY_IGNORE_HEADERS = row("proxy_ignore_headers", Form::Words).said(Said::Always);
     PROXY_INTERCEPT_ERRORS = row("proxy_intercept_errors", Form::Switch).default("off").reset();
     PROXY_LIMIT_RATE = row("proxy_limit_rate", Form::Size).default("0").reset();
-    /// Largest temporary file for an answer.
+    /// The largest temporary file for a response.
     pub PROXY_MAX_TEMP_FILE_SIZE = row("proxy_max_temp_file_size", Form::Size)
         .default("1024m")
         .fastcgi("fastcgi_max_temp_file_size")
@@ -77,7 +79,7 @@ rows! {
     /// When another endpoint is tried.
     pub PROXY_NEXT_UPSTREAM =
         row("proxy_next_upstream", Form::Words).default("error timeout").fastcgi("fastcgi_next_upstream").twin("grpc_next_upstream").reset().by_route().shared();
-    /// Time limit for trying other endpoints.
+    /// The time limit for trying other endpoints.
     pub PROXY_NEXT_UPSTREAM_TIMEOUT =
         row("proxy_next_upstream_timeout", Form::Time).default("0").fastcgi("fastcgi_next_upstream_timeout").twin("grpc_next_upstream_timeout").reset().by_route().shared();
     /// How many endpoints are tried.
@@ -88,17 +90,17 @@ rows! {
         .by_route()
         .said(Said::Always);
     PROXY_PASS = DirectiveRow::new("proxy_pass", LOCATIONS, Form::Text).of(Module::Proxy);
-    /// Headers of backends that nginx would replace.
+    /// Headers of backends that nginx would replace otherwise.
     pub PROXY_PASS_HEADER = row("proxy_pass_header", Form::Word).default(NO_HEADER).reset().by_server();
     PROXY_PASS_REQUEST_BODY = row("proxy_pass_request_body", Form::Switch).default("on").reset();
     PROXY_PASS_REQUEST_HEADERS = row("proxy_pass_request_headers", Form::Switch).default("on").reset();
-    /// Time between two reads from an endpoint.
+    /// The timeout between two reads from an endpoint.
     pub PROXY_READ_TIMEOUT = row("proxy_read_timeout", Form::Time).default("60s").fastcgi("fastcgi_read_timeout").twin("grpc_read_timeout").reset().by_route().shared();
-    /// Changes redirects of backends.
+    /// Changes the redirects of backends.
     pub PROXY_REDIRECT = row("proxy_redirect", Form::Words).default("default").said(Said::Always).by_route();
-    /// Whether request bodies are read completely before an endpoint is asked.
+    /// Whether request bodies are read completely before an endpoint is contacted.
     pub PROXY_REQUEST_BUFFERING = row("proxy_request_buffering", Form::Switch).default("on").fastcgi("fastcgi_request_buffering").reset().by_route().shared();
-    /// Time between two writes to an endpoint.
+    /// The timeout between two writes to an endpoint.
     pub PROXY_SEND_TIMEOUT = row("proxy_send_timeout", Form::Time).default("60s").fastcgi("fastcgi_send_timeout").twin("grpc_send_timeout").reset().by_route().shared();
     PROXY_SET_BODY = row("proxy_set_body", Form::Text).permanent();
     PROXY_SET_HEADER = row("proxy_set_header", Form::Words).said(Said::Always);
@@ -109,7 +111,7 @@ rows! {
     PROXY_SSL_PROTOCOLS = row("proxy_ssl_protocols", Form::Words).default("TLSv1.2 TLSv1.3");
     PROXY_SSL_SERVER_NAME = row("proxy_ssl_server_name", Form::Switch).default("off");
     PROXY_SSL_TRUSTED_CERTIFICATE = row("proxy_ssl_trusted_certificate", Form::Path);
-    // Where a variable names the backend, nginx asks for the authority even if nobody speaks TLS.
+    // Where a variable names the backend, nginx requires the CA file even without TLS.
     PROXY_SSL_VERIFY = row("proxy_ssl_verify", Form::Switch).default("off").reset();
     PROXY_SSL_VERIFY_DEPTH = row("proxy_ssl_verify_depth", Form::Number).default("1");
     PROXY_STORE = row("proxy_store", Form::Word).default("off").reset();

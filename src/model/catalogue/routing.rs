@@ -1,4 +1,4 @@
-//! Blocks, variables and answers of nginx's own: what leads a request to where it goes.
+//! Directives about routing: blocks, variables, and responses of nginx itself.
 
 use super::context::{HTTP, HTTP_TO_IF, HTTP_TO_LOCATION, REWRITING};
 use super::{Context, Contexts, DirectiveRow, Form, InTests, Module, Version, rows};
@@ -21,23 +21,23 @@ rows! {
     SET = row("set", REWRITING, Form::Words).of(Module::Rewrite);
     GEO = row("geo", HTTP, Form::Block).of(Module::Geo);
     MAP = row("map", HTTP, Form::Block).of(Module::Map);
-    /// Variables with a value for each share of all requests.
+    /// A variable that takes each value for a share of the requests.
     pub SPLIT_CLIENTS = row("split_clients", HTTP, Form::Block).of(Module::SplitClients);
-    /// Has endpoints chosen by a text.
+    /// Selects endpoints by a key.
     pub HASH = row("hash", UPSTREAM, Form::Words).of(Module::UpstreamHash);
-    /// Has the endpoint with the fewest connections take a request.
+    /// Selects the endpoint with the fewest connections.
     pub LEAST_CONN = row("least_conn", UPSTREAM, Form::Nothing).of(Module::UpstreamLeastConn);
-    /// Has endpoints chosen by chance.
+    /// Selects endpoints at random.
     pub RANDOM = row("random", UPSTREAM, Form::Words).of(Module::UpstreamRandom);
     /// How long a connection to an endpoint is used.
     pub KEEPALIVE_TIME =
         row("keepalive_time", UPSTREAM, Form::Time).of(Module::UpstreamKeepalive).since(Version(1, 19, 10)).default("1h");
     UPSTREAM_KEEPALIVE_TIMEOUT =
         row("keepalive_timeout", UPSTREAM, Form::Time).of(Module::UpstreamKeepalive).default("60s");
-    /// Idle connections to endpoints.
+    /// The number of idle connections to endpoints.
     pub KEEPALIVE = row("keepalive", UPSTREAM, Form::Words).of(Module::UpstreamKeepalive);
     UPSTREAM_KEEPALIVE_REQUESTS = row("keepalive_requests", UPSTREAM, Form::Number).of(Module::UpstreamKeepalive);
-    /// Counts of connections.
+    /// The counters of connections.
     pub STUB_STATUS = row("stub_status", Contexts::of(&[Context::Server, Context::Location]), Form::Nothing).of(Module::StubStatus);
     SERVER_NAMES_HASH_BUCKET_SIZE = row("server_names_hash_bucket_size", HTTP, Form::Size);
     SERVER_NAMES_HASH_MAX_SIZE = row("server_names_hash_max_size", HTTP, Form::Size).default("512");
@@ -46,7 +46,7 @@ rows! {
     /// Whether requests are logged, and where.
     pub ACCESS_LOG = row("access_log", HTTP_TO_IF, Form::Words).default("logs/access.log").tests(InTests::Never).by_route();
     LOG_SUBREQUEST = row("log_subrequest", HTTP_TO_LOCATION, Form::Switch).default("off");
-    /// Whether what becomes of paths is told in the error log.
+    /// Whether the rewriting of paths is logged in the error log.
     pub REWRITE_LOG = row("rewrite_log", HTTP_TO_IF, Form::Switch).of(Module::Rewrite).default("off").by_route();
     LOG_FORMAT = row("log_format", HTTP, Form::Words);
 }

@@ -1,6 +1,6 @@
-//! TCP and UDP services.
+//! Directives about TCP and UDP services.
 
-use super::{Context, Contexts, DirectiveRow, Form, Module, rows};
+use super::{Context, Contexts, DirectiveRow, Form, InTests, Module, rows};
 
 const fn row(name: &'static str, contexts: Contexts, form: Form) -> DirectiveRow {
     DirectiveRow::new(name, contexts, form).of(Module::Stream)
@@ -12,6 +12,8 @@ const BOTH: Contexts = Contexts::of(&[Context::Stream, Context::StreamServer]);
 
 rows! {
     STREAM_BLOCK_SERVER = row("server", Contexts::of(&[Context::Stream, Context::StreamUpstream]), Form::Any);
+    STREAM_ACCESS_LOG = row("access_log", BOTH, Form::Words).default("off").tests(InTests::Never);
+    STREAM_LOG_FORMAT = row("log_format", STREAM, Form::Words);
     STREAM_UPSTREAM = row("upstream", STREAM, Form::Block);
     STREAM_LISTEN = row("listen", SERVER, Form::Words);
     STREAM_SET_REAL_IP_FROM = row("set_real_ip_from", BOTH, Form::Word).of(Module::StreamRealIp);

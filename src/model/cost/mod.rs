@@ -1,7 +1,7 @@
-//! What parts of a model cost nginx and the disk, as estimated before anything is written.
+//! Estimates what parts of a model cost nginx and the disk, before anything is written.
 //!
-//! The numbers were measured with nginx 1.22 (tests/golden/cost.rs measures them again): they are about what a part costs in the
-//! worst case that objects can ask for, and better too high than too low.
+//! The numbers were measured with nginx 1.22 (tests/golden/cost.rs measures them again): they
+//! approximate the worst case that objects can ask for, and are rather too high than too low.
 
 mod namespaces;
 
@@ -15,20 +15,20 @@ use super::{
     Directive, FastCgi, Firewall, MirrorPolicy, Snippet, TargetPart, Template,
 };
 
-/// How much of everything: of one part of a model, of an object, or of a namespace.
+/// The resources that a part of a model, an object or a namespace needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Hosts.
     pub hosts: u64,
     /// Paths of hosts.
     pub routes: u64,
-    /// Groups of endpoints.
+    /// Upstreams.
     pub upstreams: u64,
-    /// Endpoints of all of them.
+    /// Endpoints of all upstreams.
     pub endpoints: u64,
     /// Certificates.
     pub certificates: u64,
-    /// Limits for clients: each has a zone of shared memory.
+    /// Limits for clients; each has a zone of shared memory.
     pub zones: u64,
     /// Bytes of these zones.
     pub zone_bytes: u64,
@@ -36,9 +36,9 @@ pub struct Cost {
     pub files: u64,
     /// Bytes of configuration.
     pub configuration: u64,
-    /// Bytes of memory of nginx's master, which workers share until they write to it.
+    /// Bytes of memory in nginx's master, which workers share until they write to it.
     pub memory: u64,
-    /// Microseconds of a processor until nginx has read it; a reload takes about as long again.
+    /// Microseconds of processor time for a test; a reload needs about as much again.
     pub test: u64,
 }
 
@@ -78,16 +78,17 @@ impl Mul<u64> for Cost {
     }
 }
 
-/// Nanoseconds of a processor that nginx takes, for each request to a host with a shared server, to compare the name of one upstream:
-/// it looks at all before the host's own. Of the table "What a request costs" in docs/performance.md, as every other place that tells it.
+/// Nanoseconds of processor time to compare the name of one upstream, for each request to a host
+/// with a shared server: nginx compares all upstreams before the host's own. The number is from
+/// the table "What a request costs" in docs/performance.md.
 pub const COMPARISON: u64 = 9;
 
-/// The size of a zone where a namespace has few of them.
+/// The size of a zone when the namespace has few of them.
 pub const LARGEST_ZONE: ByteSize = ByteSize(5 << 20);
 
-/// A server with the locations for whatever no path takes.
+/// A server with the locations of its fallback.
 const HOST: Cost = Cost { hosts: 1, files: 1, configuration: 2400, memory: 32_000, test: 80, ..NOTHING };
-/// A path is two locations, most often.
+/// A path, which is usually two locations.
 const ROUTE: Cost = Cost { routes: 1, configuration: 300, memory: 15_500, test: 30, ..NOTHING };
 const NOTHING: Cost = Cost {
     hosts: 0,
@@ -104,67 +105,69 @@ const NOTHING: Cost = Cost {
 };
 /// A block of `if` in each location of a path.
 const CONDITION: Cost = Cost { configuration: 150, memory: 15_000, test: 28, ..NOTHING };
-/// A compiled expression with what is matched by it.
+/// A compiled expression with the memory for matches.
 const EXPRESSION: Cost = Cost { memory: 2000, test: 10, ..NOTHING };
 const UPSTREAM: Cost = Cost { upstreams: 1, files: 1, configuration: 150, memory: 12_500, test: 15, ..NOTHING };
 const ENDPOINT: Cost = Cost { endpoints: 1, configuration: 50, memory: 750, test: 1, ..NOTHING };
 const CERTIFICATE: Cost = Cost { certificates: 1, files: 1, ..NOTHING };
-/// nginx reads a certificate for each server that names it, with up to ten of a chain.
+/// nginx reads a certificate for each server that names it, with a chain of up to ten.
 const TLS_HOST: Cost = Cost { memory: 60_000, test: 2500, ..NOTHING };
-/// The same for each byte of its chain.
+/// The memory for each byte of its chain.
 const CERTIFICATE_MEMORY: u64 = 5;
-/// What nginx keeps of each byte of authorities, and how many of them it reads in a microsecond.
+/// The memory for each byte of CA certificates, and how many bytes nginx reads in a microsecond.
 const AUTHORITY_MEMORY: u64 = 12;
 const AUTHORITY_BYTES_OF_TIME: u64 = 4;
-/// A table of networks, which is a variable.
+/// A `geo` table of networks, which is a variable.
 const LIST: Cost = Cost { files: 1, configuration: 80, memory: 40_000, test: 2500, ..NOTHING };
-/// A network of such a table: one node for each bit, of which neighbours share the first.
+/// A network in such a table: one node for each bit, of which similar networks share the first.
 const NETWORK_OF_4: Cost = Cost { configuration: 26, memory: 1500, test: 1, ..NOTHING };
 const NETWORK_OF_6: Cost = Cost { configuration: 50, memory: 6000, test: 5, ..NOTHING };
-/// A network that stands in a location.
+/// A network in a location.
 const WRITTEN_NETWORK: Cost = Cost { configuration: 32, memory: 140, test: 1, ..NOTHING };
-/// The variables for a set of origins.
+/// The variables of a set of origins.
 const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 2500, ..NOTHING };
 /// An expression for an origin.
 const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
-/// An endpoint, for each unit of its weight, that is found by consistent hashing.
+/// An endpoint in a consistent hash, for each unit of its weight.
 const HASHED: Cost = Cost { memory: 4000, test: 45, ..NOTHING };
 /// A TCP or UDP service with its sockets.
 const STREAM: Cost = Cost { files: 1, configuration: 350, memory: 8_000, test: 40, ..NOTHING };
-/// A host whose TLS is not opened: a line in each of two tables.
+/// A host with TLS passthrough: a line in each of two tables.
 const PASSTHROUGH: Cost = Cost { configuration: 250, memory: 1_500, test: 5, ..NOTHING };
-/// The variables by which requests of a path go to two groups of endpoints.
+/// The variables that split the requests of a path between two upstreams.
 const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
-/// A variable that a snippet sets or that a text names: nginx compares its name with all others, and each request has room for its
-/// value.
+/// A variable that a snippet sets or a text uses: nginx compares its name with all others, and
+/// each request stores its value.
 const VARIABLE: Cost = Cost { memory: 1000, test: 4000, ..NOTHING };
 /// The variables of a session and its cookie.
 const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 70_000, test: 4000, ..NOTHING };
-/// What a host says about certificates of clients, and nginx reads for it.
+/// The directives and files about client certificates of a host.
 const CLIENT_CERTIFICATES: Cost = Cost { files: 1, configuration: 1200, memory: 60_000, test: 1900, ..NOTHING };
-/// What a location says about TLS to its backend: each has certificates and keys of its own in memory.
+/// The directives about TLS to a backend in a location, with certificates and keys of their own in
+/// memory.
 const BACKEND_TLS: Cost = Cost { configuration: 900, memory: 80_000, test: 2800, ..NOTHING };
-/// What a host reads for a firewall, and for the rules of OWASP (modsecurity-crs 3.3).
+/// The rules that a host loads for the firewall, and the OWASP rules (modsecurity-crs 3.3).
 const FIREWALL: Cost = Cost { configuration: 100, memory: 500_000, test: 1000, ..NOTHING };
 const CORE_RULES: Cost = Cost { configuration: 400, memory: 20 << 20, test: 70_000, ..NOTHING };
-/// What the locations of a path and the conditions in them know of the rules.
+/// The state of the firewall in the locations of a path and their conditions.
 const GUARDED: Cost = Cost { configuration: 300, memory: 150_000, test: 500, ..NOTHING };
 const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
-/// How much of a zone nginx writes to before a client is counted.
+/// How much of a zone nginx writes before a client is counted.
 const ZONE: Cost =
     Cost { zones: 1, zone_bytes: LARGEST_ZONE.0, configuration: 120, memory: 2000, test: 200, ..NOTHING };
 /// A limit of a path, in one of its locations.
 const LIMIT: Cost = Cost { configuration: 130, memory: 300, test: 2, ..NOTHING };
 /// A directive of a path, in its locations.
 const DIRECTIVE: Cost = Cost { configuration: 80, memory: 300, test: 2, ..NOTHING };
-/// A location by which a service is asked, with all headers.
+/// The internal location of an authentication service, with all headers.
 const QUESTION: Cost = Cost { configuration: 4500, memory: 30_000, test: 90, ..NOTHING };
-/// Headers of cross-origin requests and of passwords, which each location repeats.
+/// CORS headers or password settings, which each location repeats.
 const HEADERS: Cost = Cost { configuration: 2500, memory: 9000, test: 30, ..NOTHING };
 
-/// The headers of requests to backends, which both locations of a path repeat that say any of their own.
+/// The headers of requests to backends, which both locations of a path repeat when they set any of
+/// their own.
 const REPEATED_HEADERS: Cost = Cost { memory: 28_000, test: 10, ..NOTHING };
-/// A header of the answer of a service that a backend is told.
+/// A response header of an authentication service that is passed to the backend.
 const TOLD_HEADER: Cost = Cost { memory: 4000, test: 1, ..NOTHING };
 
 impl Cost {
@@ -173,11 +176,11 @@ impl Cost {
         HOST
     }
 
-    /// A path that is this long, with what is done besides choosing a backend; `texts` are the bytes of what else is written in
-    /// its locations, and `has_tls` tells whether its host has TLS of its own.
+    /// A path of this length, with its behaviour. `texts` is the number of other bytes in its
+    /// locations, and `has_tls` says whether its host has a certificate of its own.
     pub fn of_route(path: usize, texts: usize, behaviour: &Behaviour, has_tls: bool) -> Self {
         let mut cost = ROUTE;
-        // Each of two locations may say everything, and quoted letters take two.
+        // Each of two locations may contain everything, and quoted characters take two bytes.
         cost.configuration += 2 * bytes(path) + 2 * bytes(texts);
         cost.memory += 4 * (bytes(path) + bytes(texts));
         cost += times(DIRECTIVE, 2 * behaviour.directives.len());
@@ -213,7 +216,8 @@ impl Cost {
             cost.memory += 4 * texts;
         }
         if let Some(headers) = behaviour.answer_headers.as_deref() {
-            // Each is set, and that of the backend hidden; that of all hosts is repeated.
+            // Each header is set, and that of the backend is hidden; those of all hosts are
+            // repeated.
             cost += times(DIRECTIVE, 2 + 4 * headers.len());
             let texts = headers.iter().map(|header| 2 * header.name().as_str().len() + header.value().as_str().len());
             let texts = bytes(texts.sum());
@@ -234,7 +238,8 @@ impl Cost {
         cost
     }
 
-    /// What a path costs more for which a snippet counts. Headers may have the location repeat all that it would inherit.
+    /// The additional cost of a path with a snippet. Because of a header the location may have to
+    /// repeat everything that it would inherit.
     pub fn of_snippet(snippet: &Snippet) -> Self {
         let mut cost = HEADERS;
         cost += times(DIRECTIVE, 2 * snippet.lines());
@@ -245,7 +250,7 @@ impl Cost {
         cost
     }
 
-    /// What a path costs more of which another service says who may have it.
+    /// The additional cost of a path with an authentication service.
     pub fn of_asking(policy: &AuthenticationPolicy) -> Self {
         let mut cost = HEADERS;
         cost += times(DIRECTIVE, 2 * (3 + 2 * policy.response_headers.len()));
@@ -259,7 +264,7 @@ impl Cost {
         cost
     }
 
-    /// What a host costs more for each service that is asked, and each way in which it is.
+    /// The additional cost of a host for each distinct use of an authentication service.
     pub fn of_question(policy: &AuthenticationPolicy) -> Self {
         let mut cost = QUESTION;
         cost += times(DIRECTIVE, policy.request_headers.len());
@@ -272,13 +277,13 @@ impl Cost {
         cost
     }
 
-    /// What a path costs more whose requests are copied.
+    /// The additional cost of a path with a mirror.
     pub fn of_copying() -> Self {
         times(DIRECTIVE, 4)
     }
 
-    /// What a host costs more for each service that gets copies, and each sort of copy; `told` is how many headers another service
-    /// tells of clients.
+    /// The additional cost of a host for each distinct mirror; `told` is the number of headers
+    /// that an authentication service sets.
     pub fn of_copy(policy: &MirrorPolicy, told: usize) -> Self {
         let mut cost = QUESTION;
         cost += times(DIRECTIVE, told);
@@ -288,7 +293,8 @@ impl Cost {
         cost
     }
 
-    /// What a path costs more whose backend speaks FastCGI: each of its locations tells all parameters.
+    /// The additional cost of a path with a FastCGI backend: each of its locations sets all
+    /// parameters.
     pub fn of_fastcgi(told: Option<&FastCgi>) -> Self {
         let mut cost = QUESTION * 2;
         let parameters = told.map_or(&[][..], |told| &told.parameters[..]);
@@ -299,38 +305,39 @@ impl Cost {
         cost
     }
 
-    /// What a host costs more for which another backend gives this many answers: each has a location.
+    /// The additional cost of a host with this many error pages of another backend: each has a
+    /// location.
     pub fn of_error_pages(statuses: usize) -> Self {
         let mut cost = times(ROUTE, statuses);
         cost += times(HEADERS, statuses);
         Cost { routes: 0, ..cost }
     }
 
-    /// What a path costs more for the same.
+    /// The additional cost of a path with such error pages.
     pub fn of_path_with_error_pages(statuses: usize) -> Self {
         times(DIRECTIVE, if statuses == 0 { 0 } else { 2 * (statuses + 5) })
     }
 
-    /// What a path costs more whose locations say for themselves that paths have to be strict.
+    /// The additional cost of a path whose locations check for strict paths themselves.
     pub fn of_strict_path() -> Self {
         let mut cost = CONDITION;
         cost += times(EXPRESSION, 2);
         cost
     }
 
-    /// Variables that texts of a namespace name, each once.
+    /// The variables in the texts of a namespace, each counted once.
     pub fn of_variables(number: usize) -> Self {
         times(VARIABLE, number)
     }
 
-    /// A group of this many endpoints.
+    /// An upstream with this many endpoints.
     pub fn of_upstream(endpoints: usize) -> Self {
         let mut cost = UPSTREAM;
         cost += times(ENDPOINT, endpoints);
         cost
     }
 
-    /// What a host costs more that asks for certificates of clients.
+    /// The additional cost of a host that requests client certificates.
     pub fn of_client_certificates(asked: &ClientCertificates) -> Self {
         let Authority { certificates, revoked, .. } = &*asked.authority;
         let length = bytes(certificates.len()) + revoked.as_ref().map_or(0, |lists| bytes(lists.len()));
@@ -340,7 +347,8 @@ impl Cost {
         cost
     }
 
-    /// What a host costs more that says these things for itself. For TLS it names a certificate, which it would share otherwise.
+    /// The additional cost of a host with these directives. A directive about TLS makes the server
+    /// name its certificate, which it would share otherwise.
     pub fn of_host_directives(directives: &[Directive]) -> Self {
         let mut cost = NOTHING;
         cost += times(DIRECTIVE, directives.len());
@@ -350,23 +358,24 @@ impl Cost {
         cost
     }
 
-    /// What a path costs more whose host asks for certificates of clients: a condition for the host that the handshake named, and
-    /// one for the certificate where the host chooses by it.
+    /// The additional cost of a path on a host that requests client certificates: a condition on
+    /// the host name of the handshake, and one on the certificate where it is required.
     pub fn of_guarded_path(asked: &ClientCertificates) -> Self {
         CONDITION * if asked.chooses() { 2 } else { 1 }
     }
 
-    /// What a path costs more whose backend is spoken to by TLS as its object says.
+    /// The additional cost of a path with TLS settings for its backend.
     pub const fn of_backend_tls() -> Self {
         BACKEND_TLS
     }
 
-    /// What a host costs more whose TLS is not opened, besides the endpoints to which it goes.
+    /// The additional cost of a host with TLS passthrough, besides its endpoints.
     pub const fn of_passthrough() -> Self {
         PASSTHROUGH
     }
 
-    /// What a host costs more of which a path has a firewall: it reads the rules once, however many paths have it.
+    /// The additional cost of a host with the firewall: it loads the rules once, however many
+    /// paths have the firewall.
     pub fn of_firewall(firewall: &Firewall) -> Self {
         let mut cost = if firewall.shares_rules { NOTHING } else { FIREWALL };
         if firewall.core_rules && !firewall.shares_rules {
@@ -375,17 +384,17 @@ impl Cost {
         cost
     }
 
-    /// A certificate, however many hosts have it.
+    /// A certificate, however many hosts use it.
     pub const fn of_certificate() -> Self {
         CERTIFICATE
     }
 
-    /// What a host costs more that has a certificate of its own.
+    /// The additional cost of a host with a certificate of its own.
     pub const fn of_tls_host() -> Self {
         TLS_HOST
     }
 
-    /// A long list, once however many refer to it.
+    /// A long list, counted once however many locations refer to it.
     pub fn of_list(list: &AccessList) -> Self {
         let mut cost = LIST;
         cost += of_networks(list.deny());
@@ -393,18 +402,19 @@ impl Cost {
         cost
     }
 
-    /// The sessions of an object's clients. nginx looks at all variables before it makes another one, so each costs as much as with
-    /// several thousand of them.
+    /// The session cookie of an object. nginx compares all variables before it makes another one,
+    /// so the cost is that with several thousand of them.
     pub const fn of_session() -> Self {
         SESSION
     }
 
-    /// A part of the requests of a path to another group of endpoints; paths whose groups are the same share it.
+    /// A share of the requests of a path for another upstream; paths with the same upstreams share
+    /// it.
     pub const fn of_split() -> Self {
         SPLIT
     }
 
-    /// A set of origins, once however many routes refer to it.
+    /// A set of origins, counted once however many routes refer to it.
     pub fn of_cors(cors: &Cors) -> Self {
         let mut cost = CORS;
         cost += times(ORIGIN, cors.origins.len());
@@ -442,7 +452,7 @@ fn of_networks(networks: &[Cidr]) -> Cost {
     cost
 }
 
-/// How long a target is when it is written.
+/// The length of a target as it is written.
 pub fn target_length(parts: &[TargetPart]) -> usize {
     let length = |part: &TargetPart| match part {
         TargetPart::Literal(text) => text.len(),

@@ -1,4 +1,4 @@
-//! What a whole model costs, by namespace: who bears the cost of what several share.
+//! Estimates the cost of a whole model by namespace, including what several namespaces share.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::model::{
     RewritePattern, Route, SessionCookie, Split, TlsTermination, UpstreamId, Variables,
 };
 
-/// What each namespace costs, in their order; what belongs to none, such as the settings, stands under an empty name. Of
-/// what several namespaces share, the first to be met bears the cost.
+/// The cost of each namespace, sorted by name. The cost of what belongs to no namespace, such as
+/// the settings, has an empty name. What several namespaces share is counted for the first.
 pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     let mut costs = Costs::default();
     let certificates: BTreeMap<&CertificateId, &Certificate> =
@@ -31,7 +31,7 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
             costs.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
         }
         costs.add(namespace, Cost::of_host_directives(&server.directives));
-        let guarded = server.routes.iter().chain([&server.fallback]);
+        let guarded = server.all_routes();
         let guarded = guarded.filter_map(|route| Some((&route.origin, route.behaviour.firewall.as_deref()?)));
         if let Some((origin, firewall)) = guarded.max_by_key(|(_, firewall)| firewall.core_rules) {
             costs.add(&origin.object.namespace, Cost::of_firewall(firewall));
@@ -40,7 +40,7 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();
         let (mut questions, mut copies) = (HashSet::new(), HashSet::new());
-        for route in server.routes.iter().chain([&server.fallback]) {
+        for route in server.all_routes() {
             costs.add_route(route, has_tls);
             let named = costs.named.entry(Arc::clone(&route.origin.object.namespace)).or_default();
             named.of_behaviour(&route.behaviour);
@@ -110,18 +110,18 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     costs.all.into_iter().collect()
 }
 
-/// Costs while they are summed up.
+/// The costs while they are summed up.
 #[derive(Debug, Default)]
 struct Costs<'m> {
     all: BTreeMap<Arc<str>, Cost>,
-    /// Limits that were counted and must not be counted again, by their place in memory, as all routes of an object have the same;
-    /// lists and sets of origins, which any object may have.
+    /// Limits that are counted already, by their address in memory, because all routes of an
+    /// object share them; lists and sets of origins, which may be equal in any objects.
     limits: HashSet<usize>,
     lists: HashSet<ListMark>,
     origins: HashSet<&'m Cors>,
     sessions: HashSet<&'m SessionCookie>,
     splits: HashSet<(&'m Split, &'m UpstreamId)>,
-    /// The variables that texts of a namespace name.
+    /// The variables in the texts of each namespace.
     named: BTreeMap<Arc<str>, Variables>,
 }
 

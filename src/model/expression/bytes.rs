@@ -1,4 +1,4 @@
-//! Sets of bytes, as an expression without UTF mode sees characters.
+//! Sets of bytes, which are the characters of an expression without UTF mode.
 
 /// A set of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,14 +10,14 @@ impl Bytes {
     /// No byte.
     pub const NONE: Bytes = Bytes([0; 4]);
 
-    /// This byte alone.
+    /// The set of one byte.
     pub fn one(byte: u8) -> Self {
         let mut set = Bytes::NONE;
         set.insert(byte);
         set
     }
 
-    /// The bytes that fit.
+    /// The set of the bytes for which the condition holds.
     pub fn that(fits: impl Fn(u8) -> bool) -> Self {
         let mut set = Bytes::NONE;
         (0..=u8::MAX).filter(|byte| fits(*byte)).for_each(|byte| set.insert(byte));
@@ -29,24 +29,24 @@ impl Bytes {
         self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
     }
 
-    /// All that are in one of the two.
+    /// The union of both sets.
     #[must_use]
     pub fn or(&self, other: &Bytes) -> Self {
         Bytes(std::array::from_fn(|index| self.0[index] | other.0[index]))
     }
 
-    /// All that are not in it.
+    /// The complement of the set.
     #[must_use]
     pub fn inverted(&self) -> Self {
         Bytes(self.0.map(|bits| !bits))
     }
 
-    /// Whether a byte is in both.
+    /// Whether the sets have a byte in common.
     pub fn meets(&self, other: &Bytes) -> bool {
         (0..4).any(|index| self.0[index] & other.0[index] != 0)
     }
 
-    /// With the other case of each letter.
+    /// The set with the other case of each letter.
     #[must_use]
     pub fn in_any_case(&self) -> Self {
         const UPPER: u64 = 0x07FF_FFFE;
@@ -55,7 +55,7 @@ impl Bytes {
         Bytes([low, letters | both | (both << 32), self.0[2], self.0[3]])
     }
 
-    /// Each byte in it, in order.
+    /// The bytes of the set, in order.
     pub fn iter(&self) -> impl Iterator<Item = u8> + '_ {
         self.0.iter().zip(0_u8..).flat_map(|(bits, word)| {
             let mut left = *bits;

@@ -1,15 +1,15 @@
-//! How many steps a backtracking matcher takes at most, as a number for subjects of one length.
+//! Estimates the most steps of a backtracking matcher for subjects of a given length.
 //!
-//! The number is never too low by more than a small factor and often too high: it counts every way in which parts can
-//! share the bytes between them, unless the next byte tells where a part ends.
+//! The number is never too low by more than a small factor and often too high: it counts every way
+//! to divide the bytes among the parts, unless the next byte determines where a part ends.
 
 use super::bytes::Bytes;
 use super::tree::Node;
 
-/// How far ahead alternatives are told apart.
+/// How many bytes ahead alternatives are distinguished.
 const LONGEST_BEGINNING: usize = 6;
 
-/// What may come next.
+/// The bytes that may come next.
 #[derive(Debug, Clone, Copy)]
 struct Next {
     bytes: Bytes,
@@ -25,18 +25,18 @@ impl Next {
     }
 }
 
-/// Bounds for one place at which a part begins.
+/// Bounds for matching from one place.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
-    /// Ends behind which what comes next may come.
+    /// The number of ends behind which the next part may match.
     ends: f64,
-    /// Ways to each of these ends.
+    /// The number of ways to each of these ends.
     ways: f64,
-    /// Ways to all ends, whatever comes behind them.
+    /// The number of ways to all ends, whatever comes behind them.
     tried: f64,
-    /// Steps until every way was gone.
+    /// The steps until all ways have failed.
     steps: f64,
-    /// Bytes that are looked at without a step that PCRE counts.
+    /// Bytes that are examined without a step that PCRE counts.
     unseen: f64,
 }
 
@@ -48,25 +48,25 @@ impl Bound {
     }
 }
 
-/// The expression is more entangled than is worth judging.
+/// The expression is too complex to be estimated.
 #[derive(Debug)]
 pub struct Entangled;
 
 struct Judge {
-    /// Length of the subject.
+    /// The length of the subject.
     length: f64,
-    /// Most steps that PCRE counts before it gives up.
+    /// The step limit at which PCRE gives up.
     most: f64,
-    /// What is left of the effort of judging.
+    /// The remaining effort for the estimate.
     patience: u32,
 }
 
-/// What an expression takes at most for one subject.
+/// The most that an expression takes for one subject.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
     /// Steps, some of which PCRE counts; infinite when they double with each byte.
     pub steps: f64,
-    /// Bytes that are looked at in runs, which PCRE does not count, until it gives up.
+    /// Bytes that are examined in runs, which PCRE does not count, until it gives up.
     pub unseen: f64,
 }
 
@@ -77,14 +77,15 @@ pub fn effort(node: &Node, length: f64, most: f64, patience: u32) -> Result<Effo
         Node::Sequence(nodes) => nodes.as_slice(),
         node => std::slice::from_ref(node),
     };
-    // What cannot fail at the end is reached once: then all has matched.
+    // A last part that cannot fail is reached only once, because then the whole expression has
+    // matched.
     let needed = nodes.iter().rposition(|node| !cannot_fail(node)).map_or(0, |index| index + 1);
     let (needed, rest) = nodes.split_at(needed);
     let (needed, rest) = (judge.sequence(needed, Next::ANYTHING)?, judge.sequence(rest, Next::ANYTHING)?);
     Ok(Effort { steps: needed.steps + rest.steps, unseen: needed.unseen + rest.unseen })
 }
 
-/// Whether it matches wherever it begins.
+/// Whether the node matches from any place.
 fn cannot_fail(node: &Node) -> bool {
     match node {
         Node::Set(_) | Node::Place | Node::End | Node::Look(_) => false,
@@ -121,14 +122,14 @@ impl Judge {
         for index in (1..nodes.len()).rev() {
             contexts[index - 1] = self.next(&nodes[index], contexts[index])?;
         }
-        // Where the end is known, the last part of no fixed length has no choice.
+        // Where the end is known, the last part of variable length has no choice.
         let last = nodes.iter().rposition(|node| node.length().is_none());
         let (mut total, mut reached, mut ends, mut ways) =
             (Bound { steps: 0.0, unseen: 0.0, ..Bound::ONE }, 1.0_f64, 1.0_f64, 1.0);
         for (index, (node, context)) in nodes.iter().zip(contexts).enumerate() {
             let bound = self.judge(node, context)?;
             let probes = self.probe(node)?;
-            // What the byte behind the parts before does not fit to fails at its first byte.
+            // Ways for whose next byte the part cannot match fail at the first byte.
             total.steps += total.tried * probes + reached * bound.steps;
             total.unseen += reached.min(self.most) * bound.unseen;
             total.tried = reached * bound.tried;
@@ -143,7 +144,7 @@ impl Judge {
         let bounds = nodes.iter().map(|node| self.judge(node, after)).collect::<Result<Vec<_>, _>>()?;
         let beginnings: Vec<_> = nodes.iter().map(|node| node.beginning(LONGEST_BEGINNING)).collect();
         let unseen = heaviest(&bounds, &beginnings, |bound| bound.unseen);
-        // Those whose first byte does not fit are left at once.
+        // Alternatives whose first byte does not match are left at once.
         let mut steps = heaviest(&bounds, &beginnings, |bound| bound.steps);
         for node in nodes {
             steps += 1.0 + self.probe(node)?;
@@ -169,13 +170,14 @@ impl Judge {
         let is_told = !first.bytes.meets(&after.bytes);
         if let Node::Set(_) = node {
             let ends = if is_told { 1.0 } else { numbers };
-            // What gives bytes back takes a step for each of them; PCRE does not where the next byte tells the end.
+            // A repetition that gives bytes back takes a step for each of them, unless the next
+            // byte determines its end.
             let unseen = if is_told || numbers <= 1.0 { longest } else { 1.0 };
             return Ok(Bound { ends, ways: 1.0, tried: numbers, steps: longest + numbers, unseen });
         }
         let every = self.judge(node, first.or(&after))?;
         if every.all() <= 1.0 {
-            // Each round is decided by what comes next: what one takes, no other one does.
+            // If the next byte decides each round, only one number of rounds can lead on.
             let ends = if is_told { 1.0 } else { numbers };
             let byte = self.amortised(node)?;
             let in_all = |every: f64, byte: f64| match has_look(node) {
@@ -188,7 +190,7 @@ impl Judge {
         }
         let again = self.judge(node, first)?.all();
         let leaving = self.judge(node, after)?;
-        // How many rounds begin, over all ways.
+        // The number of rounds that begin, over all ways.
         let rounds = match again <= 1.0 {
             true => longest,
             false => again.powf(longest) / (again - 1.0) + longest,
@@ -203,7 +205,7 @@ impl Judge {
         })
     }
 
-    /// The bound for each byte of a repetition whose rounds are decided by what comes next.
+    /// The bound per byte for a repetition whose rounds are decided by the next byte.
     fn amortised(&mut self, node: &Node) -> Result<Bound, Entangled> {
         let mut judge = Judge { length: 1.0, most: self.most, patience: self.patience };
         let bound = judge.judge(node, Next::ANYTHING)?;
@@ -211,7 +213,7 @@ impl Judge {
         Ok(bound)
     }
 
-    /// What may come next where this begins.
+    /// The bytes that may come next where this node begins.
     fn next(&mut self, node: &Node, after: Next) -> Result<Next, Entangled> {
         self.spend()?;
         Ok(match node {
@@ -240,7 +242,7 @@ impl Judge {
         })
     }
 
-    /// Steps until the first byte has fitted nowhere.
+    /// The steps until no alternative matches the first byte.
     fn probe(&mut self, node: &Node) -> Result<f64, Entangled> {
         self.spend()?;
         Ok(match node {
@@ -269,7 +271,8 @@ impl Judge {
     }
 }
 
-/// The largest sum over alternatives that can lead on at once: at each place of a subject there is one byte.
+/// The largest sum over alternatives that can match at the same place: there is only one byte at
+/// each.
 fn heaviest(bounds: &[Bound], beginnings: &[Vec<Bytes>], weight: fn(&Bound) -> f64) -> f64 {
     let certain = beginnings.iter().map(Vec::len).min().unwrap_or_default();
     let are_apart = |place: usize| {

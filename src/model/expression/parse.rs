@@ -1,20 +1,22 @@
-//! Reads an expression as PCRE does, and refuses what PCRE would, what differs between its versions, and what cannot be bounded.
+//! Parses an expression as PCRE does. It refuses what PCRE refuses, what differs between versions
+//! of PCRE, and what cannot be bounded.
 //!
-//! A parser of another grammar would not do: where the two differ (`[[a]`, `a++`, `{,3}`), a hostile expression is one
-//! thing to who judges it and another to who runs it.
+//! A parser of another grammar would be unsafe: where the grammars differ (`[[a]`, `a++`, `{,3}`),
+//! a hostile expression could mean one thing to the check and another to nginx.
 
 use super::bytes::Bytes;
 use super::tree::Node;
 use crate::model::Refused;
 
-/// Deepest nesting of groups: nobody writes more, and it bounds our own stack.
+/// The deepest nesting of groups, which also bounds our own stack.
 const DEEPEST: usize = 30;
-/// Highest number of a counted repetition, as in PCRE.
+/// The highest number of a counted repetition, as in PCRE.
 const MOST_REPEATED: u32 = 65_535;
-/// Most groups that count. A rewrite can refer to nine, and each makes every step of the match larger.
+/// The most capturing groups. A rewrite can refer to nine, and each makes every step of the match
+/// more expensive.
 const MOST_CAPTURES: usize = 32;
 
-/// What stays until its group ends.
+/// Options that hold until the end of their group.
 #[derive(Clone, Copy)]
 struct Flags {
     caseless: bool,
@@ -29,7 +31,7 @@ struct Parser<'a> {
     flags: Flags,
 }
 
-/// Reads the whole expression, without regard to case unless it says otherwise, as paths are matched.
+/// Parses the whole expression, case-insensitively unless it says otherwise, as paths are matched.
 pub fn parse(text: &str) -> Result<Node, Refused> {
     let flags = Flags { caseless: true, dot_all: false };
     let mut parser = Parser { text: text.as_bytes(), at: 0, depth: 0, captures: 0, flags };
@@ -87,7 +89,7 @@ impl Parser<'_> {
         })
     }
 
-    /// One thing that can be repeated; `None` for a change of flags.
+    /// Parses one repeatable item; `None` for a change of options.
     fn atom(&mut self, byte: u8) -> Result<Option<Node>, Refused> {
         Ok(Some(match byte {
             b'(' => return self.group(),
@@ -129,7 +131,7 @@ impl Parser<'_> {
             }
             _ => return Ok(node),
         };
-        // A counted one is read up to its brace.
+        // A counted quantifier is read up to its brace.
         self.at += 1;
         if is_bare_place {
             return Err(Refused::because("it repeats something that takes no character, such as $ or a look-ahead"));
@@ -148,7 +150,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether what follows a brace makes it a counted repetition, and not the character.
+    /// Whether a brace begins a counted repetition, and is not literal.
     fn is_counted(&self) -> Result<bool, Refused> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let inside = rest.split(|byte| *byte == b'}').next().filter(|inside| inside.len() < rest.len());
@@ -158,7 +160,7 @@ impl Parser<'_> {
         let (first, second) = (halves.next().unwrap_or_default(), halves.next());
         match is_number(first) && second.is_none_or(|second| second.is_empty() || is_number(second)) {
             true => Ok(true),
-            // `{,3}` and `{ 1 }` are characters to some versions of PCRE and repetitions to others.
+            // `{,3}` and `{ 1 }` are literal in some versions of PCRE and repetitions in others.
             false if inside.iter().all(|byte| byte.is_ascii_digit() || b", \t".contains(byte)) => {
                 Err(Refused::because(
                     "versions of PCRE differ in what a { followed by a comma or blank means; write {0,3} or \\{",
@@ -168,7 +170,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The numbers of a counted repetition, from its brace to before the closing one.
+    /// The numbers of a counted repetition, from behind its brace to before the closing one.
     fn counts(&mut self) -> Result<(u32, Option<u32>), Refused> {
         self.at += 1;
         let least = self.number()?;
@@ -217,8 +219,9 @@ impl Parser<'_> {
             true if self.take(b":") => |node| *node,
             true if self.take(b"=") || self.take(b"!") || self.take(b"<=") || self.take(b"<!") => Node::Look,
             true if self.take(b">") => Node::Atomic,
-            // nginx makes a variable of each named group, for all sites at once: `(?<http_cookie>...)` in one object would
-            // empty that variable for every other. Groups with numbers do all that is needed.
+            // nginx makes a variable of each named group, for all sites: `(?<http_cookie>...)` in
+            // one object would empty that variable for every other. Numbered groups are
+            // sufficient.
             true if self.take(b"<") || self.take(b"P<") || self.take(b"'") => {
                 return Err(Refused::because("it names a group; groups can only be referred to by number"));
             }
@@ -234,7 +237,7 @@ impl Parser<'_> {
         self.flags = outer;
         self.depth -= 1;
         match self.take(b")") {
-            // A group of its own, so that what is repeated is all of it.
+            // The node is wrapped, so that a quantifier repeats all of it.
             true => Ok(Some(wrap(Box::new(node)))),
             false => {
                 Err(Refused::because("it opens a parenthesis that it does not close; write \\( for the character"))
@@ -242,7 +245,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Changes of flags up to `:` or `)`, which is given.
+    /// Parses changes of options up to `:` or `)`, and returns that character.
     fn flags(&mut self) -> Result<u8, Refused> {
         let mut on = true;
         loop {
@@ -276,7 +279,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What an escape stands for, within a class or outside.
+    /// The bytes that an escape stands for, within a class or outside.
     fn escaped(&mut self, byte: u8) -> Result<Bytes, Refused> {
         let single = match byte {
             b'd' | b'D' | b'w' | b'W' | b's' | b'S' | b'h' | b'H' | b'v' | b'V' | b'N' => {
@@ -324,7 +327,7 @@ impl Parser<'_> {
             is_first = false;
             let (low, many) = self.member(byte)?;
             set = set.or(&self.folded(many));
-            // A minus before the end stands for itself.
+            // A minus at the end of a class is literal.
             let is_range = self.peek() == Some(b'-') && self.text.get(self.at + 1).is_some_and(|next| *next != b']');
             if !is_range {
                 continue;
@@ -346,7 +349,7 @@ impl Parser<'_> {
         Ok(if inverted { set.inverted() } else { set })
     }
 
-    /// A member of a class: the byte when it is one, and the set.
+    /// A member of a class: the byte when it is a single one, and its set.
     fn member(&mut self, byte: u8) -> Result<(Option<u8>, Bytes), Refused> {
         if byte != b'\\' {
             return Ok((Some(byte), Bytes::one(byte)));
@@ -368,7 +371,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `[:alpha:]` and the like, from behind its bracket.
+    /// `[:alpha:]` and similar classes, from behind the bracket.
     fn named_class(&mut self) -> Result<Bytes, Refused> {
         const UNKNOWN: Refused =
             Refused::because("a [: in [ ] names no class such as [:alpha:]; write \\[ for the character");
@@ -382,7 +385,7 @@ impl Parser<'_> {
         };
         let fits: fn(&u8) -> bool = match name {
             b"alpha" => u8::is_ascii_alphabetic,
-            // Without regard to case they are all letters.
+            // Case-insensitively both contain all letters.
             b"lower" | b"upper" if self.flags.caseless => u8::is_ascii_alphabetic,
             b"lower" => u8::is_ascii_lowercase,
             b"upper" => u8::is_ascii_uppercase,
@@ -404,16 +407,16 @@ impl Parser<'_> {
     }
 }
 
-/// Whether the byte is of the class that the lower-case letter stands for.
+/// Whether the byte is in the class of the escape with this lower-case letter.
 fn is_of(letter: u8, byte: u8) -> bool {
     match letter {
         b'd' => byte.is_ascii_digit(),
         b'w' => byte.is_ascii_alphanumeric() || byte == b'_',
-        // Older versions of PCRE leave the vertical tab out; paths have none in earnest.
+        // Older versions of PCRE exclude the vertical tab; real paths have none.
         b's' => matches!(byte, b' ' | b'\t'..=b'\r'),
         b'h' => matches!(byte, b' ' | b'\t' | 0xa0),
         b'v' => matches!(byte, b'\n'..=b'\r' | 0x85),
-        // The opposite of `\N`, which is any but a newline.
+        // The complement of `\N`, which is any byte but a newline.
         _ => byte == b'\n',
     }
 }

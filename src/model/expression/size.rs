@@ -1,8 +1,8 @@
-//! How large an expression becomes in PCRE.
+//! Estimates the size of a compiled expression in PCRE.
 
 use super::tree::Node;
 
-/// Bytes of what PCRE makes of it, without the head that each expression has.
+/// The compiled size in bytes, without the header that each expression has.
 pub fn size(node: &Node) -> u64 {
     match node {
         Node::Set(set) => match set.iter().nth(2) {
@@ -18,7 +18,7 @@ pub fn size(node: &Node) -> u64 {
         Node::Repeat { node, least, most } => match **node {
             Node::Set(_) if Some(*least) != *most && *least > 0 => size(node) * 2 + 6,
             Node::Set(_) => size(node) + 6,
-            // Groups are copied for each number.
+            // Groups are copied for each repetition.
             _ => {
                 let copies = most.unwrap_or(*least).max(1);
                 size(node).saturating_add(9).saturating_mul(u64::from(copies))

@@ -1,10 +1,10 @@
-//! What is accepted, at what weight, and what is refused and why.
+//! Which expressions are accepted, with which weight, and which are refused and why.
 
 use super::{anywhere, effort, parse, size, weight, weight_anywhere};
 
-/// An expression, and its weight or a part of the note.
+/// An expression, and its weight or a part of the error.
 const JUDGED: &[(&str, Result<u32, &str>)] = &[
-    // What people write.
+    // Usual expressions.
     ("/", Ok(1)),
     ("/api(/|$)(.*)", Ok(1)),
     ("/(?!foo).*", Ok(1)),
@@ -32,7 +32,7 @@ const JUDGED: &[(&str, Result<u32, &str>)] = &[
     ("/(?<!x)y", Ok(1)),
     ("/(users|units|orders|offers)*", Ok(1)),
     ("/(a|b|[c-f])+x", Ok(1)),
-    // Through the path again at each byte.
+    // They scan the path again from each byte.
     ("/(.*)/(.*)\\.php$", Ok(25)),
     ("/(.+)/(.+)/x", Ok(25)),
     ("/(.*)/(.*)/(.*)", Ok(25)),
@@ -42,7 +42,7 @@ const JUDGED: &[(&str, Result<u32, &str>)] = &[
     ("/.*[^/]*+x", Ok(201)),
     ("/.*?a+[^/]*+[^/][^a]b", Err("again and again")),
     ("/(.*)/(.*)/(.*)/(.*)", Ok(25)),
-    // Too many ways.
+    // They have too many ways to match.
     ("/(.*)(.*)(.*)(.*)x", Err("too many ways")),
     ("/(a+)+[bc]", Err("too many ways")),
     ("/(a+)+", Err("too many ways")),
@@ -64,11 +64,11 @@ const JUDGED: &[(&str, Result<u32, &str>)] = &[
     ("/(\\w+\\d+)+x", Err("too many ways")),
     ("/(?-i)([^a]|A)*x", Err("too many ways")),
     ("/([[a]b]|c)*x", Ok(1)),
-    // Too large.
+    // They are too large.
     ("/(?:[ab][cd][ef]){470}", Err("takes nginx")),
     ("/(?:(?:(?:[ab]x){20}){20}){20}", Err("takes nginx")),
     ("/[a-z]{1,60000}", Ok(1)),
-    // Not served.
+    // They use features that are not supported.
     ("/(a)\\1", Err("reference back")),
     ("/(a)\\g{1}", Err("reference back")),
     ("/(?R)", Err("cannot be bounded")),
@@ -81,7 +81,7 @@ const JUDGED: &[(&str, Result<u32, &str>)] = &[
     ("/\\Ka", Err("\\K")),
     ("/a{,3}", Err("differ")),
     ("/a{ 1}", Err("differ")),
-    // Mistakes, which nginx would refuse.
+    // They have mistakes, which nginx would refuse.
     ("/(", Err("does not close")),
     ("/a)", Err("does not open")),
     ("/[a", Err("does not close")),
@@ -118,9 +118,10 @@ fn expressions_are_judged() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// An expression that may match anywhere, how it is written, and its weight in 8 KB and in 32 KB.
+/// An expression that may match anywhere, how it is written, and its weight for 8 KB and for 32
+/// KB.
 const ANYWHERE: &[(&str, &str, Option<[u32; 2]>)] = &[
-    // What people write.
+    // Usual expressions.
     ("curl|wget|python-requests", "\\A(?s:.*?)(?:curl|wget|python-requests)", Some([1, 4])),
     ("/\\.(git|svn)", "\\A(?s:.*?)/\\.(git|svn)", Some([1, 4])),
     ("curl", "curl", Some([4, 13])),
@@ -128,7 +129,7 @@ const ANYWHERE: &[(&str, &str, Option<[u32; 2]>)] = &[
     ("(?i)^v[12]$", "(?i)^v[12]$", Some([1, 4])),
     (".*bot.*", ".*bot.*", Some([1, 4])),
     ("(.*)", "(.*)", Some([1, 4])),
-    // From each of its places they look through the rest.
+    // They scan the rest of the text from each byte.
     ("bot.*google", "\\A(?s:.*?)bot.*google", Some([25, 25])),
     ("/.+/x", "\\A(?s:.*?)/.+/x", Some([25, 25])),
     ("/(.+)/(.+)/x", "\\A(?s:.*?)/(.+)/(.+)/x", None),

@@ -1,38 +1,38 @@
-//! What an expression is made of.
+//! The syntax tree of an expression.
 
 use super::bytes::Bytes;
 
-/// A part of an expression.
+/// A node of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// One byte of these.
+    /// One byte of this set.
     Set(Bytes),
-    /// Nothing, or a place such as `\b` that takes no byte.
+    /// Nothing, or an assertion such as `\b` that matches no byte.
     Place,
     /// The end of the subject, or before its last newline.
     End,
-    /// One after the other.
+    /// One node after the other.
     Sequence(Vec<Node>),
-    /// The first that leads on.
+    /// Alternatives, tried in order.
     Choice(Vec<Node>),
-    /// A group that counts.
+    /// A capturing group.
     Capture(Box<Node>),
-    /// Look-around: takes no byte.
+    /// A look-around assertion, which matches no byte.
     Look(Box<Node>),
-    /// What it took first it keeps: atomic groups and possessive quantifiers.
+    /// An atomic group or possessive quantifier, which gives nothing back.
     Atomic(Box<Node>),
-    /// As often as this, greedy or lazy.
+    /// A repetition, greedy or lazy.
     Repeat {
-        /// What is repeated.
+        /// The repeated node.
         node: Box<Node>,
         least: u32,
-        /// At most; `None` is without end.
+        /// The most repetitions; `None` means unlimited.
         most: Option<u32>,
     },
 }
 
 impl Node {
-    /// How many bytes it takes, when that is always as many.
+    /// The number of bytes that it matches, when that is constant.
     pub fn length(&self) -> Option<u64> {
         match self {
             Node::Set(_) => Some(1),
@@ -49,14 +49,14 @@ impl Node {
         }
     }
 
-    /// The sets of the bytes that it begins with, as far as each is certain to come.
+    /// The sets of the first bytes that it matches, as far as each is certain to come.
     pub fn beginning(&self, longest: usize) -> Vec<Bytes> {
         let mut sets = Vec::new();
         self.begin(longest, &mut sets);
         sets
     }
 
-    /// Adds to the sets; `false` when what follows is not certain to be next.
+    /// Adds the sets of the first bytes; `false` when it is not certain that what follows is next.
     fn begin(&self, longest: usize, sets: &mut Vec<Bytes>) -> bool {
         match self {
             Node::Set(set) => {

@@ -1,57 +1,58 @@
-//! nginx's language byte by byte, as its own reader has it: where words and statements begin and end.
+//! A lexer for nginx's language that works byte by byte, like nginx's own: it finds where words
+//! and directives begin and end.
 
-/// Where the last byte left the reader.
+/// The state of the lexer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Part {
-    /// Between words.
+    /// It is between words.
     #[default]
     Between,
-    /// In a word without quotes.
+    /// It is in a word without quotes.
     Bare,
-    /// In a word with this quote.
+    /// It is in a word with this quote.
     Quoted(u8),
-    /// Behind a closing quote, where nginx insists on a blank or an end.
+    /// It is behind a closing quote, where nginx requires a blank or an end.
     Ended,
-    /// In a comment.
+    /// It is in a comment.
     Comment,
 }
 
-/// What a byte is.
+/// The meaning of a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing that counts, or the end of a word without quotes.
+    /// White space or a comment, or the end of a word without quotes.
     Blank,
-    /// The first of a word; it may be its quote.
+    /// The first byte of a word, which may be its quote.
     Begins,
-    /// A further one of the word.
+    /// A further byte of the word.
     Within,
-    /// The quote that ends the word.
+    /// The closing quote of the word.
     Closes,
-    /// `;`, `{` or `}`, and the end of a word without quotes.
+    /// `;`, `{` or `}`, which also ends a word without quotes.
     Ends(u8),
 }
 
-/// A text that is behind a closing quote without a blank.
+/// A closing quote is not followed by a blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoBlank;
 
-/// A position between two bytes.
+/// The state of the lexer between two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lexer {
-    /// Where it stands.
+    /// The current part.
     pub part: Part,
-    /// Whether a backslash protects the next byte of the word.
+    /// Whether the previous byte is a backslash that escapes the next one.
     pub escaped: bool,
     /// Whether a brace that comes next belongs to a variable.
     pub dollar: bool,
 }
 
 impl Lexer {
-    /// Reads a byte.
+    /// Processes a byte.
     ///
     /// # Errors
     ///
-    /// When it stands behind a closing quote and may not.
+    /// When the byte must not stand behind a closing quote.
     pub fn step(&mut self, byte: u8) -> Result<Step, NoBlank> {
         Ok(match (self.part, byte) {
             (Part::Comment, b'\n') => self.at(Part::Between, Step::Blank),
@@ -79,7 +80,7 @@ impl Lexer {
         })
     }
 
-    /// Goes on in another part, with nothing before it.
+    /// Continues in another part, as after nothing.
     pub fn at(&mut self, part: Part, step: Step) -> Step {
         *self = Lexer { part, escaped: false, dollar: false };
         step
@@ -92,7 +93,7 @@ impl Lexer {
     }
 }
 
-/// A word that nginx reads back as this one, whatever is in it.
+/// A quoted word that nginx parses back as this text.
 pub fn quoted(word: &str) -> String {
     let mut quoted = String::with_capacity(word.len() + 2);
     quoted.push('"');
@@ -101,8 +102,9 @@ pub fn quoted(word: &str) -> String {
     quoted
 }
 
-/// Between quotes nginx reads `\"` and `\\` as one character and every other but the closing quote as itself; a backslash
-/// before `t`, `r` or `n` would mean a control character, so every one is doubled.
+/// Appends a character to a quoted word. Between quotes nginx parses `\"` and `\\` as one
+/// character. A backslash before `t`, `r` or `n` would be a control character, so every backslash
+/// is doubled.
 pub fn push_quoted(character: char, into: &mut String) {
     if matches!(character, '"' | '\\') {
         into.push('\\');

@@ -1,11 +1,13 @@
-//! Where a block of Lua ends, as nginx's module for it reads: braces in strings and comments do not count; it must not know directives.
+//! Finds the end of a Lua block as nginx's Lua module does: braces in strings and comments do not
+//! count. It must not know directives.
 
-/// Whether the block of a directive holds Lua and not directives.
+/// Whether the block of a directive contains Lua instead of directives.
 pub fn is_block_of(name: &str) -> bool {
     name.ends_with("_by_lua_block")
 }
 
-/// The position behind the brace that closes the block whose first byte is at `start`; `None` where none does.
+/// The position behind the brace that closes the block whose first byte is at `start`; `None` when
+/// there is none.
 pub fn end(text: &[u8], start: usize) -> Option<usize> {
     let (mut position, mut depth) = (start, 1_usize);
     while let Some(byte) = text.get(position) {
@@ -31,7 +33,7 @@ pub fn end(text: &[u8], start: usize) -> Option<usize> {
     None
 }
 
-/// The length of a string in quotes.
+/// The length of a quoted string.
 fn string(text: &[u8]) -> Option<usize> {
     let mut bytes = text.iter().enumerate().skip(1);
     while let Some((at, byte)) = bytes.next() {
@@ -44,8 +46,8 @@ fn string(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// The length of what stands in long brackets, such as `[==[ ]==]`: `None` where the text does not begin with one, and `Some(None)` where
-/// it does not end.
+/// The length of a string in long brackets, such as `[==[ ]==]`: `None` where the text does not
+/// begin with one, and `Some(None)` where it does not end.
 fn long(text: &[u8]) -> Option<Option<usize>> {
     let level = text.iter().skip(1).take_while(|byte| **byte == b'=').count();
     if text.first() != Some(&b'[') || text.get(1 + level) != Some(&b'[') {
@@ -57,7 +59,7 @@ fn long(text: &[u8]) -> Option<Option<usize>> {
     Some(found.map(|at| open + at + close.len()))
 }
 
-/// The length of what follows two dashes.
+/// The length of a comment behind two dashes.
 fn comment(text: &[u8]) -> Option<usize> {
     match long(text) {
         Some(length) => length,

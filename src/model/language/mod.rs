@@ -1,4 +1,5 @@
-//! nginx's language: its words and its statements, as nginx's own reader has them; it must not know what any of them means.
+//! nginx's language, its words and directives, as nginx's own parser reads them. It must not know
+//! what any of them means.
 
 pub mod lexer;
 mod lua;

@@ -1,4 +1,4 @@
-//! Reads nginx configuration text into a tree of directives, exactly as nginx's own reader does.
+//! Parses nginx configuration into a tree of directives, exactly as nginx's own parser does.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,24 +7,24 @@ pub use super::lexer::quoted;
 use super::lexer::{Lexer, NoBlank, Part, Step};
 use super::lua;
 
-/// Longest parameter in bytes as written: nginx reads into a buffer of this size.
+/// The longest word in bytes as written, which is the size of nginx's buffer.
 const LONGEST_PARAMETER: usize = 4096;
 
-/// How many blocks may stand within each other: nobody needs as many, and each takes stack when the tree is dropped.
+/// The deepest nesting of blocks, because dropping the tree takes stack for each level.
 const DEEPEST: usize = 100;
 
 /// One directive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Directive {
-    /// Its name, the first word.
+    /// Its name.
     pub name: String,
-    /// Its other words, without quotes and escapes.
+    /// Its arguments, without quotes and escapes.
     pub arguments: Vec<String>,
-    /// What stands between its braces; `None` when it ends with a semicolon.
+    /// The directives in its braces; `None` when it ends with a semicolon.
     pub block: Option<Vec<Directive>>,
     /// The line on which it begins, from 1.
     pub line: u32,
-    /// Its bytes in the text, with the semicolon or the closing brace.
+    /// The range of its bytes in the text, including the semicolon or the closing brace.
     pub span: Range<usize>,
 }
 
@@ -35,12 +35,12 @@ impl Directive {
     }
 }
 
-/// Text that nginx would not read.
+/// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct SyntaxError {
     /// The line, from 1.
     pub line: u32,
-    /// What is wrong, in one clause.
+    /// The message; one clause.
     pub words: &'static str,
 }
 
@@ -50,12 +50,13 @@ impl fmt::Display for SyntaxError {
     }
 }
 
-/// Reads a whole file. Bytes that are not UTF-8 become replacement characters.
+/// Parses a whole file. Bytes that are not UTF-8 become replacement characters.
 ///
 /// # Errors
 ///
-/// Where nginx's reader would stop. Directives with a grammar of their own inside braces (`map`, `types`,
-/// `geo`) are read as nginx does: word by word. A block of Lua, in which braces mean something else, counts as an empty one.
+/// Where nginx's parser would stop. Directives with a grammar of their own inside braces (`map`,
+/// `types`, `geo`) are parsed word by word, as nginx does. A block of Lua, in which braces mean
+/// something else, counts as an empty one.
 pub fn parse(text: &[u8]) -> Result<Vec<Directive>, SyntaxError> {
     let mut reader = Reader { text, position: 0, line: 1, lexer: Lexer::default() };
     let mut open: Vec<(Directive, Vec<Directive>)> = Vec::new();
@@ -87,7 +88,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The words up to the byte that ends them, and this byte; `None` at the end of the text.
+    /// The words up to the byte that ends the directive, and that byte; `None` at the end of the
+    /// text.
     fn statement(&mut self) -> Result<(Directive, Option<u8>), SyntaxError> {
         let mut words = Vec::new();
         let (mut word, mut first) = (None, None);
@@ -128,7 +130,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A directive whose block is Lua.
+    /// A directive with a Lua block.
     fn lua(&mut self, mut directive: Directive) -> Result<Directive, SyntaxError> {
         let end = lua::end(self.text, self.position);
         let end = end.ok_or_else(|| self.error("unexpected end of file, expecting the \"}\" of a block of Lua"))?;
@@ -153,7 +155,7 @@ impl Reader<'_> {
     }
 }
 
-/// Takes out the escapes that nginx knows; any other backslash stands for itself.
+/// Removes the escapes that nginx knows; any other backslash is literal.
 fn unescape(raw: &[u8]) -> String {
     let mut bytes = Vec::with_capacity(raw.len());
     let mut rest = raw.iter().copied().peekable();

@@ -1,9 +1,10 @@
-//! What the host's `http` level would impose on our servers, and how they take it back.
+//! What our servers would inherit from the host's `http` level, and how they override it.
 //!
-//! A server inherits whatever it does not set itself: what nginx does anyway is said only where the host's `http` level
-//! says otherwise, because each directive of each server costs time in each reload. Only what the host really sets is taken back, so that an ordinary
-//! host pays nothing, and an nginx is never told a directive that it does not know. What describes the host itself stays:
-//! its networks (`set_real_ip_from`), its logs, its limits of time and memory, its choice of ciphers.
+//! A server inherits whatever it does not set itself. nginx's default is written only where the
+//! host's `http` level changes it, because each directive of each server costs time in each
+//! reload. An ordinary host therefore pays nothing, and nginx never gets a directive that it does
+//! not know. Directives that describe the host itself are inherited: its networks
+//! (`set_real_ip_from`), its logs, its limits of time and memory, its choice of ciphers.
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{self, CERTIFICATES_BY_VARIABLE, DirectiveRow, Inherited, NO_CERTIFICATE, Version};
@@ -11,7 +12,8 @@ use crate::nginx::{Http2, OtherSites, Reset};
 
 use super::host;
 
-/// What our servers have to say because of what the host's `http` level says, in the order of the catalogue.
+/// The directives that our servers need because of what the host's `http` level sets, in the order
+/// of the catalogue.
 pub fn resets(other_sites: &OtherSites, version: Version, http2: Http2, findings: &mut Vec<Finding>) -> Vec<Reset> {
     let is_set = |row: &&DirectiveRow| other_sites.http_directives.contains(row.name);
     let mut resets: Vec<Reset> = Vec::new();
@@ -38,7 +40,7 @@ pub fn resets(other_sites: &OtherSites, version: Version, http2: Http2, findings
                 let is_unknown = reset.arguments == NO_CERTIFICATE && version < CERTIFICATES_BY_VARIABLE;
                 let arguments = if is_unknown { "\"\"" } else { reset.arguments };
                 let reset = Reset { row: reset.by.unwrap_or(row), arguments };
-                // Some are taken back by the same words.
+                // Several directives may be overridden by the same one.
                 if !resets.contains(&reset) {
                     resets.push(reset);
                 }

@@ -1,4 +1,5 @@
-//! Fits a model to one nginx: what it lacks is left out, out loud, and never opens what was closed; it must not know how nginx is written to.
+//! Fits a model to one nginx: leaves out what it cannot do, with a finding, and never opens what
+//! was closed. It must not know how nginx is written to.
 
 mod apart;
 mod inherited;
@@ -19,15 +20,18 @@ use crate::model::{Digest, Field, Kind, LogLine, Model, ObjectId, Origin, TlsTer
 
 use super::access_log::{self, AccessLog};
 use super::firewall::{FirewallOptions, FirewallRules, Obstacles, RULE_DIRECTIVES};
+use super::geoip::{self, Geo};
+use super::stream_log;
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
 
-/// The first version that keeps idle connections to backends by itself.
+/// The first version that keeps idle connections to backends by default.
 const KEEPS_CONNECTIONS: Version = Version(1, 29, 7);
 
-/// Without these there is nothing to serve with.
+/// The modules without which nothing can be served.
 const INDISPENSABLE: [Module; 4] = [Module::Proxy, Module::Map, Module::Geo, Module::Rewrite];
 
-/// Fits what traffic should do to what this nginx can do. What protects a route and cannot be had closes the route.
+/// Fits a model to what this nginx can do. A route whose protection nginx cannot provide is
+/// closed.
 pub fn gate(
     model: Model,
     capabilities: &Capabilities,
@@ -44,7 +48,7 @@ pub fn gate(
     let mut sockets = sockets::choose(&model, capabilities, other_sites, options, &mut findings);
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
     if !capabilities.has(Module::RealIp) && !model.forwarded.trusted.is_empty() {
-        // Believing nobody can only close: address lists then see the proxy itself.
+        // To trust no proxy can only close routes: address lists then see the proxy's own address.
         model.forwarded.trusted.clear();
         let words = "nginx has no ngx_http_realip_module: the trusted proxies are not believed about their clients";
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
@@ -63,10 +67,13 @@ pub fn gate(
     });
     let answer_memory = answer_memory(capabilities, options);
     let (firewall, obstacles) = firewall(other_sites, options, &mut findings);
-    routes::fit(&mut model, capabilities, has_tls, &obstacles, &mut findings);
+    let access_log = logs(capabilities, other_sites, options, &mut findings);
+    let geo = geo(&model, &access_log, capabilities, other_sites, options, &mut findings);
+    routes::fit(&mut model, capabilities, has_tls, (&obstacles, &geo.unknown), &mut findings);
     findings.extend(forgetting(&model, answer_memory.is_some()));
     streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
-    // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
+    // A load balancer with the PROXY protocol passes on what clients send: `X-Forwarded-*` headers
+    // are then the clients' own words.
     let proxies = match model.has_proxy_protocol() {
         true => std::mem::take(&mut model.forwarded.trusted),
         false => Vec::new(),
@@ -79,8 +86,7 @@ pub fn gate(
         let finding = Finding::new(Reason::HostConflict, host(), words);
         findings.push(Finding { severity: Severity::Error, ..finding });
     }
-    let ports = sockets.listens.iter().map(|listen| listen.address.port()).collect();
-    taken::drop_taken_hosts(&mut model, other_sites, &ports, &mut findings);
+    taken::drop_taken_hosts(&mut model, other_sites, &sockets.listens, &mut findings);
     let preread = passthrough::fit(&mut model, &mut sockets, capabilities, other_sites, options, &mut findings);
     streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));
@@ -98,7 +104,10 @@ pub fn gate(
         findings.push(Finding::new(Reason::HostConflict, host(), words));
     }
     let resets = inherited::resets(other_sites, capabilities.version, http2, &mut findings);
-    let access_log = logs(capabilities, other_sites, options, &mut findings);
+    let stream_log = (!model.streams.is_empty()).then(|| {
+        let conflict = |words: String| findings.push(Finding::new(Reason::HostConflict, host(), words));
+        stream_log::decide(&options.access_log, capabilities, other_sites, conflict)
+    });
     let (names_hash, longest_name) = names::table(&model, other_sites);
     let decisions = Decisions {
         listens: sockets.listens,
@@ -114,7 +123,7 @@ pub fn gate(
         current: options.current.clone(),
         upstream_keepalive: capabilities.knows(&catalogue::KEEPALIVE).then_some(options.upstream_keepalive),
         keeps_connections: capabilities.version >= KEEPS_CONNECTIONS,
-        // A block has one first name for all of its hosts.
+        // A server block has one first name for all of its hosts.
         shared_servers: options.shared_servers
             && !other_sites.tells_server_name
             && !options.everywhere.tells_server_name()
@@ -127,6 +136,7 @@ pub fn gate(
         clears_server_header: !options.everywhere.server_header && capabilities.knows(&catalogue::MORE_CLEAR_HEADERS),
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
         access_log,
+        stream_log: stream_log.flatten(),
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
         upstream_hash: capabilities.knows(&catalogue::HASH),
         upstream_least_conn: capabilities.knows(&catalogue::LEAST_CONN),
@@ -135,13 +145,14 @@ pub fn gate(
         preread,
         answer_memory,
         firewall,
+        geo,
     };
     findings.sort();
     findings.dedup();
     (Plan { model, decisions: decisions.into() }, findings)
 }
 
-/// What servers read for the firewall, and what keeps routes from having it.
+/// The rule files that servers load, and why routes cannot have the firewall.
 fn firewall(
     other_sites: &OtherSites,
     options: &GateOptions,
@@ -162,7 +173,25 @@ fn firewall(
     (decided, options.firewall.obstacles(&other_sites.missing_rules, has_rules))
 }
 
-/// How requests are logged.
+/// What is looked up of the addresses of clients.
+fn geo(
+    model: &Model,
+    access_log: &AccessLog,
+    capabilities: &Capabilities,
+    other_sites: &OtherSites,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) -> Geo {
+    let headers = options.everywhere.answer_headers.iter().chain(&options.everywhere.request_headers);
+    let lines = access_log.line.as_deref().into_iter().chain(headers.map(|header| &header.value));
+    let asked = lines.flat_map(geoip::of_line).chain(geoip::of_model(model)).collect();
+    let geo = geoip::decide(&asked, &options.geo, capabilities, other_sites);
+    let words = geoip::why(&geo.unknown, &options.geo, capabilities);
+    findings.extend(words.map(|words| Finding::new(Reason::MissingCapability, host(), words)));
+    geo
+}
+
+/// The decision about access logs.
 fn logs(
     capabilities: &Capabilities,
     other_sites: &OtherSites,
@@ -193,12 +222,12 @@ fn fits(path: &std::path::Path) -> bool {
         })
 }
 
-/// Why nothing at all can be served.
+/// Why nothing at all can be served, if so.
 fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<String> {
     if let Some(module) = INDISPENSABLE.into_iter().find(|module| !capabilities.has(*module)) {
         return Some(format!("nginx has no {}: nothing can be served", Capabilities::name(module)));
     }
-    [Some(&options.current), options.access_log.path.as_ref()]
+    [Some(&options.current), options.access_log.path.as_ref(), options.access_log.streams.path.as_ref()]
         .into_iter()
         .flatten()
         .find(|path| !fits(path.as_path()))
@@ -210,23 +239,25 @@ fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<Stri
         })
 }
 
-/// The folder in which nginx may remember answers about clients: beside its other temporary files, and no other instance's.
+/// The folder of the cache for answers of authentication services: beside nginx's other temporary
+/// files, and with a name of this instance.
 fn answer_memory(capabilities: &Capabilities, options: &GateOptions) -> Option<std::path::PathBuf> {
     let current = Digest::of(options.current.to_str()?.as_bytes()).hexadecimal(5);
     let folder = capabilities.temporary.as_ref()?.join(format!("ingressd-authentication-{current}"));
     fits(&folder).then_some(folder)
 }
 
-/// Who wanted that answers are remembered, where they cannot be.
+/// A finding for each object whose authentication answers cannot be cached.
 fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
-    let routes = model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
+    let routes = model.servers.iter().flat_map(|server| server.all_routes());
     let external = routes.filter_map(|route| route.behaviour.external_authentication.as_deref());
     let wants = external.filter(|external| !can && external.policy.memory.is_some());
     let words = "nginx does not tell a folder for its temporary files, or has no cache: each answer of the service is asked for anew";
     wants.map(|external| Finding::new(Reason::MissingCapability, external.origin.clone(), words)).collect()
 }
 
-/// A worker keeps a connection to each upstream that was asked lately, and refuses requests when it has none left.
+/// A worker keeps a connection to each recently used upstream, and refuses requests when it has no
+/// connection left.
 fn too_few_connections(upstreams: usize, other_sites: &OtherSites, options: &GateOptions) -> Option<Finding> {
     let connections = other_sites.worker_connections.filter(|_| options.upstream_keepalive > 0)?;
     let needed = u32::try_from(2 * upstreams).unwrap_or(u32::MAX);
@@ -240,7 +271,7 @@ fn too_few_connections(upstreams: usize, other_sites: &OtherSites, options: &Gat
     (connections < needed).then(|| Finding::new(Reason::HostConflict, host(), words()))
 }
 
-/// The origin of what nobody in the cluster caused.
+/// The origin of findings that no object of the cluster caused.
 fn host() -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Host, "", "nginx")), field: Field::Object }
 }

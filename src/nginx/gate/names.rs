@@ -1,17 +1,19 @@
-//! The size of nginx's table of server names.
+//! The size of nginx's hash table of server names.
 
 use crate::model::{Model, ServerName};
 use crate::nginx::{NamesHash, OtherSites};
 
-/// Longest name that a bucket of this many bytes takes: nginx adds a pointer, a length and an end to each.
+/// The longest name that fits into a bucket of this many bytes: nginx adds a pointer, a length and
+/// an end to each.
 const fn longest(bucket_size: u32) -> usize {
     bucket_size as usize - 18
 }
 
-/// What nginx rounds up to, whatever the host sets: a cache line.
+/// nginx rounds bucket sizes up to a cache line, whatever the host sets.
 const SMALLEST_BUCKET: u32 = 64;
 
-/// The sizes to write and the longest name that fits. A host that sets one of them keeps it: twice is an error.
+/// The sizes to write and the longest name that fits. Where the host sets one of them it stays,
+/// because setting it twice is an error.
 pub fn table(model: &Model, other_sites: &OtherSites) -> (Option<NamesHash>, usize) {
     let sets = |name: &str| other_sites.http_directives.contains(name);
     if sets("server_names_hash_bucket_size") || sets("server_names_hash_max_size") {
@@ -23,7 +25,8 @@ pub fn table(model: &Model, other_sites: &OtherSites) -> (Option<NamesHash>, usi
         _ => None,
     });
     let (count, needed) = names.fold((0u32, 0), |(count, longest), length| (count + 1, longest.max(length)));
-    // Large buckets are found to fit at the first try; nginx tries one size after the other until all names fit.
+    // Large buckets fit at the first attempt; nginx tries one size after the other until all names
+    // fit.
     let mut bucket_size = if count > 256 { 512 } else { SMALLEST_BUCKET };
     while longest(bucket_size) < needed {
         bucket_size *= 2;

@@ -1,4 +1,5 @@
-//! Whether this nginx can leave TLS of some hosts unopened, and where it listens then; it must not know how names are told apart.
+//! Whether this nginx can pass TLS of some hosts through, and on which sockets it listens then. It
+//! must not know how server names are told apart.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -6,17 +7,18 @@ use std::sync::Arc;
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
-use crate::model::{Model, Transport};
+use crate::model::{Model, Serves, Transport};
 use crate::nginx::{Capabilities, ConnectedBy, GateOptions, Inside, Listen, OtherSites, Preread};
 
 use super::sockets::Sockets;
 use super::{host, routes, streams};
 
-/// Why it cannot.
+/// Why TLS passthrough is impossible.
 type Obstacle = (Reason, String);
 
-/// Puts a stream server in front of the sockets for TLS where some host needs it; without such a host nothing changes. Where it
-/// cannot be had, those hosts are closed, and all others are served as ever.
+/// Puts a stream server in front of a listener for TLS passthrough where some host needs it;
+/// without such a host nothing changes. Where it is impossible, those hosts are closed, and all
+/// others are served as before.
 pub fn fit(
     model: &mut Model,
     sockets: &mut Sockets,
@@ -33,7 +35,13 @@ pub fn fit(
         stay(inside, sockets, capabilities, options);
         return None;
     }
-    let outside: Vec<_> = sockets.listens.iter().filter(|listen| listen.ssl).map(|listen| listen.address).collect();
+    let listeners = model.listeners.iter().filter(|listener| listener.serves == Serves::Passthrough);
+    let (mut outside, mut proxy_protocol) = (Vec::new(), false);
+    for listener in listeners {
+        proxy_protocol |= listener.proxy_protocol;
+        let has = |address: &SocketAddr| sockets.listens.iter().any(|listen| listen.address == *address);
+        outside.extend(listener.sockets().filter(has));
+    }
     let obstacle =
         lacking(model, capabilities, other_sites, options).or_else(|| occupied(&outside, other_sites, options));
     if let Some((reason, words)) = obstacle {
@@ -41,18 +49,18 @@ pub fn fit(
         stay(inside, sockets, capabilities, options);
         return None;
     }
-    sockets.listens.retain(|listen| !listen.ssl);
+    sockets.listens.retain(|listen| !outside.contains(&listen.address));
     sockets.listens.extend(inside);
     let is_set = |name: &str| other_sites.stream_directives.contains(name);
     Some(Preread {
         listens: outside,
-        proxy_protocol: model.has_proxy_protocol(),
+        proxy_protocol,
         port: options.passthrough_port,
         sizes_tables: !is_set("map_hash_max_size") && !is_set("map_hash_bucket_size"),
     })
 }
 
-/// Where TLS is opened that comes through the stream server.
+/// The sockets on which TLS is terminated that comes through the stream server.
 fn inside(believes: bool, options: &GateOptions) -> Vec<Listen> {
     let listen = |address, connected_by| Listen {
         address: SocketAddr::new(address, options.passthrough_port),
@@ -65,7 +73,8 @@ fn inside(believes: bool, options: &GateOptions) -> Vec<Listen> {
     [clients].into_iter().chain(believes.then(|| listen(Inside::TRUSTED, ConnectedBy::InsideTrusted))).collect()
 }
 
-/// Goes on listening inside for one generation: workers of the one in place have taken connections that they have yet to pass on.
+/// Keeps listening inside for one more generation: workers of the current one have accepted
+/// connections that they have yet to pass on.
 fn stay(inside: Vec<Listen>, sockets: &mut Sockets, capabilities: &Capabilities, options: &GateOptions) {
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
     if options.has_passthrough && has_tls && capabilities.has(Module::RealIp) {
@@ -73,7 +82,7 @@ fn stay(inside: Vec<Listen>, sockets: &mut Sockets, capabilities: &Capabilities,
     }
 }
 
-/// What nginx lacks.
+/// What nginx lacks for passthrough.
 fn lacking(
     model: &Model,
     capabilities: &Capabilities,
@@ -83,7 +92,8 @@ fn lacking(
     if let Some(words) = streams::impossible(capabilities, other_sites, options) {
         return Some((Reason::MissingCapability, words));
     }
-    // Without the last ones nobody would know who the clients are, and lists of addresses would let in whom they should not.
+    // Without the last ones the addresses of clients would be unknown, and address lists would let
+    // in whom they should not.
     let needed = [
         (true, Module::StreamSslPreread),
         (true, Module::StreamMap),
@@ -101,7 +111,7 @@ fn lacking(
     missing.map(|(_, module)| (Reason::MissingCapability, words(module)))
 }
 
-/// Who has an address that is needed: nginx gives it to `http` or to `stream`, never to both.
+/// Who uses an address that is needed: nginx gives it to `http` or to `stream`, never to both.
 fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOptions) -> Option<Obstacle> {
     let conflict = |words: String| Some((Reason::HostConflict, words));
     if outside.is_empty() {
@@ -128,7 +138,8 @@ fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOpti
     conflict(format!("{who} has {address}, which nginx needs for itself; set listen.passthrough-port to another port"))
 }
 
-/// Closes the hosts: to open TLS that was to stay closed would mean something else.
+/// Closes the hosts: to terminate TLS that should be passed through would be something else than
+/// what the object asks for.
 fn close(model: &mut Model, reason: Reason, words: &str, findings: &mut Vec<Finding>) {
     let passthroughs = std::mem::take(&mut model.passthroughs.hosts);
     let told =

@@ -1,4 +1,5 @@
-//! When TLS of a host can be left unopened beside whatever else the host has, and who is closed where it cannot.
+//! When TLS of a host can be passed through beside other features of the host, and which hosts are
+//! closed where it cannot.
 
 use std::net::SocketAddr;
 
@@ -6,12 +7,12 @@ use super::tests::{listen, listeners, model};
 use super::*;
 use crate::model::catalogue::Version;
 use crate::model::{
-    Action, HostName, Passthrough, PathMatch, Route, Server, ServerName, StreamUpstream, StreamUpstreamId, Transport,
-    UrlPath,
+    Action, HostName, Listener, Passthrough, PathMatch, Route, Server, ServerName, StreamUpstream, StreamUpstreamId,
+    Transport, UrlPath,
 };
 use crate::nginx::{ConnectedBy, Inside, StreamListen};
 
-/// The hosts `a.example`, whose TLS is passed on, and `b.example`.
+/// The hosts `a.example`, whose TLS is passed through, and `b.example`.
 fn both() -> Model {
     let origin =
         |name: &str| Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", name)), field: Field::Object };
@@ -41,7 +42,13 @@ fn both() -> Model {
     model.stream_upstreams = vec![Arc::new(upstream)];
     let passed = Passthrough { name: name("a.example"), origin: origin("a.example"), upstream: Some(id) };
     model.passthroughs.hosts = vec![passed];
+    model.listeners = passing(false);
     model
+}
+
+/// The listeners of hosts, of which that for TLS passes it on.
+fn passing(proxy_protocol: bool) -> Vec<Listener> {
+    listeners(proxy_protocol).into_iter().map(Listener::passing).collect()
 }
 
 /// The hosts that are closed.
@@ -50,7 +57,7 @@ fn closed(plan: &Plan) -> Vec<String> {
     closed.map(|server| server.origin.object.name.to_string()).collect()
 }
 
-/// Where TLS comes to, as `ADDRESS[<]`: `<` for what comes from nginx itself.
+/// The TLS sockets, as `ADDRESS[<]`: `<` marks those that nginx itself connects to.
 fn tls(plan: &Plan) -> String {
     let listens = plan.decisions.listens.iter().filter(|listen| listen.ssl);
     let one = |listen: &crate::nginx::Listen| {
@@ -67,14 +74,14 @@ fn a_stream_server_stands_in_front_where_a_host_needs_it() {
     let rows = [
         (Vec::new(), false, "127.0.0.1:10247<"),
         (trusted.clone(), false, "127.0.0.1:10247< 127.0.0.3:10247<"),
-        // The PROXY protocol alone is believed then, and no header.
+        // Only the PROXY protocol is trusted then, and no header.
         (trusted, true, "127.0.0.1:10247<"),
     ];
     for (trusted, proxy_protocol, expected) in rows {
         let with = |model: Model| {
             let mut model = model;
             model.forwarded.trusted.clone_from(&trusted);
-            model.listeners = listeners(proxy_protocol);
+            model.listeners = passing(proxy_protocol);
             gate(model, &all, &OtherSites::default(), &GateOptions::default())
         };
         let (plan, findings) = with(both());
@@ -83,7 +90,7 @@ fn a_stream_server_stands_in_front_where_a_host_needs_it() {
         assert_eq!(preread.listens, ["0.0.0.0:443", "[::]:443"].map(|address| address.parse::<SocketAddr>().unwrap()));
         assert_eq!((preread.proxy_protocol, preread.sizes_tables), (proxy_protocol, true));
         assert_eq!(plan.model.stream_upstreams.len(), 1);
-        // Nobody else pays for what nobody asks for.
+        // Without a host that asks for passthrough nothing changes.
         let mut model = both();
         model.passthroughs.hosts.clear();
         let (plan, _) = with(model);
@@ -106,7 +113,7 @@ fn what_is_on_its_way_is_waited_for_when_the_last_host_is_gone() {
     assert_eq!(listens(model.clone(), &all), "0.0.0.0:443 [::]:443 127.0.0.1:10247<");
     model.forwarded.trusted = vec!["10.0.0.0/8".parse().expect("a network")];
     assert_eq!(listens(model.clone(), &all), "0.0.0.0:443 [::]:443 127.0.0.1:10247< 127.0.0.3:10247<");
-    // Without the module nobody would know who comes there.
+    // Without the module the addresses of clients are unknown.
     model.forwarded.trusted.clear();
     let mut lacking = all;
     lacking.modules.remove(&Module::RealIp);
@@ -152,7 +159,7 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
         if let Some(module) = module {
             capabilities.modules.remove(&module);
         }
-        let model = Model { listeners: listeners(proxy_protocol), ..both() };
+        let model = Model { listeners: passing(proxy_protocol), ..both() };
         let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());
         let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("unopened")).collect();
         match words.is_empty() {

@@ -1,4 +1,4 @@
-//! What becomes of routes that an nginx cannot serve or protect as asked.
+//! What the gate does with routes that an nginx cannot serve or protect as asked.
 
 use super::*;
 use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, DirectiveRow, PROXY_READ_TIMEOUT, SSL_CIPHERS, Version};
@@ -9,10 +9,10 @@ use crate::model::{
 };
 use crate::nginx::{RuleFiles, SiteName};
 
-/// Protects and is known to no nginx.
+/// A directive that protects and that no nginx knows.
 static GUARD: DirectiveRow =
     DirectiveRow { name: "guard", since: Version(9, 0, 0), security: true, ..CLIENT_MAX_BODY_SIZE };
-/// Adds something and is known to no nginx.
+/// A directive that does not protect and that no nginx knows.
 static EXTRA: DirectiveRow = DirectiveRow { security: false, ..GUARD };
 
 fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
@@ -28,7 +28,7 @@ fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
     }
 }
 
-/// A model with one host that does this, and the Service `web`.
+/// A model with one host with this action and behaviour, and the Service `web`.
 fn model(action: Action, behaviour: Behaviour) -> Model {
     let origin = host();
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
@@ -93,7 +93,7 @@ fn what_cannot_be_served_or_protected_is_closed() {
         (proxy("web", Http), rate(), Some(Module::LimitConn), true, None),
         (proxy("web", Http), limits(Vec::new(), Some(1)), Some(Module::LimitConn), false, Some(Reason::ClosedRoute)),
         (proxy("web", Http), authentication(), Some(Module::AuthBasic), false, Some(Reason::ClosedRoute)),
-        // Its password file is not in the model.
+        // The password file of the route is not in the model.
         (proxy("web", Http), authentication(), None, false, Some(Reason::ClosedRoute)),
         (proxy("web", Grpc), none(), Some(Module::Grpc), false, Some(Reason::MissingCapability)),
         (proxy("web", Http), none(), Some(Module::Grpc), true, None),
@@ -131,7 +131,8 @@ fn a_route_without_its_firewall_or_its_rules_is_closed() {
         missing_rules: missing.iter().map(|file| (*file).clone()).collect(),
         ..OtherSites::default()
     };
-    // Whether the rules of OWASP are asked for, whether nginx has the module, and what is missing; what the finding says.
+    // Each row: whether the OWASP rules are asked for, whether nginx has the module, what is
+    // missing, and what the finding says.
     let rows = [
         (false, true, sites(&[]), ""),
         (true, true, sites(&[]), ""),
@@ -168,13 +169,13 @@ fn rules_are_shared_unless_a_site_has_its_own() {
 
 #[test]
 fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
-    use crate::model::{Balance, Branch, HeaderName, HeaderValue, RewriteTarget, Share, Split, Test};
+    use crate::model::{Balance, Branch, Choice, HeaderName, HeaderValue, RewriteTarget, Share, Split, Test};
     let test = || Test::Cookie(HeaderName::new("c").unwrap(), HeaderValue::new("always").unwrap());
     let split = |branches: usize, shares: usize| {
         let web = || upstream("web", Protocol::Http);
         Some(Arc::new(Split {
             origin: host(),
-            branches: (0..branches).map(|_| Branch { test: test(), upstream: web() }).collect(),
+            branches: (0..branches).map(|_| Branch { test: test(), choice: Choice::Forward(web()) }).collect(),
             session: None,
             shares: (0..shares).map(|_| (web(), Share::of(1, 2))).collect(),
         }))
@@ -240,7 +241,7 @@ fn directives_of_a_host_are_left_out_where_nginx_does_not_know_them() {
 #[test]
 fn a_name_that_another_site_has_stays_with_it() {
     let capabilities = Capabilities::profile(Version(1, 22, 1));
-    // On a port that is not ours it is another name.
+    // On a port that is not ours the name does not matter.
     for (name, port, taken) in
         [("a.example", 80, true), ("a.example", 8080, false), ("b.example", 80, false), ("*.example", 80, true)]
     {

@@ -1,4 +1,4 @@
-//! Fits each route to what nginx has; closed routes answer 503.
+//! Fits each route to the capabilities of nginx. Closed routes answer 503.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,48 +6,92 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Balance, Behaviour, CertificateId, Cors, Directive, HeaderName, LONGEST, Model, ObjectId, Origin,
-    PasswordFileId, Route, Server, Snippet, SnippetDirective, Split, TlsTermination, UpstreamId,
+    Action, Balance, Behaviour, CertificateId, Cors, Directive, GeoVariable, HeaderName, LONGEST, LookupTable, Model,
+    ObjectId, Origin, OwnVariable, PasswordFileId, Route, Server, Snippet, SnippetDirective, SnippetPart,
+    SnippetStatement, Split, TlsTermination, UpstreamId,
 };
-use crate::nginx::Capabilities;
 use crate::nginx::firewall::Obstacles;
+use crate::nginx::{Capabilities, geoip};
 
-/// What routes may refer to.
-struct Known<'a> {
+/// What the routes may refer to.
+struct Referable<'a> {
     capabilities: &'a Capabilities,
     has_tls: bool,
     obstacles: &'a Obstacles,
+    untold: Untold<'a>,
     authorities: BTreeSet<&'a ObjectId>,
     upstreams: BTreeSet<&'a UpstreamId>,
     certificates: BTreeSet<&'a CertificateId>,
     password_files: BTreeSet<&'a PasswordFileId>,
 }
 
-/// What has to change on a route.
+/// What no database tells of clients here, and tables that are asked by it.
+struct Untold<'a> {
+    variables: &'a [GeoVariable],
+    tables: BTreeSet<&'a OwnVariable>,
+}
+
+impl<'a> Untold<'a> {
+    fn of(variables: &'a [GeoVariable], all: &'a [LookupTable]) -> Self {
+        let mut untold = Untold { variables, tables: BTreeSet::new() };
+        // A table reads those before it alone.
+        for table in all.iter().filter(|_| !variables.is_empty()) {
+            if geoip::parts_of_table(table).any(|part| untold.has(part).is_some()) {
+                untold.tables.insert(&table.variable);
+            }
+        }
+        untold
+    }
+
+    /// Its name, where a part is one.
+    fn has(&self, part: &SnippetPart) -> Option<String> {
+        match part {
+            SnippetPart::Geo(variable) => self.variables.contains(variable).then(|| format!("${variable}")),
+            SnippetPart::Own(own) => self.tables.contains(own).then(|| "a table".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// What a snippet decides by. What only becomes a header, or a word in one, harms nobody where
+    /// it is empty.
+    fn decides(&self, behaviour: &Behaviour) -> Option<String> {
+        if self.variables.is_empty() {
+            return None;
+        }
+        behaviour.snippets.iter().find_map(|snippet| {
+            let mut parts = snippet.statements.iter().flat_map(SnippetStatement::parts);
+            parts.find_map(|part| self.has(part))
+        })
+    }
+}
+
+/// The change that a route needs.
 enum Change {
-    /// It answers 503, for a reason already told.
+    /// It answers 503; the reason was reported already.
     Close,
-    /// It is served otherwise.
+    /// It is served otherwise than asked.
     Fit {
-        /// It behaves otherwise.
+        /// Its new behaviour, where that changes.
         behaviour: Option<Arc<Behaviour>>,
-        /// Shares of its requests go where all others go.
+        /// Whether its traffic split is dropped, so that all requests go to the main backend.
         loses_shares: bool,
     },
 }
 
-/// Changes what does not fit. Servers that fit are shared with the model as before.
+/// Changes the routes that do not fit. Servers without such routes stay shared with the model.
 pub fn fit(
     model: &mut Model,
     capabilities: &Capabilities,
     has_tls: bool,
-    obstacles: &Obstacles,
+    (obstacles, unknown): (&Obstacles, &[GeoVariable]),
     findings: &mut Vec<Finding>,
 ) {
-    let known = Known {
+    let tables = Arc::clone(&model.lookup_tables);
+    let known = Referable {
         capabilities,
         has_tls,
         obstacles,
+        untold: Untold::of(unknown, &tables),
         authorities: model.authorities.iter().map(|authority| &*authority.id).collect(),
         upstreams: model.upstreams.iter().map(|upstream| &upstream.id).collect(),
         certificates: model.certificates.iter().map(|certificate| &certificate.id).collect(),
@@ -57,7 +101,7 @@ pub fn fit(
     model.servers = servers;
 }
 
-fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Finding>) -> Arc<Server> {
+fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Finding>) -> Arc<Server> {
     let client_certificates = server.client_certificates.as_ref();
     if let Some(asked) =
         client_certificates.filter(|asked| !known.has_tls || !known.authorities.contains(&*asked.authority.id))
@@ -67,8 +111,7 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
         findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), words));
         return Arc::new(closed(server));
     }
-    let changes: Vec<_> =
-        server.routes.iter().chain([&server.fallback]).map(|route| examine(route, known, findings)).collect();
+    let changes: Vec<_> = server.all_routes().map(|route| examine(route, known, findings)).collect();
     let lost = matches!(&server.tls, TlsTermination::Own(id) if !known.certificates.contains(id));
     let missing = |directive: &&Directive| !known.capabilities.knows(directive.row);
     for directive in server.directives.iter().filter(missing) {
@@ -111,7 +154,8 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
     Arc::new(fitted)
 }
 
-/// The server without what it asks for as a whole, for which all routes are closed.
+/// The server as it is when all of its routes are closed, without the features that it would ask
+/// for as a whole.
 pub fn closed(server: &Server) -> Server {
     let mut closed = Server { client_certificates: None, directives: Vec::new(), ..server.clone() };
     for route in closed.routes.iter_mut().chain([&mut closed.fallback]) {
@@ -121,11 +165,11 @@ pub fn closed(server: &Server) -> Server {
     closed
 }
 
-/// A directive that protects nothing and that this nginx does not know.
+/// A finding about a directive that protects nothing and that this nginx does not know.
 pub(super) fn left_out(directive: &Directive, capabilities: &Capabilities) -> Finding {
     let apart = directive.row.module.and_then(|module| Some((module, Capabilities::package(module)?)));
     let words = match apart {
-        // What several directives do together is told once.
+        // Several directives of one module are reported once.
         Some((module, package)) => {
             let name = Capabilities::name(module);
             format!("it has no effect, because nginx has no {name}; install {package} (Debian and Ubuntu)")
@@ -135,7 +179,8 @@ pub(super) fn left_out(directive: &Directive, capabilities: &Capabilities) -> Fi
     Finding::new(Reason::MissingCapability, directive.origin.clone(), words)
 }
 
-/// Snippets without the directives that this nginx does not know, where there are any: none of them protects anything.
+/// The snippets without the directives that this nginx does not know; `None` when it knows all.
+/// None of these directives protects anything.
 fn without_unknown(
     snippets: &[Arc<Snippet>],
     capabilities: &Capabilities,
@@ -160,7 +205,7 @@ fn without_unknown(
     Some(snippets.iter().map(without).collect())
 }
 
-fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
+fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
     if let Some((reason, words)) = unservable(route, known).or_else(|| unprotectable(route, known)) {
         findings.push(Finding::new(reason, route.origin.clone(), words));
         return Some(Change::Close);
@@ -201,8 +246,9 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
     (behaviour.is_some() || loses_shares).then_some(Change::Fit { behaviour, loses_shares })
 }
 
-/// Tells what this nginx lacks to choose a backend or an endpoint as asked; whether shares of the requests go where all others go.
-fn tell_of_balancing(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> bool {
+/// Reports what this nginx lacks to choose a backend or an endpoint as asked. Returns whether the
+/// traffic split is dropped.
+fn tell_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) -> bool {
     let mut tell = |module: Module, origin: &Origin, follows: &str| {
         let words = format!("nginx has no {}: {follows}", Capabilities::name(module));
         findings.push(Finding::new(Reason::MissingCapability, origin.clone(), words));
@@ -236,8 +282,8 @@ fn leave_out_shares(action: &mut Action) {
     *split = left.filter(|split| !split.branches.is_empty()).map(Arc::new);
 }
 
-/// Why no request of the route can be copied as asked.
-fn uncopied(behaviour: &Behaviour, known: &Known<'_>) -> Option<(Origin, String)> {
+/// Why the requests of the route cannot be mirrored as asked.
+fn uncopied(behaviour: &Behaviour, known: &Referable<'_>) -> Option<(Origin, String)> {
     let mirror = behaviour.mirror.as_deref()?;
     let words = match known.capabilities.has(Module::Mirror) {
         false => format!("nginx has no {}: no request is copied", Capabilities::name(Module::Mirror)),
@@ -249,8 +295,8 @@ fn uncopied(behaviour: &Behaviour, known: &Known<'_>) -> Option<(Origin, String)
     Some((mirror.origin.clone(), words))
 }
 
-/// Why the route's backend cannot be asked.
-fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
+/// Why the route's backend cannot be reached.
+fn unservable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String)> {
     let upstream = route.action.upstream()?;
     let spoken = upstream.protocol.module();
     if !known.capabilities.has(spoken) {
@@ -275,7 +321,7 @@ fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
 }
 
 /// Why the route cannot be protected as asked.
-fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
+fn unprotectable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String)> {
     let behaviour = &route.behaviour;
     let limits = behaviour.limits.as_deref();
     let needs = [
@@ -304,6 +350,12 @@ fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
             ));
         }
     }
+    if let Some(name) = known.untold.decides(behaviour) {
+        return Some((
+            Reason::ClosedRoute,
+            format!("a snippet decides by {name}, which no database tells on this host: the route answers 503"),
+        ));
+    }
     if let Some(external) = behaviour.external_authentication.as_deref()
         && !known.upstreams.contains(&external.service)
     {
@@ -320,7 +372,7 @@ fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
     }
 }
 
-/// A list becomes one word of nginx.
+/// Whether the list of allowed origins is too long: it becomes one argument of nginx.
 fn is_too_long(cors: &Cors) -> bool {
     let length = |list: &[HeaderName]| list.iter().map(|name| name.as_str().len() + 2).sum::<usize>();
     [&cors.methods, &cors.headers, &cors.expose].into_iter().any(|list| length(list) > LONGEST)

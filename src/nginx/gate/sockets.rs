@@ -1,25 +1,25 @@
-//! Where we listen beside the host's other sites.
+//! Chooses the sockets on which we listen beside the host's other sites.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{self, Module};
-use crate::model::{Listener, Model, Serves, Transport};
+use crate::model::{Listener, Model, Transport};
 use crate::nginx::{Capabilities, ConnectedBy, GateOptions, Http2, Listen, OtherSites, SiteListen, StreamListen};
 
 use super::{host, streams};
 
-/// Where we listen.
+/// The chosen sockets.
 pub struct Sockets {
     /// Each socket.
     pub listens: Vec<Listen>,
     /// How HTTP/2 is switched on.
     pub http2: Http2,
-    /// Another site is the default server of a TLS socket of ours.
+    /// Whether another site is the default server of one of our TLS sockets.
     pub default_server_taken: bool,
 }
 
-/// Chooses sockets that live with those of other sites.
+/// Chooses sockets that are compatible with those of other sites.
 pub fn choose(
     model: &Model,
     capabilities: &Capabilities,
@@ -35,10 +35,10 @@ pub fn choose(
             findings.push(Finding::new(Reason::MissingCapability, host(), words));
             false
         }
-        // Without a default certificate nginx refuses the socket.
+        // Without a default certificate nginx refuses a default server for TLS.
         (_, true, certificate) => certificate.is_some(),
     };
-    for listener in model.listeners.iter().filter(|listener| tls || listener.serves != Serves::Https) {
+    for listener in model.listeners.iter().filter(|listener| tls || !listener.serves.has_tls()) {
         for address in listener.sockets() {
             if let Some(listen) = socket(address, listener, other_sites, findings) {
                 sockets.default_server_taken |= listen.ssl && !listen.default_server;
@@ -56,7 +56,7 @@ fn socket(
     other_sites: &OtherSites,
     findings: &mut Vec<Finding>,
 ) -> Option<Listen> {
-    let (ssl, proxy_protocol) = (listener.serves == Serves::Https, listener.proxy_protocol);
+    let (ssl, proxy_protocol) = (listener.serves.has_tls(), listener.proxy_protocol);
     let mut tell = |reason, words: String| findings.push(Finding::new(reason, host(), words));
     let others = || other_sites.listens.iter();
     let both = |other: &&SiteListen| {
@@ -87,7 +87,7 @@ fn socket(
         tell(Reason::HostConflict, words);
         return None;
     }
-    // nginx takes it of all clients of a socket as soon as one site asks for it.
+    // nginx expects the PROXY protocol of all clients of a socket as soon as one site asks for it.
     if let Some(other) = same.iter().find(|other| other.proxy_protocol != proxy_protocol) {
         let place = &other.place;
         let words = match proxy_protocol {
@@ -114,7 +114,7 @@ fn socket(
             format!("{} listens on {} itself: requests to that address go only there", other.place, other.address);
         tell(Reason::HostConflict, words);
     }
-    // Where nobody says that it is the default server, nginx takes the first that it reads.
+    // Where no site says `default_server`, nginx takes the first server that it reads.
     let (owner, first) = (same.iter().find(|other| other.default_server), same.first());
     let default_server = match (owner, first) {
         (Some(other), _) => {
@@ -131,7 +131,7 @@ fn socket(
             tell(Reason::DefaultServerTaken, words);
             false
         }
-        // One of ours is the first either way; better the one that is meant for it than any tenant's.
+        // One of our servers would be first either way; our catch-all is better than any tenant's.
         (None, Some(other)) => {
             let words = format!(
                 "{} loses the requests for unknown hosts on {address}: nginx reads our files first, and no site says \

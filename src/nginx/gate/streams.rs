@@ -1,4 +1,5 @@
-//! Which TCP and UDP services this nginx can serve, and which ports others of the host have.
+//! Which TCP and UDP services this nginx can serve, and which of their ports the host uses
+//! already.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -10,10 +11,10 @@ use crate::nginx::{Capabilities, GateOptions, OtherSites};
 
 use super::host;
 
-/// The connections of a worker where nginx.conf does not say.
+/// nginx's default of `worker_connections`.
 const CONNECTIONS: u32 = 512;
 
-/// Leaves out what cannot be served.
+/// Leaves out the services that cannot be served.
 pub fn fit(
     model: &mut Model,
     capabilities: &Capabilities,
@@ -47,14 +48,14 @@ pub fn fit(
     }
 }
 
-/// Leaves out the endpoints that nothing refers to any more.
+/// Removes the upstreams that no stream refers to any more.
 pub fn leave_out_unused(model: &mut Model) {
     let of_hosts = model.passthroughs.hosts.iter().filter_map(|host| host.upstream.as_ref());
     let used: BTreeSet<_> = model.streams.iter().map(|stream| &stream.upstream).chain(of_hosts).collect();
     model.stream_upstreams.retain(|upstream| used.contains(&upstream.id));
 }
 
-/// Why nothing at all can be served, and what to do.
+/// Why no service can be served at all, and the remedy.
 pub fn impossible(capabilities: &Capabilities, other_sites: &OtherSites, options: &GateOptions) -> Option<String> {
     if !capabilities.has_stream() {
         return Some(
@@ -72,8 +73,9 @@ pub fn impossible(capabilities: &Capabilities, other_sites: &OtherSites, options
     other_sites.leaves_streams_out.then(include)
 }
 
-/// Leaves out the services with the highest ports, where nginx has no room for the sockets of all of them: each takes one of the
-/// connections that a worker has, and nginx that has too few takes no configuration at all.
+/// Leaves out the services with the highest ports, where nginx has no room for all sockets: each
+/// takes one of the connections of a worker, and with too few nginx refuses the whole
+/// configuration.
 fn too_many(model: &mut Model, other_sites: &OtherSites) -> Option<Finding> {
     let connections = other_sites.worker_connections.unwrap_or(CONNECTIONS);
     let addresses = model.streams.iter().map(|stream| stream.listener.addresses.len());
@@ -91,7 +93,7 @@ fn too_many(model: &mut Model, other_sites: &OtherSites) -> Option<Finding> {
     (all > room).then(|| Finding::new(Reason::HostConflict, host(), words()))
 }
 
-/// Who has the port on one of our addresses.
+/// Who uses the port on one of our addresses.
 fn holder(listener: &Listener, other_sites: &OtherSites) -> Option<String> {
     let port = listener.port;
     let meets = |other: SocketAddr| {
@@ -110,14 +112,15 @@ fn holder(listener: &Listener, other_sites: &OtherSites) -> Option<String> {
     Some(format!("another program of this host has {address}"))
 }
 
-/// Whether two blocks of nginx cannot both listen there. Its sockets of IPv6 take no IPv4 unless they are told to.
+/// Whether two `listen` directives of nginx conflict. Its IPv6 sockets accept no IPv4 unless
+/// `ipv6only=off` is set.
 pub fn meet(one: SocketAddr, other: SocketAddr) -> bool {
     let (own, ip) = (one.ip(), other.ip());
     let covers = own.is_ipv4() == ip.is_ipv4() && (own.is_unspecified() || ip.is_unspecified());
     one.port() == other.port() && (own == ip || covers)
 }
 
-/// Whether two sockets of one port get in each other's way. One of IPv6 for all addresses may take IPv4 too.
+/// Whether two sockets of one port conflict. An IPv6 socket for all addresses may accept IPv4 too.
 pub fn overlap(own: IpAddr, other: IpAddr) -> bool {
     let (own, other) = (own.to_canonical(), other.to_canonical());
     let is_same_family = own.is_ipv4() == other.is_ipv4();
@@ -251,7 +254,7 @@ mod tests {
             (of_stream(udp, "[::]:53"), both, "TCP port 53, TCP port 5432", "stream.conf:2"),
             (program(tcp, "127.0.0.1:5432"), both, "TCP port 53, UDP port 53", "another program"),
             (program(udp, "192.0.2.1:53"), one, "TCP port 53, TCP port 5432", "another program"),
-            // It may take IPv4 as well.
+            // The IPv6 socket may accept IPv4 as well.
             (program(tcp, "[::]:5432"), one, "TCP port 53, UDP port 53", "another program"),
             (program(tcp, "[::1]:5432"), one, ALL, ""),
             (program(tcp, "[::ffff:192.0.2.1]:5432"), one, "TCP port 53, UDP port 53", "another program"),

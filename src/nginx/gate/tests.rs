@@ -1,4 +1,4 @@
-//! What an nginx lacks or other sites have, and what becomes of sockets.
+//! What the gate does about missing capabilities, about other sites, and about sockets.
 
 use super::*;
 use crate::model::catalogue::Version;
@@ -19,7 +19,7 @@ pub fn model() -> Model {
     Model { listeners: listeners(false), certificates, default_certificate: Some(id), ..Model::default() }
 }
 
-/// The usual ones.
+/// The usual listeners.
 pub fn listeners(proxy_protocol: bool) -> Vec<Listener> {
     HostListeners { proxy_protocol, ..HostListeners::default() }.all()
 }
@@ -91,7 +91,7 @@ fn sockets_live_beside_those_of_other_sites() {
             Parameter,
             &[Reason::DefaultServerTaken],
         ),
-        // Without that word, the first of a socket is its default server.
+        // Without `default_server`, the first server of a socket is its default server.
         (
             old,
             &[("0.0.0.0:80", &["first"]), ("0.0.0.0:80", &[])],
@@ -182,7 +182,7 @@ fn the_proxy_protocol_is_spoken_on_whole_sockets() {
             &[("[::]:443", &["ssl", "http2", "proxy_protocol", "default_server"])],
             Some("has proxy_protocol on [::]:443"),
         ),
-        // Other addresses and ports are other sockets.
+        // Sockets with other addresses and ports do not conflict.
         (true, &[("0.0.0.0:8080", &[]), ("127.0.0.1:81", &[])], None),
         (false, &[("0.0.0.0:8080", &["proxy_protocol"])], None),
     ];

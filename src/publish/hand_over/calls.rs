@@ -1,5 +1,5 @@
-//! The calls by which an administrator gives orders to the nodes, looks at them, and puts back what stood in a status; it must
-//! not know in which order they are made.
+//! The API calls by which an administrator orders nodes to hold or publish, watches them, and
+//! restores statuses. It must not know in which order they are made.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,16 +21,16 @@ use crate::publish::order::{Order, Writes};
 use crate::publish::roster::{Life, Roster};
 use crate::source::cluster::Administrator;
 
-/// The field manager of the order, and of what nobody else has a name for.
+/// The field manager of the order, and of restored values without a known manager.
 const MANAGER: &str = "ingressd-migrate";
 
-/// How long one answer may take.
+/// How long one response may take.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Time between two looks at the nodes.
+/// The time between two looks at the nodes.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// What an administrator does to the nodes of a group and to statuses.
+/// The administrator's calls about the nodes of a group and about statuses.
 pub struct HandOver {
     client: Client,
     leases: Api<Lease>,
@@ -38,7 +38,7 @@ pub struct HandOver {
 }
 
 impl HandOver {
-    /// For the group of these options.
+    /// The calls for the group of these options.
     pub fn new(administrator: &Administrator, options: &Options) -> Self {
         let client = administrator.client();
         HandOver { leases: Api::namespaced(client.clone(), &options.namespace), client, options: options.clone() }
@@ -49,11 +49,12 @@ impl HandOver {
         self.options.manager()
     }
 
-    /// Gives all nodes of the group an order, which they see by their watch of Leases, also those that start later.
+    /// Writes an order for all nodes of the group. They see it by their watch of Leases; nodes
+    /// that start later see it too.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn give(&self, order: Order) -> Result<(), Failure> {
         let group = &self.options.lease;
         let lease = order.lease(&self.options.namespace, group);
@@ -61,11 +62,11 @@ impl HandOver {
         call(PATIENCE, self.leases.patch(&name, &parameters, &Patch::Apply(&lease))).await.map(drop)
     }
 
-    /// The order that the nodes have, if any.
+    /// The current order, if any.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn order(&self) -> Result<Option<Order>, Failure> {
         Ok(self.leases().await?.iter().find_map(Order::read))
     }
@@ -75,34 +76,35 @@ impl HandOver {
         Ok(call(PATIENCE, self.leases.list(&of_group)).await?.items)
     }
 
-    /// Every node that has told of itself, whether it lives or not.
+    /// Every node that has a record, alive or not.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn members(&self) -> Result<Vec<Arc<Member>>, Failure> {
         let (now, mut roster) = (Instant::now(), Roster::new(self.options.lease_duration));
         roster.replace(&self.leases().await?, now);
         Ok(roster.members(now).map(|(member, _)| Arc::clone(member)).collect())
     }
 
-    /// The nodes, once each was seen to live or not to: whoever lives says so several times within the duration of a Lease. A
-    /// node whose daemon was stopped in good order needs not.
+    /// The nodes, once it is known which are alive: a live node renews its Lease several times
+    /// within its duration. This does not wait for nodes whose daemon was stopped cleanly.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn nodes(&self) -> Result<Vec<(Arc<Member>, Life)>, Failure> {
         self.watch_until(self.options.lease_duration, |member, life| life != Life::Presumed || has_stopped(member))
             .await
             .map(|(members, _)| members)
     }
 
-    /// Waits until no node writes into a status any more, or the time is over; then it names those that may.
+    /// Waits until no node writes statuses any more. After the time limit it returns the nodes
+    /// that still may.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn until_held(&self, limit: Duration) -> Result<Vec<Arc<Member>>, Failure> {
         let is_quiet = |member: &Member, life| {
             let is_held = matches!(member.writes, Some(Writes::Held | Writes::Never));
@@ -113,7 +115,8 @@ impl HandOver {
         Ok(loud.map(|(member, _)| member).collect())
     }
 
-    /// Looks at the nodes until each is as it should be, or the time is over, which is told as well.
+    /// Looks at the nodes until each fulfils the condition, or the time limit is over; the result
+    /// says which.
     async fn watch_until(
         &self,
         limit: Duration,
@@ -132,21 +135,21 @@ impl HandOver {
         }
     }
 
-    /// Puts back what stood in the status of an Ingress, under the name of whoever wrote it, unless it is another version than
-    /// this one by now.
+    /// Restores the former status of an Ingress under its former field manager, unless the object
+    /// has changed since `now`.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn put_back(&self, before: &Entry, now: &Entry) -> Result<(), Failure> {
         let request = put_back(before, now, &self.manager()).map_err(kube::Error::BuildRequest);
-        // Nothing is read of the answer: managed fields may be nested deeper than the library reads.
+        // The response is not decoded: managed fields may be nested deeper than the library reads.
         let answer = async { self.client.request_text(request?).await };
         call(PATIENCE, answer).await.map(drop)
     }
 }
 
-/// A daemon that has ended writes nothing, whatever its record said last.
+/// Whether a node's daemon has ended: it writes nothing, whatever its record said last.
 fn has_stopped(member: &Member) -> bool {
     *member.phase == *STOPPED
 }
@@ -167,7 +170,7 @@ fn put_back(before: &Entry, now: &Entry, nodes: &str) -> Result<http::Request<Ve
         Patch::Apply(object)
     };
     let (parameters, patch) = match writer {
-        // There was nothing: what the nodes applied goes.
+        // The status was empty before: what the nodes applied is removed.
         _ if before.addresses().is_empty() => (PatchParams::apply(nodes).force(), applied(None)),
         Some(Wrote { manager, .. }) if writer.is_some_and(Wrote::is_applied) => {
             (PatchParams::apply(manager).force(), applied(Some(&before.load_balancer)))

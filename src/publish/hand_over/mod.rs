@@ -1,5 +1,5 @@
-//! What an administrator does so that statuses name the nodes instead of another controller, and back: the order to the nodes,
-//! and what stood there; it must not know why or when.
+//! Handing over statuses from another controller to the nodes, and back: the order to the nodes,
+//! and the record of former statuses. It must not know why or when.
 
 mod calls;
 mod record;

@@ -1,20 +1,21 @@
-//! What stood in the status of Ingresses before the nodes wrote there, and under which name somebody wrote it; it must not know files.
+//! The record of the statuses of Ingresses before the nodes wrote them, with the field managers.
+//! It must not know files.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The form of a record.
+/// The version of the record's format.
 const VERSION: u32 = 1;
 
-/// What server-side apply is called in managed fields.
+/// The operation of server-side apply in managed fields.
 const APPLY: &str = "Apply";
 
-/// Who wrote the addresses of an Ingress.
+/// A field manager that wrote the addresses of an Ingress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wrote {
     /// The name of the field manager.
     pub manager: String,
-    /// How: `Apply` or `Update`.
+    /// The operation: `Apply` or `Update`.
     pub operation: String,
 }
 
@@ -25,7 +26,7 @@ impl Wrote {
     }
 }
 
-/// What stands in the status of an Ingress.
+/// The status of an Ingress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
@@ -33,18 +34,18 @@ pub struct Entry {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// What the API server calls it.
+    /// Its UID.
     pub uid: String,
-    /// The version in which it stands there.
+    /// The `resourceVersion` of the object with this status.
     pub resource_version: String,
-    /// `status.loadBalancer` as it is written.
+    /// `status.loadBalancer` as written.
     pub load_balancer: Value,
-    /// Everybody who wrote the addresses and still counts as such.
+    /// All field managers that own the addresses.
     pub written_by: Vec<Wrote>,
 }
 
 impl Entry {
-    /// What an Ingress says; `None` for what is none.
+    /// Reads an Ingress; `None` when the value is not an Ingress.
     pub fn of(ingress: &Value) -> Option<Self> {
         let text = |pointer| ingress.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let managed = ingress.pointer("/metadata/managedFields").and_then(Value::as_array);
@@ -63,24 +64,24 @@ impl Entry {
         })
     }
 
-    /// Its namespace and name.
+    /// Namespace and name, joined by a slash.
     pub fn id(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// The addresses and host names, as they stand there.
+    /// The IP addresses and host names, as written.
     pub fn addresses(&self) -> Vec<&str> {
         let entries = self.load_balancer.get("ingress").and_then(Value::as_array).into_iter().flatten();
         entries.filter_map(|entry| entry.get("ip").or_else(|| entry.get("hostname"))?.as_str()).collect()
     }
 
-    /// Whether it was applied under this name.
+    /// Whether this manager applied the addresses.
     pub fn is_applied_by(&self, manager: &str) -> bool {
         self.written_by.iter().any(|wrote| wrote.is_applied() && wrote.manager == manager)
     }
 }
 
-/// What stood there, of all Ingresses.
+/// The former statuses of all Ingresses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     version: u32,
@@ -88,7 +89,7 @@ pub struct Record {
     pub server: String,
     /// The field manager of the nodes.
     pub nodes: String,
-    /// Each Ingress once.
+    /// Each Ingress, once.
     pub ingresses: Vec<Entry>,
 }
 
@@ -98,11 +99,11 @@ impl Record {
         Record { version: VERSION, server: server.to_owned(), nodes: nodes.to_owned(), ingresses: Vec::new() }
     }
 
-    /// Reads one.
+    /// Parses a record.
     ///
     /// # Errors
     ///
-    /// Why it is none, one clause.
+    /// Why the text is not a record; one clause.
     pub fn read(text: &str) -> Result<Self, String> {
         let record: Record = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match record.version {
@@ -111,14 +112,15 @@ impl Record {
         }
     }
 
-    /// As it is written.
+    /// The text of the record.
     pub fn text(&self) -> String {
-        // A value of strings, numbers and lists can always be written.
+        // Serialising strings, numbers and lists cannot fail.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// Brings it up to date with what stands there now. What is the nodes' already says nothing of what was there before: of that
-    /// it keeps what it knows, and names the Ingresses of which it knows nothing.
+    /// Updates the record with the present statuses. A status that the nodes have written already
+    /// does not show what was there before: for such an Ingress the record keeps its entry.
+    /// Returns the Ingresses without an entry.
     pub fn update(&mut self, now: &[Entry]) -> Vec<String> {
         let before = std::mem::take(&mut self.ingresses);
         let mut unknown = Vec::new();
@@ -144,7 +146,7 @@ mod tests {
 
     const NODES: &str = "ingressd/ingressd/ingressd";
 
-    /// An Ingress with this address, which somebody wrote.
+    /// An Ingress with this address, as written by a field manager.
     fn ingress(name: &str, address: &str, manager: &str, operation: &str) -> Value {
         let fields = json!({"f:status": {"f:loadBalancer": {"f:ingress": {}}}});
         json!({
@@ -184,11 +186,13 @@ mod tests {
         assert_eq!(record.ingresses, std::slice::from_ref(&old));
         let read = Record::read(&record.text()).unwrap();
         assert_eq!(read, record);
-        // It was broken off half way: some are the nodes' by now, and another one came.
+        // The takeover was interrupted: some statuses are the nodes' already, and a new Ingress
+        // came.
         let other = entry("other", "203.0.113.9", "nginx-ingress-controller", "Update");
         assert_eq!(record.update(&[ours("cart"), other.clone()]), [""; 0]);
         assert_eq!(record.ingresses, [old.clone(), other]);
-        // What is not the nodes' any more is recorded as it is now; another object of the same name is another one.
+        // A status that is not the nodes' any more is recorded as it is now; another object of the
+        // same name has another UID.
         let moved = entry("cart", "203.0.113.10", "nginx-ingress-controller", "Update");
         record.update(std::slice::from_ref(&moved));
         assert_eq!(record.ingresses, [moved]);

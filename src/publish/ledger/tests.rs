@@ -1,4 +1,4 @@
-//! What is written when, told step by step.
+//! Which statuses are written when, in step by step scenarios.
 
 use std::collections::BTreeSet;
 
@@ -60,20 +60,7 @@ fn served(ingresses: Vec<Stored<Ingress>>, observed: u128) -> Served {
 
 /// A node without addresses that serves.
 fn member() -> Member {
-    Member {
-        identity: "a".into(),
-        addresses: Vec::new(),
-        serving: true,
-        drained: false,
-        generation: Some(1),
-        observed: None,
-        pinned: None,
-        unserved: Default::default(),
-        claim_order: Default::default(),
-        version: "1".into(),
-        phase: "serving".into(),
-        writes: None,
-    }
+    Member::serving_at("a", &[])
 }
 
 fn nodes(published: bool) -> Nodes {
@@ -90,7 +77,7 @@ fn plan(ledger: &mut Ledger, served: &Served, now: Instant) -> Plan {
     ledger.plan(served, &nodes(true), &UnderWay::new(), now)
 }
 
-/// Names and addresses of what is to be written.
+/// The names and addresses of the planned writes.
 fn shown(plan: &Plan) -> Vec<String> {
     let shown = |write: &Write| {
         let addresses: Vec<_> = write.content.iter().map(ToString::to_string).collect();
@@ -121,19 +108,19 @@ fn only_what_we_wrote_is_withdrawn_and_only_once() {
     served.accepted = Arc::default();
     let first = plan(&mut ledger, &served, now);
     assert_eq!(shown(&first), ["a "]);
-    // It turned out not to be ours: the API left it as it was.
+    // The address turned out not to be ours: the API left it as it was.
     ledger.wrote(&first.writes[0], Some("1"));
     assert_eq!(shown(&plan(&mut ledger, &served, now)), [""; 0]);
     // nginx does not run any more.
     let mut ledger = empty();
     served.accepted = served.snapshot.ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect();
     let plan = ledger.plan(&served, &nodes(false), &UnderWay::new(), now);
-    // What stands in an object of ours may be an address that a node had before.
+    // An address in an object of ours may be one that a node had before.
     assert_eq!(shown(&plan), ["a ", "b "]);
     assert!(plan.writes[0].urgent && !plan.writes[1].urgent);
 }
 
-/// The same with these names under which something was applied.
+/// The same, with managers that applied something.
 fn applied_by(stored: Stored<Ingress>, names: &[&str]) -> Stored<Ingress> {
     let published = Published::clone(stored.published.as_ref().unwrap());
     let appliers = Some(names.iter().map(|name| Box::from(*name)).collect());
@@ -156,7 +143,7 @@ fn what_others_applied_stays_unless_the_address_of_a_node_stands_in_an_object_of
         if !accepted {
             served.accepted = Arc::default();
         }
-        // The only node that serves goes.
+        // The only node that serves is lost.
         let plan = ledger.plan(&served, &nodes(false), &UnderWay::new(), Instant::now());
         let theirs: Vec<_> = plan.writes.iter().map(|write| (write.content.len(), write.theirs)).collect();
         assert_eq!(theirs, expected.map(|theirs| (0, theirs)).into_iter().collect::<Vec<_>>(), "{what}");
@@ -191,9 +178,9 @@ fn nothing_is_published_before_the_generation_that_carries_it() {
     // Content of revision 11 is not in a generation that was made at revision 10.
     assert_eq!(shown(&plan(&mut ledger, &served(vec![ingress("a", 11, 1, &[], 0)], 10), now)), [""; 0]);
     assert_eq!(shown(&plan(&mut ledger, &served(vec![ingress("a", 11, 1, &[], 0)], 11), now)), ["a 192.0.2.1"]);
-    // A later revision with the same content needs no newer generation.
+    // A later revision with the same content does not need a newer generation.
     assert_eq!(shown(&plan(&mut ledger, &served(vec![ingress("a", 20, 1, &[], 0)], 11), now)), ["a 192.0.2.1"]);
-    // A new content is not served yet, but the one before is.
+    // A new content is not served yet, but the previous one is.
     assert_eq!(shown(&plan(&mut ledger, &served(vec![ingress("a", 21, 2, &[A], 0)], 11), now)), [""; 0]);
 }
 
@@ -212,16 +199,19 @@ fn what_became_ours_without_changing_is_served_by_those_who_know_of_that() {
         self::shown(&plan)
     };
     assert_eq!(shown(&foreign, 10), [""; 0]);
-    // Its class came at 12, of which the other node does not know yet: that it knows the object says nothing.
+    // The class came at revision 12, which the other node has not seen yet: it does not help that
+    // it knows the object.
     let ours = served(vec![ingress("a", 5, 1, &[], 0)], 12);
     assert_eq!(shown(&ours, 10), ["a 192.0.2.1"]);
     assert_eq!(shown(&ours, 12), ["a 192.0.2.1,192.0.2.2"]);
-    // One that was not looked at yet is no other's: a new object is there before the generation that has it.
+    // An object that was not compared yet belongs to no one else: a new object exists before the
+    // generation that has it.
     let new = served(vec![ingress("n", 15, 1, &[], 0)], 20);
     let unread = Served { accepted: Arc::default(), observed: Some(Revision(14)), ..new.clone() };
     assert_eq!(shown(&unread, 15), [""; 0]);
     assert_eq!(shown(&new, 15), ["n 192.0.2.1,192.0.2.2"]);
-    // One that was there before is no new one: it came with its namespace, of which the other node has to know.
+    // An object that existed before is not new: it came with its namespace, of which the other
+    // node has to know.
     let both = served(vec![ingress("came", 7, 1, &[], 0), ingress("n", 15, 1, &[A, B], 0)], 22);
     assert_eq!(shown(&both, 20), ["came 192.0.2.1"]);
     assert_eq!(shown(&both, 22), ["came 192.0.2.1,192.0.2.2"]);
@@ -239,7 +229,7 @@ fn what_we_wrote_where_nothing_is_served_any_more_is_withdrawn() {
     let mut objects = vec![ingress("a", 1, 1, &[A, B], 0), ingress("b", 2, 1, &[A, B], 0)];
     let inside = served(objects.clone(), 10);
     assert_eq!(shown(&plan(&inside)), [""; 0]);
-    // The generation from before is still in force and carries b; c never was ours.
+    // The previous generation is still in force and serves b; c never was ours.
     let outside = vec![objects.remove(1), ingress("c", 3, 1, &[FOREIGN], 0)].into();
     let snapshot = Snapshot { ingresses: objects.into(), outside, ..Snapshot::default() };
     let left = Served { snapshot: Arc::new(snapshot), ..inside };
@@ -259,13 +249,14 @@ fn what_was_written_counts_until_the_cache_has_it() {
     assert_eq!(shown(&plan(&mut ledger, &behind, now)), [""; 0]);
     let caught_up = served(vec![ingress("a", 8, 1, &[A], 0)], 10);
     assert_eq!(shown(&plan(&mut ledger, &caught_up, now)), [""; 0]);
-    // What is being written is not written twice, and looked at again when something else is.
+    // An object that is being written is not written twice, and is compared again when its desired
+    // status changed.
     let overtaken = served(vec![ingress("a", 9, 1, &[FOREIGN], 0)], 10);
     for (addresses, seen, left_out) in [
         (&[A][..], &behind, false),
         (&[], &behind, true),
         (&[A], &caught_up, false),
-        // Somebody else was there before we know that ours was written.
+        // Another controller wrote before we know that our write succeeded.
         (&[A], &overtaken, true),
     ] {
         let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
@@ -290,7 +281,7 @@ fn a_write_is_for_one_version_and_is_decided_anew_for_another() {
     assert_eq!((waiting.writes.len(), waiting.next), (0, Some(now + RETRY)));
     let newer = plan(&mut ledger, &served(vec![ingress("a", 6, 1, &[FOREIGN], 0)], 10), now);
     assert_eq!((&*newer.writes[0].at, ledger.is_clear()), ("6", true));
-    // The cache is behind what we wrote, which is what the next one is written over.
+    // The cache is behind what we wrote, and the next write is based on what we wrote.
     ledger.wrote(&newer.writes[0], Some("8"));
     let behind = served(vec![ingress("a", 6, 1, &[FOREIGN], 0)], 10);
     let withdrawn = ledger.plan(&behind, &nodes(false), &HashMap::new(), now);
@@ -318,7 +309,7 @@ fn who_keeps_overwriting_it_is_left_alone_for_a_growing_time() {
         revision += 2;
     }
     assert_eq!(waited, [0, 0, 0, 0, 10, 20]);
-    // What its owner changes meanwhile waits as well, before it is served and after.
+    // Changes by its owner meanwhile wait as well, before the object is served and after.
     for (observed, later) in [(revision, 0), (revision + 1, 0), (revision + 1, 40)] {
         let changed = served(vec![ingress("a", revision + 1, 2, &[FOREIGN], 0)], observed.into());
         let writes = shown(&plan(&mut ledger, &changed, now + Duration::from_secs(later)));
@@ -330,7 +321,8 @@ fn who_keeps_overwriting_it_is_left_alone_for_a_growing_time() {
 fn whoever_waits_with_one_list_of_addresses_does_not_wait_with_another() {
     let now = Instant::now();
     let flipped = |revision| served(vec![ingress("a", revision, 1, &[A, FOREIGN], 0)], 10);
-    // Somebody else overwrites it again and again, and what failed is not tried again at once.
+    // Another controller overwrites it again and again, and failed writes are not tried again at
+    // once.
     let mut contended = empty();
     for number in 0..4 {
         let plan = plan(&mut contended, &flipped(5 + 2 * number), now);
@@ -353,7 +345,7 @@ fn whoever_waits_with_one_list_of_addresses_does_not_wait_with_another() {
 fn whoever_puts_the_address_of_a_node_that_is_out_back_is_left_alone_too() {
     let now = Instant::now();
     let mut ledger = empty();
-    // The other node has gone, and somebody insists on its address.
+    // The other node is gone, and another controller insists on its address.
     for number in 0..4 {
         let plan = plan(&mut ledger, &served(vec![ingress("a", 5 + 2 * number, 1, &[A, B], 0)], 10), now);
         assert!(plan.writes[0].urgent);

@@ -1,4 +1,4 @@
-//! The double of the API server with the objects of these tests.
+//! The API server double with the objects of these tests.
 
 use std::ops::Deref;
 
@@ -22,7 +22,7 @@ impl Deref for FakeApi {
 }
 
 impl FakeApi {
-    /// Makes an Ingress, as a user would.
+    /// Creates an Ingress, as a user would.
     pub fn add_ingress(&self, name: &str) {
         let created = jiff::Timestamp::from_second(self.version() as i64).unwrap().to_string();
         let uid = format!("uid-{name}");
@@ -37,7 +37,7 @@ impl FakeApi {
         self.edit("ingresses", "shop", name, |object| object["status"] = status);
     }
 
-    /// Changes what an Ingress says, as a user would.
+    /// Changes the content of an Ingress, as a user would.
     pub fn change(&self, name: &str, content: &str) {
         let annotations = json!({ "content": content });
         self.edit("ingresses", "shop", name, |object| object["metadata"]["annotations"] = annotations);

@@ -1,4 +1,4 @@
-//! What is told in Events, by whoever leads.
+//! Which Events are written, whoever leads.
 
 use super::*;
 
@@ -27,7 +27,7 @@ async fn events_are_written_once_by_the_leader_and_by_no_successor() {
     world.seconds(40).await;
     assert_eq!(world.leaders(), ["two"]);
     assert_eq!(reasons(&world), ["MissingService", "Synced"]);
-    // It is mended and comes back.
+    // The finding goes away and comes back.
     world.node("two").findings.clear();
     world.seconds(1).await;
     world.node("two").findings = vec![finding()];
@@ -55,7 +55,7 @@ async fn more_events_than_may_wait_are_written_without_a_pause_although_nothing_
         world.api.add_ingress(&format!("a-{number:04}"));
     }
     world.options.event_rate = 1000;
-    // Nothing is told of it after the first time, and its Lease is renewed later.
+    // It is reported once, and its Lease is renewed later.
     world.start("one");
     sleep(Duration::from_secs(4)).await;
     assert_eq!(world.api.events().len(), OBJECTS);
@@ -71,7 +71,7 @@ async fn nobody_waits_for_the_events_of_another_namespace() {
     for refused in [false, true] {
         let mut world = World::new();
         if refused {
-            // As where a quota of the namespace counts Events.
+            // As when a quota of the namespace limits Events.
             world.api.refuse("/namespaces/crowd/events", refusal);
         }
         world.start("one");
@@ -97,7 +97,7 @@ async fn each_change_is_told_to_be_served_once_also_one_that_takes_another_back(
         expected += 1;
         assert_eq!(reasons(&world).len(), expected);
     }
-    // The next leader says nothing of what was told, and tells what comes back.
+    // The next leader does not repeat what was reported, and reports what comes back.
     world.node("one").publisher = None;
     world.seconds(2 * LEASE.as_secs()).await;
     assert_eq!((world.leaders(), reasons(&world).len()), (vec!["two"], expected));
@@ -109,7 +109,7 @@ async fn each_change_is_told_to_be_served_once_also_one_that_takes_another_back(
 #[tokio::test(start_paused = true)]
 async fn a_change_that_two_leaders_see_is_told_once() {
     let mut world = World::of_two().await;
-    // The second node is behind: it learns of the change only when it leads.
+    // The second node is behind: it sees the change only when it leads.
     world.node("two").follows = false;
     world.api.change("a", "2");
     world.seconds(1).await;
@@ -142,7 +142,7 @@ async fn what_breaks_again_is_told_again_also_after_another_start_and_by_another
             world.node(name).findings.clear();
             world.seconds(3).await;
         }
-        // It is there while nobody leads, and was told.
+        // The finding appears while no node leads, and was reported before.
         world.node(name).findings = findings.clone();
         world.seconds(3).await;
         expected += 1;
@@ -160,7 +160,8 @@ async fn what_breaks_again_is_told_again_also_after_another_start_and_by_another
         world.seconds(50).await;
         assert_eq!((world.leaders(), warnings(&world)), (vec![name], expected));
         for again in [Vec::new(), findings.clone(), Vec::new()] {
-            // Who begins to lead knows of no earlier time yet, and takes it for what was there before.
+            // A new leader knows of no earlier time, and takes the finding for one that was there
+            // before.
             expected += usize::from(!again.is_empty() && !ends);
             world.node(name).findings = again;
             world.seconds(3).await;

@@ -1,4 +1,4 @@
-//! Several nodes on one double of the API server, in a time that passes by itself.
+//! Several nodes on one API server double, with simulated time.
 
 mod api;
 mod events;
@@ -21,11 +21,11 @@ use crate::model::{Kind, ObjectId, Origin};
 use crate::source::cluster::Clients;
 use crate::source::{Published, Snapshot, Stored, Version};
 
-/// How long a Lease counts here, and a stop in good order.
+/// The duration of a Lease in these tests, and of the grace period.
 const LEASE: Duration = Duration::from_secs(15);
 const GRACE: Duration = Duration::from_secs(60);
 
-/// How often what nodes read is brought up to date.
+/// How often the inputs of the nodes are refreshed.
 const STEP: Duration = Duration::from_millis(100);
 
 struct Node {
@@ -35,14 +35,14 @@ struct Node {
     served: watch::Sender<Option<Served>>,
     serving: bool,
     drained: bool,
-    /// Whether it notices what is new.
+    /// Whether it sees changes.
     follows: bool,
     /// Whether it can read the objects.
     informed: bool,
     findings: Vec<Finding>,
 }
 
-/// An Ingress as the daemon keeps it. What it says stands in its annotations here.
+/// An Ingress as the daemon keeps it. Its annotations stand for its content here.
 fn stored(ingress: Ingress) -> Stored<Ingress> {
     Stored {
         id: Arc::new(ObjectId::new(Kind::Ingress, "shop", ingress.metadata.name.as_deref().unwrap())),
@@ -53,7 +53,7 @@ fn stored(ingress: Ingress) -> Stored<Ingress> {
     }
 }
 
-/// A Service as the daemon keeps it, but for its status.
+/// A Service as the daemon keeps it, without its status.
 fn stored_service(service: Service) -> Stored<crate::source::Service> {
     Stored {
         id: Arc::new(ObjectId::new(Kind::Service, "shop", service.metadata.name.as_deref().unwrap())),
@@ -65,7 +65,7 @@ fn stored_service(service: Service) -> Stored<crate::source::Service> {
 }
 
 impl Node {
-    /// What it would be told by the daemon now.
+    /// The state that the daemon would report now.
     fn served(&self, api: &FakeApi) -> Served {
         if !self.informed {
             let (serving, drained) = (self.serving, self.drained);
@@ -110,7 +110,7 @@ impl Node {
 struct World {
     api: FakeApi,
     nodes: Vec<Node>,
-    /// The settings of nodes that are started from now on, but for their names and addresses.
+    /// The settings of nodes that are started from now on, without their names and addresses.
     options: Options,
 }
 
@@ -120,7 +120,7 @@ impl World {
         World { api: FakeApi::default(), nodes: Vec::new(), options }
     }
 
-    /// An object, and two nodes of which the first leads.
+    /// A world with one object and two nodes, of which the first leads.
     async fn of_two() -> Self {
         let mut world = World::new();
         world.api.add_ingress("a");
@@ -131,7 +131,7 @@ impl World {
         world
     }
 
-    /// Starts a node, or starts it again. Its address ends in its place.
+    /// Starts or restarts a node. Its address ends in its index.
     fn start(&mut self, name: &'static str) {
         let place = match self.nodes.iter().position(|node| node.name == name) {
             Some(place) => place,
@@ -164,7 +164,7 @@ impl World {
         self.nodes.iter_mut().find(|node| node.name == name).unwrap()
     }
 
-    /// Has the API treat all nodes like this.
+    /// Sets how the API responds to all nodes.
     fn set_mood(&self, mood: Mood) {
         for node in &self.nodes {
             node.mood.send_replace(mood);
@@ -198,7 +198,7 @@ impl World {
         self.api.ingresses().into_iter().map(text).collect()
     }
 
-    /// The nodes that hold themselves to be the leader.
+    /// The nodes that consider themselves the leader.
     fn leaders(&self) -> Vec<&'static str> {
         let leads = |node: &&Node| node.publisher.as_ref().is_some_and(|publisher| publisher.outlook().view().leads);
         self.nodes.iter().filter(leads).map(|node| node.name).collect()
@@ -249,7 +249,7 @@ async fn a_killed_leader_is_replaced_and_withdrawn() {
     world.pass(LEASE * 2 / 3, |addresses| assert_eq!(addresses, ["192.0.2.1,192.0.2.2"])).await;
     world.pass(LEASE, is_not_empty).await;
     assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.2".to_owned()], vec!["two"]));
-    // It comes back, and nobody loses what he has.
+    // It comes back, and no object loses an address.
     world.start("one");
     world.pass(Duration::from_secs(5), is_not_empty).await;
     assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1,192.0.2.2".to_owned()], vec!["two"]));
@@ -264,7 +264,7 @@ async fn a_stop_in_good_order_hands_over_at_once_and_keeps_the_address() {
     assert_eq!(world.leaders(), ["two"]);
     world.seconds(6).await;
     assert_eq!(world.addresses(), ["192.0.2.2"]);
-    // An upgrade: stopped, and started before the time is over.
+    // An upgrade: it is stopped, and started within the grace period.
     world.start("one");
     world.seconds(5).await;
     assert_eq!(world.addresses(), ["192.0.2.1,192.0.2.2"]);
@@ -338,7 +338,8 @@ async fn a_leader_that_cannot_reach_the_api_gives_up_before_another_takes_over()
 #[tokio::test(start_paused = true)]
 async fn what_a_former_leader_wrote_changes_nothing_when_it_comes_late() {
     let mut world = World::of_two().await;
-    // Cut off, it still notices something new, and what it wants to write of it is under way for a long time.
+    // While cut off, it still notices a new object, and its write remains in progress for a long
+    // time.
     world.api.add_ingress("b");
     let api = world.api.clone();
     let one = world.node("one");
@@ -402,7 +403,7 @@ async fn a_node_is_published_only_in_objects_that_it_serves() {
     world.api.add_ingress("b");
     world.seconds(10).await;
     assert_eq!(world.addresses(), ["192.0.2.1,192.0.2.2", "192.0.2.1"]);
-    // The leader's nginx is down; what the other does not serve is served by nobody.
+    // The leader's nginx is down; what the other node does not serve is served by none.
     world.node("one").serving = false;
     world.seconds(2).await;
     assert_eq!(world.addresses(), ["192.0.2.2", ""]);
@@ -447,7 +448,7 @@ async fn the_record_of_a_node_that_is_gone_publishes_nothing() {
     let mut later = World { api: world.api.clone(), ..World::new() };
     later.start("other");
     later.seconds(2 * GRACE.as_secs()).await;
-    // Both have the address that ends in 1; only the new node is known to live.
+    // Both have the address that ends in 1; only the new node is known to be alive.
     assert_eq!(later.addresses(), ["192.0.2.1"]);
     later.api.add_ingress("b");
     later.seconds(2).await;
@@ -511,7 +512,7 @@ async fn what_was_withdrawn_because_a_node_was_out_comes_back_as_fast_as_it_went
         world.seconds(2).await;
         assert_eq!(addressed(&world), OBJECTS);
     }
-    // New ones come at their own pace.
+    // New addresses are written at the limited rate.
     let before = world.api.status_writes().len();
     for number in 0..OBJECTS {
         world.api.add_ingress(&format!("b-{number:03}"));

@@ -1,9 +1,9 @@
-//! Nodes that wait for an order before they write into statuses, and one that ends it.
+//! Nodes that wait for an order before they write statuses, and an order that stops them.
 
 use super::World;
 use crate::publish::{Order, Writes};
 
-/// What another controller wrote.
+/// The address that another controller wrote.
 const OTHER: &str = "203.0.113.9";
 
 impl World {
@@ -11,14 +11,14 @@ impl World {
         self.api.put("leases", order.lease(&self.options.namespace, &self.options.lease));
     }
 
-    /// What each node says in its Lease of writing statuses.
+    /// What each node's Lease says about writing statuses.
     fn writes(&mut self) -> Vec<Option<Writes>> {
         let outlook = self.node("two").publisher.as_ref().unwrap().outlook().clone();
         outlook.view().members.iter().map(|peer| peer.member.writes).collect()
     }
 }
 
-/// Two nodes that wait, beside another controller.
+/// Two nodes that wait for an order, beside another controller.
 async fn waiting() -> World {
     let mut world = World::new();
     world.options.hold = true;
@@ -55,7 +55,7 @@ async fn an_order_to_hold_counts_whatever_the_settings_say_and_whoever_leads() {
     let before = world.api.status_writes().len();
     world.api.overwrite("a", OTHER);
     world.options.hold = false;
-    // Whoever leads ends, whoever led before comes again, and neither knows the order from before.
+    // The leader ends, the former leader comes back, and neither remembers the order.
     for name in ["one", "two"] {
         world.node(name).publisher.take().unwrap().stop().await;
         world.seconds(30).await;

@@ -1,9 +1,10 @@
-//! An API that refuses to be written to, all of it or in part, and then relents.
+//! An API that refuses writes, some or all, and then accepts them again.
 
 use super::api::Refusal;
 use super::*;
 
-/// How an API refuses for a time: that the object changed or is gone, that it is too much, that we may not, that it is broken.
+/// Ways in which an API refuses for a time: conflict, not found, too many requests, forbidden,
+/// internal error.
 const REFUSALS: [Refusal; 5] = [
     Refusal { code: 403, reason: "Forbidden", after: 0 },
     Refusal { code: 404, reason: "NotFound", after: 0 },
@@ -37,7 +38,7 @@ async fn what_is_refused_is_asked_seldom_and_written_when_the_api_relents() {
             assert_eq!(world.leaders(), ["one"], "{what}: the Lease is another matter");
             for path in ["/status", "/events"] {
                 let refused = world.api.refused(path).len();
-                // Each object once, and then once in half a minute.
+                // Each object is tried once, and then once in half a minute.
                 assert!((8..=16 * objects).contains(&refused), "{what}: {refused} calls to {path}");
             }
             world.api.relent();
@@ -74,7 +75,7 @@ async fn one_object_that_is_refused_keeps_no_other_waiting() {
         for number in 0..20 {
             let name = format!("new-{number:02}");
             world.api.add_ingress(&name);
-            // What the API itself asks for is kept, though.
+            // A pause that the API itself asks for is kept, though.
             world.seconds(2 + u64::from(refusal.after)).await;
             assert_eq!(world.api.status_writes().last(), Some(&name), "{refusal:?}");
         }
@@ -97,7 +98,7 @@ async fn without_a_lease_nobody_leads_and_nothing_is_lost() {
         world.seconds(60 * MINUTES).await;
         assert!(world.leaders().is_empty(), "{refusal:?}");
         assert_eq!(world.addresses()[0], "192.0.2.1", "{refusal:?}");
-        // Two Leases, each tried again every two seconds.
+        // Two Leases (the member's and the leader's), each tried every two seconds.
         let refused = world.api.refused("/leases").len() as u64;
         assert!((30 * MINUTES..=61 * MINUTES).contains(&refused), "{refusal:?}: {refused} calls");
         world.api.relent();
@@ -106,7 +107,7 @@ async fn without_a_lease_nobody_leads_and_nothing_is_lost() {
     }
 }
 
-/// What the node says of its own trouble.
+/// The number of findings about publishing.
 fn findings(world: &World, name: &str) -> usize {
     let node = world.nodes.iter().find(|node| node.name == name).unwrap();
     node.publisher.as_ref().unwrap().outlook().findings().len()
@@ -115,7 +116,7 @@ fn findings(world: &World, name: &str) -> usize {
 #[tokio::test(start_paused = true)]
 async fn trouble_with_what_nobody_wants_any_more_is_over() {
     let refusal = REFUSALS[0];
-    // The node is out, so that nothing has to be written.
+    // The node is drained, so that nothing has to be written.
     let mut world = world(1);
     world.api.refuse("/status", refusal);
     world.seconds(10).await;
@@ -123,7 +124,7 @@ async fn trouble_with_what_nobody_wants_any_more_is_over() {
     world.node("one").drained = true;
     world.seconds(1).await;
     assert_eq!(findings(&world, "one"), 0);
-    // Another one leads, and writes.
+    // Another node leads, and writes.
     let mut world = World::of_two().await;
     world.api.refuse("/status", refusal);
     world.api.add_ingress("b");

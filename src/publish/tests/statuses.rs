@@ -1,4 +1,4 @@
-//! A second kind, whose status has another form, through the same ledger and writer.
+//! A second kind, with a status of another form, through the same ledger and writer.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::publish::status::{Content, Object, StatusStrategy, entries};
 use crate::publish::trouble::Board;
 use crate::publish::writer::{Inputs, Outputs, Writer};
 
-/// Addresses, and a condition that says so.
+/// Addresses, and a condition about them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Reached {
     addresses: Vec<Address>,
@@ -27,7 +27,7 @@ impl Content for Reached {
     }
 }
 
-/// Services, whose statuses are read from the double.
+/// The strategy of Services, whose statuses are read from the double.
 struct OfServices(FakeApi);
 
 impl StatusStrategy for OfServices {
@@ -95,7 +95,7 @@ async fn another_kind_is_written_as_its_strategy_says_and_withdrawn_with_the_nod
     world.seconds(3).await;
     assert_eq!(shown(&world.api), (json!("192.0.2.1"), json!("Served")));
     assert_eq!(world.addresses(), ["192.0.2.1"]);
-    // What is as it should be is not written again, and what somebody takes away is.
+    // A correct status is not written again, and one that is removed is.
     let writes = world.api.status_writes().len();
     world.seconds(60).await;
     assert_eq!(world.api.status_writes().len(), writes);

@@ -1,4 +1,5 @@
-//! Which hosts share a block, what a change of one of them writes, and who owns which line.
+//! Which hosts share a block, what a change of one of them rewrites, and which object owns which
+//! line.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,9 +12,10 @@ use crate::model::{
     UpstreamId, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
+use crate::render::crowds::Crowds;
 use crate::render::{FileSet, Renderer};
 
-/// The object called after a host.
+/// The origin of an object with the name of a host.
 fn origin(name: &str) -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", name)), field: Field::Rule(0) }
 }
@@ -77,7 +79,7 @@ fn render(renderer: &mut Renderer, servers: &[Arc<Server>], options: &GateOption
     let model = Model { listeners: HostListeners::default().all(), servers, ..Model::default() };
     let Plan { decisions, .. } =
         gate(model.clone(), &Capabilities::profile(Version(1, 22, 1)), &OtherSites::default(), options).0;
-    // Not the gate's model: it answers 503 where it sees no endpoints.
+    // The gate does not run here: it would answer 503 where there are no endpoints.
     renderer.render(&Plan { model, decisions })
 }
 
@@ -85,7 +87,7 @@ fn files(servers: &[Arc<Server>]) -> FileSet {
     render(&mut Renderer::default(), servers, &GateOptions::default())
 }
 
-/// The paths of blocks, and those of servers with a host of their own.
+/// The paths of blocks, and the paths of servers with one host.
 fn paths(files: &FileSet) -> (Vec<&str>, Vec<&str>) {
     let paths = files.files.keys().map(|path| &**path);
     let servers = paths.filter(|path| path.starts_with("http/server-") && !path.ends_with("catch-all.conf"));
@@ -163,7 +165,7 @@ fn whoever_differs_has_a_server_of_its_own() {
     for odd in changed.into_iter().chain([server("default"), server(&long)]) {
         let mut servers = servers(20);
         servers.push(Arc::new(odd));
-        let name = names::server_file(&servers[20]);
+        let name = names::server_file(&servers[20], &Crowds::default());
         assert_eq!(paths(&files(&servers)).1, [&*name], "{:?}", servers[20]);
     }
     let mut servers = servers(20);
@@ -251,7 +253,7 @@ fn two_objects_of_one_host_own_a_line_each() {
     let mut servers = servers(20);
     for server in &mut servers {
         let mut shared = Server::clone(server);
-        // The same Service as `/` has, for somebody else.
+        // The same Service as `/` has, requested by another object.
         shared.routes[0] =
             route(&format!("guest-of-{}", shared.origin.object.name), prefix("/api"), shared.routes[1].action.clone());
         *server = Arc::new(shared);

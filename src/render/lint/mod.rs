@@ -1,9 +1,11 @@
-//! Proves that a template can only put whole words where nginx expects them, whatever fills it.
+//! Checks that a template puts values only where nginx expects whole words, whatever the values
+//! are.
 //!
-//! handlebars reads an unknown name in `{{#if}}` as false even in strict mode, and three braces bypass escaping.
-//! So every template is walked once against a full example of its view: each name must resolve, conditions must be
-//! booleans, lists must be lists, and nothing but `when`, `unless`, `each` and known partials may be called. While it is
-//! walked, its text is read as nginx reads it, so that it is known where each value stands.
+//! handlebars reads an unknown name in `{{#if}}` as false even in strict mode, and three braces
+//! bypass escaping. So every template is walked once against a full example of its view: each name
+//! must resolve, conditions must be booleans, lists must be lists, and nothing but `when`,
+//! `unless`, `each` and known partials may be called. While it is walked, its text is read as
+//! nginx reads it, so that it is known where each value stands.
 
 mod position;
 mod tags;
@@ -17,23 +19,22 @@ use serde_json::Value;
 pub use position::ValueContext;
 use position::{Kind, Position};
 
-/// What is wrong: the line, where it is known, and the words.
+/// A mistake: the line, where it is known, and the message.
 pub type Wrong = (Option<usize>, String);
 
-/// What a template does with its values.
+/// How a template uses its values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Uses {
-    /// Every value that it reads, by its path from the view.
+    /// Every value that it reads, by its path in the view.
     read: BTreeSet<String>,
-    /// Where those stand that must not stand elsewhere: texts in quotes, and whatever is a first word.
+    /// The context of each value that must not be used elsewhere: quoted texts, and names of
+    /// directives.
     bound: BTreeSet<(String, ValueContext)>,
-    /// Names of ours that it holds.
-    names: BTreeSet<String>,
-    /// The blocks that it leaves open.
+    /// The blocks that it leaves open at its end.
     open: Vec<String>,
 }
 
-/// Compiles a template and walks it with the example that it would be filled with.
+/// Compiles a template and checks it with the example of its view.
 pub fn compile(text: &str, example: Option<&Value>, partials: &[&str]) -> Result<(Template, Uses), Wrong> {
     tags::check(text).map_err(|(line, words)| (Some(line), words))?;
     let template = Template::compile(text)
@@ -49,23 +50,19 @@ pub fn compile(text: &str, example: Option<&Value>, partials: &[&str]) -> Result
         let words = format!("it does not use {unread}: what that stands for would be lost without a word");
         return Err((None, words));
     }
-    walk.uses.names = names(text);
     walk.uses.open = position.open().to_vec();
     Ok((template, walk.uses))
 }
 
 impl Uses {
-    /// Proves that another template can take the place of this one; `defines` says that others need the names it holds.
-    pub fn allow(&self, other: &Uses, defines: bool) -> Result<(), String> {
+    /// Checks that another template may replace this one.
+    pub fn allow(&self, other: &Uses) -> Result<(), String> {
         if let Some((path, place)) = other.bound.difference(&self.bound).next() {
             let place = match place {
                 ValueContext::First { .. } => "as a first word there".to_owned(),
                 ValueContext::Argument { name, .. } => format!("there as an argument of {name}"),
             };
             return Err(format!("{path} cannot stand {place}: the embedded template has it elsewhere"));
-        }
-        if let Some(name) = self.names.difference(&other.names).next().filter(|_| defines) {
-            return Err(format!("it does not have {name}, which other files refer to"));
         }
         match other.open == self.open {
             true => Ok(()),
@@ -75,52 +72,30 @@ impl Uses {
     }
 }
 
-/// A list whose directives have owners of their own: they are counted line by line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lines {
-    /// It begins with the second line.
-    Second(&'static str),
-    /// It ends with the last one.
-    Last(&'static str),
-}
-
-impl Lines {
-    /// Proves that a template has the list in its place, one line for each element.
-    pub fn check(self, template: &Template) -> Result<(), String> {
-        let (Lines::Second(list) | Lines::Last(list)) = self;
-        let elements = &template.elements;
-        let each = elements.iter().enumerate().find_map(|(index, element)| match element {
-            TemplateElement::HelperBlock(block) => match (block.template.as_ref(), block.params.as_slice()) {
-                (Some(body), [parameter]) if written(parameter) == list => Some((index, body)),
-                _ => None,
-            },
+/// Checks that a template has a list directly below its first line, with one line for each
+/// element, because its directives have owners of their own.
+pub fn second_lines(list: &str, template: &Template) -> Result<(), String> {
+    let elements = &template.elements;
+    let each = elements.iter().enumerate().find_map(|(index, element)| match element {
+        TemplateElement::HelperBlock(block) => match (block.template.as_ref(), block.params.as_slice()) {
+            (Some(body), [parameter]) if written(parameter) == list => Some((index, body)),
             _ => None,
-        });
-        let in_place = each.is_some_and(|(index, body)| {
-            let one_line =
-                text(&body.elements).is_some_and(|text| text.find('\n').is_some_and(|end| end + 1 == text.len()));
-            one_line
-                && match self {
-                    Lines::Second(_) => text(&elements[..index])
-                        .is_some_and(|text| text.find('\n').is_some_and(|end| end + 1 == text.len())),
-                    Lines::Last(_) => text(&elements[index + 1..]).is_some_and(|text| text.is_empty()),
-                }
-        });
-        let place = match self {
-            Lines::Second(_) => "directly below the first line",
-            Lines::Last(_) => "in the last lines",
-        };
-        match in_place {
-            true => Ok(()),
-            false => Err(format!(
-                "{{{{#each {list}}}}} has to stand {place}, with one line for each: a line that nginx complains about \
-                 must have the right owner"
-            )),
-        }
+        },
+        _ => None,
+    });
+    let is_one_line = |elements: &[TemplateElement]| {
+        text(elements).is_some_and(|text| text.find('\n').is_some_and(|end| end + 1 == text.len()))
+    };
+    match each.is_some_and(|(index, body)| is_one_line(&body.elements) && is_one_line(&elements[..index])) {
+        true => Ok(()),
+        false => Err(format!(
+            "{{{{#each {list}}}}} has to stand directly below the first line, with one line for each: a line that nginx \
+             complains about must have the right owner"
+        )),
     }
 }
 
-/// The text of elements; `None` when it may be one or another.
+/// The constant text of elements; `None` when it depends on a value.
 fn text(elements: &[TemplateElement]) -> Option<String> {
     let text = |element: &TemplateElement| match element {
         TemplateElement::RawString(text) => Some(text.clone()),
@@ -131,19 +106,13 @@ fn text(elements: &[TemplateElement]) -> Option<String> {
     elements.iter().map(text).collect()
 }
 
-/// Names of ours in a text.
-fn names(text: &str) -> BTreeSet<String> {
-    let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-    words.filter(|word| word.starts_with("ingressd_")).map(str::to_owned).collect()
-}
-
-/// A value of the example that is not among those that are read.
+/// A value of the example that the template does not read.
 fn unread(example: &Value, path: &str, read: &BTreeSet<String>) -> Option<String> {
     match example {
         Value::Object(members) => members.iter().find_map(|(name, value)| unread(value, &joined(path, name), read)),
         Value::Array(elements) => match elements.first() {
             Some(Value::Object(members)) if !members.is_empty() => unread(&elements[0], path, read),
-            // Whether there is an element may be all that matters.
+            // For a list it can be enough to know whether it has an element.
             Some(_) => (!read.contains(path)).then(|| path.to_owned()),
             None => None,
         },
@@ -155,7 +124,7 @@ fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// A view, or the part of one that a list is about.
+/// A view, or the element of a list within it.
 struct Scope<'v> {
     view: &'v Value,
     path: &'v str,
@@ -210,7 +179,7 @@ impl Walk<'_> {
     fn value(&mut self, name: &Parameter, scope: &Scope<'_>, position: &mut Position) -> Result<(), String> {
         let (value, path) = self.resolve(name, scope)?;
         let kind = match value {
-            // Examples look like what they stand for.
+            // Values in examples have the form of the values that they stand for.
             Value::String(text) if text.contains(['"', ' ']) => Kind::Whole,
             Value::String(_) | Value::Number(_) => Kind::Bare,
             Value::Bool(_) => return Err(format!("{path} is for {{{{#when}}}} and {{{{#unless}}}}, not a text")),
@@ -258,7 +227,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The value of a plain name, or of `this`, and its path.
+    /// The value of a plain name, or of `this`, with its path.
     fn resolve<'v>(&mut self, parameter: &Parameter, scope: &Scope<'v>) -> Result<(&'v Value, String), String> {
         let name = match parameter {
             Parameter::Name(name) => name,
@@ -275,7 +244,7 @@ impl Walk<'_> {
     }
 }
 
-/// A parameter as somebody wrote it, more or less.
+/// A parameter approximately as it was written, for messages.
 fn written(parameter: &Parameter) -> String {
     parameter.as_name().map_or_else(|| format!("{parameter:?}"), str::to_owned)
 }

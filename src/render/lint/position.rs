@@ -1,30 +1,32 @@
-//! Where in nginx's language a text stands, character by character, with holes for values.
+//! Tracks the position in nginx's language, character by character, through a text with holes for
+//! values.
 //!
-//! It reads from any piece of text to any other: what stands between two values of a template is no configuration by itself.
+//! It can start and stop at any character, because the text between two values of a template is
+//! not a configuration by itself.
 
 use crate::nginx::lexer::{Lexer, NoBlank, Part, Step};
 
-/// What a value may look like once it is written.
+/// The form of a value as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A word without quotes: nothing in it ends or begins anything.
+    /// A word without quotes, in which no character has a special meaning.
     Bare,
-    /// In quotes, or several words: it stands for itself.
+    /// A quoted text, or several words: it must stand by itself.
     Whole,
 }
 
-/// Where a value stands.
+/// The context of a value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ValueContext {
-    /// It is, or is part of, the first word of a statement within this block.
+    /// The value is the name of a directive within this block, or a part of the name.
     First {
-        /// The first word of what opened the block; empty outside of any.
+        /// The name of the block; empty at the top level.
         block: String,
     },
     Argument {
-        /// The first word of the statement.
+        /// The name of the directive.
         name: String,
-        /// Which argument, from 1; `None` behind a part that may be missing.
+        /// The number of the argument, from 1; `None` behind an optional part.
         number: Option<usize>,
     },
 }
@@ -32,23 +34,23 @@ pub enum ValueContext {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Statement {
     name: String,
-    /// How many words there are before the one that comes next.
+    /// The number of complete words so far.
     words: Option<usize>,
 }
 
 /// A position between two characters.
 #[derive(Debug, Clone)]
 pub struct Position {
-    /// The first word of each open block.
+    /// The name of each open block.
     open: Vec<String>,
-    /// `None` until its first word has ended.
+    /// `None` until the name of a directive has ended.
     statement: Option<Statement>,
     lexer: Lexer,
     /// The word so far.
     word: String,
     /// How many blocks must stay open.
     least: usize,
-    /// Whether a line begins here, whatever was missing or repeated.
+    /// Whether a line begins here, whatever optional parts were taken.
     fresh: bool,
 }
 
@@ -66,14 +68,15 @@ impl Default for Position {
 }
 
 impl Position {
-    /// Reads a character.
+    /// Moves past a character.
     ///
     /// # Errors
     ///
-    /// When nginx would not read on, or when a block ends that began elsewhere.
+    /// When nginx would report a syntax error, or when a block ends that began outside of this
+    /// part.
     pub fn character(&mut self, character: char) -> Result<(), String> {
         self.fresh = character == '\n';
-        // All further bytes of a character belong to whatever the first belongs to.
+        // In UTF-8, the further bytes of a character do not change the state of the lexer.
         let step = self.lexer.step(character.encode_utf8(&mut [0; 4]).as_bytes()[0]);
         match step.map_err(|NoBlank| "a value in quotes and the text behind it need a blank between them")? {
             Step::Begins => self.word = character.to_string(),
@@ -91,11 +94,11 @@ impl Position {
         Ok(())
     }
 
-    /// Reads a value and tells where it stands; `path` is what it is called.
+    /// Moves past a value and returns its context; `path` is its name for messages.
     ///
     /// # Errors
     ///
-    /// When it cannot stand there.
+    /// When a value of this kind cannot stand here.
     pub fn value(&mut self, kind: Kind, path: &str) -> Result<ValueContext, String> {
         let refuse = |why: &str| Err(format!("{path} {why}"));
         match (self.lexer.part, kind) {
@@ -122,11 +125,12 @@ impl Position {
         Ok(place)
     }
 
-    /// Begins a part that may be missing or repeated; it has to end where it begins, see [`Position::leave`].
+    /// Enters an optional or repeated part. It has to end in the same state as it begins, see
+    /// [`Position::leave`].
     ///
     /// # Errors
     ///
-    /// When none may begin here.
+    /// When no such part may begin here.
     pub fn enter(&self) -> Result<Position, String> {
         let within_word = self.lexer.part == Part::Bare && self.statement.is_none();
         match self.lexer.part {
@@ -141,11 +145,11 @@ impl Position {
         Ok(inner)
     }
 
-    /// Goes on behind such a part, given where that ended.
+    /// Continues behind such a part, given the position at its end.
     ///
     /// # Errors
     ///
-    /// When it ended elsewhere than it began.
+    /// When it ended in another state than it began.
     pub fn leave(&mut self, inner: &Position) -> Result<(), String> {
         let name = |position: &Position| position.statement.as_ref().map(|statement| statement.name.clone());
         let within_word = inner.lexer.part == Part::Bare && inner.statement.is_none();
@@ -158,7 +162,7 @@ impl Position {
         Ok(())
     }
 
-    /// Goes on behind whole lines of whole statements.
+    /// Continues behind complete lines of complete directives.
     pub fn lines(&mut self) {
         self.fresh = true;
     }
@@ -168,12 +172,12 @@ impl Position {
         self.fresh
     }
 
-    /// Whether a statement may begin here.
+    /// Whether a directive may begin here.
     pub fn is_between_statements(&self) -> bool {
         self.lexer.part == Part::Between && self.statement.is_none()
     }
 
-    /// The first words of the blocks that are open.
+    /// The names of the open blocks.
     pub fn open(&self) -> &[String] {
         &self.open
     }
@@ -191,7 +195,7 @@ impl Position {
         }
     }
 
-    /// Counts the word, when there is one.
+    /// Counts the word that ends here, if any.
     fn end_word(&mut self) {
         let word = std::mem::take(&mut self.word);
         match &mut self.statement {
@@ -201,7 +205,7 @@ impl Position {
         }
     }
 
-    /// Reads what ends a statement or a block.
+    /// Handles the end of a directive or of a block.
     fn end(&mut self, character: char) -> Result<(), String> {
         match (character, self.statement.take()) {
             (';', Some(_)) => {}

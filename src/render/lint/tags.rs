@@ -1,15 +1,15 @@
-//! What may stand between braces, before a parser sees it.
+//! Limits on the tags of a template, checked before the template parser sees it.
 //!
-//! The parser of templates calls itself for whatever is nested: a text that nests without end would end the program.
+//! The template parser is recursive, so a text with unlimited nesting could overflow the stack.
 
-/// Longest tag.
+/// The longest tag in bytes.
 const LONGEST: usize = 128;
 
-/// Most blocks within each other.
+/// The deepest nesting of blocks.
 const DEEPEST: usize = 16;
 
-/// Proves that a text holds no control characters, and no tag that is longer or deeper nested than sense allows. Otherwise
-/// the line, and what is wrong.
+/// Checks that a text has no control characters, no tag that is too long, and no nesting that is
+/// too deep. The error has the line and the message.
 pub fn check(text: &str) -> Result<(), (usize, String)> {
     let line = |offset: usize| text[..offset].matches('\n').count() + 1;
     let control = |character: char| character.is_control() && !matches!(character, '\n' | '\t');

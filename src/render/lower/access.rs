@@ -1,4 +1,4 @@
-//! Clients by their addresses, and by their passwords, in a location.
+//! Access control by client address and by password in a location.
 
 use crate::model::{Refused, Satisfy};
 use crate::render::names;
@@ -8,7 +8,7 @@ use super::external_authentication;
 use super::location::Scene;
 use super::slots::{Header, Slot, Slots, text};
 
-/// What a location says about addresses.
+/// Writes the directives about addresses.
 pub fn by_address(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(list) = scene.route.behaviour.access.as_deref() else { return Ok(()) };
     if let Some(mark) = scene.route.behaviour.referred_list() {
@@ -18,15 +18,15 @@ pub fn by_address(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     list.deny().iter().for_each(|network| slots.say(Slot::Access, "deny", Word::network(network)));
     list.allow().iter().for_each(|network| slots.say(Slot::Access, "allow", Word::network(network)));
     match (list.allow().is_empty(), scene.route.behaviour.satisfy) {
-        (false, _) => slots.say(Slot::Access, "deny", Word::fixed("all")),
-        (true, Satisfy::All) => slots.say(Slot::Access, "allow", Word::fixed("all")),
-        // Where one way of being let in is enough, whoever is not denied would be let in by this one.
+        (false, _) => slots.say(Slot::Access, "deny", "all"),
+        (true, Satisfy::All) => slots.say(Slot::Access, "allow", "all"),
+        // With `satisfy any`, every client that the list does not deny would be let in by it.
         (true, Satisfy::Any) => {}
     }
     Ok(())
 }
 
-/// What it says about passwords, which do not go on to the backend.
+/// Writes the directives about passwords; credentials are not passed on to the backend.
 pub fn by_password(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(basic) = scene.route.behaviour.basic_authentication.as_deref() else { return Ok(()) };
     let file = scene.facts.decisions.current.join(&*names::password_file(&basic.file));
@@ -38,20 +38,21 @@ pub fn by_password(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> 
     Ok(())
 }
 
-/// How they go together.
+/// Writes how the two are combined (`satisfy`).
 pub fn together(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let behaviour = &scene.route.behaviour;
     let asks = behaviour.basic_authentication.is_some() || external_authentication::asked(scene.route).is_some();
     if behaviour.access.is_some() || asks {
         let way = match behaviour.satisfy {
-            // A list that lets nobody in is none, and would be the only way.
+            // A list that lets no client in cannot be satisfied, and would leave passwords as the
+            // only way.
             Satisfy::Any if asks => "any",
             _ => "all",
         };
         slots.say(Slot::Satisfy, "satisfy", Word::fixed(way));
         if way == "any" && behaviour.access.is_none() {
-            // What the server takes back of the host's lists would let everybody in.
-            slots.say(Slot::Access, "deny", Word::fixed("all"));
+            // The server's override of the host's lists (`allow all`) would let every client in.
+            slots.say(Slot::Access, "deny", "all");
         }
     }
     Ok(())

@@ -1,70 +1,107 @@
-//! How requests are logged: the line and its variables, and what servers and locations say of it.
-
-use std::collections::BTreeMap;
+//! Access logs: the log format with its variables, and the directives of servers and locations.
 
 use crate::model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
 use crate::model::catalogue::Module;
 use crate::model::expression::{LIMITS, anywhere};
-use crate::model::{Action, LogLine, LogVariable, Refused, Unlogged, UpstreamId};
+use crate::model::{Action, Kind, LogVariable, Refused, ServerName, Unlogged, UpstreamId};
 use crate::nginx::{AccessLog, Buffering, LogPlace, LogTarget, Logs, Plan};
-use crate::render::content::Part;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
 use crate::render::token::{Literal, Path, Text, Word, Words};
-use crate::render::view;
+use crate::render::view::{Block, Tables};
 
+use super::head::{Head, HeadSlots};
 use super::location::Scene;
 use super::slots::{Slot, Slots, text};
+use super::tables::Files;
 
-/// The variable that tells whether a request is logged.
+/// The variable that says whether a request is logged.
 const LOGGED: &str = "logged";
-/// Variables that follow from the name of the upstream that was asked.
+/// Variables that are derived from the name of the request's upstream.
 const OF_BACKENDS: [LogVariable; 5] = [Namespace, ServiceName, ServicePort, Upstream, Alternative];
 const FORMAT: &str = "ingressd_line";
 
-/// The file that servers require which log in a way of their own.
-pub fn access_log(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
+/// The file that servers require which use a log format or conditions of ours.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let log = &plan.decisions.access_log;
-    if !is_needed(log) {
-        return BTreeMap::new();
+    if is_needed(log) {
+        let geo = plan.decisions.geo.is_asked().then(names::geo_file);
+        files.add(names::access_log_file(), None, geo, |tables| say(log, tables));
     }
-    let text = view(log).ok().and_then(|view| engine.fill("access_log", &view).ok()).map(Part::Filled);
-    BTreeMap::from([(names::access_log_file(), File::plain(text, Owners::default(), []))])
 }
 
-/// Whether servers name anything of that file.
+/// Whether servers use anything of that file.
 pub fn is_needed(log: &AccessLog) -> bool {
     matches!(log.logs, Logs::To(_)) && (log.line.is_some() || !log.unlogged.is_empty())
 }
 
-fn view(log: &AccessLog) -> Result<view::AccessLog, Refused> {
-    let tells = |variables: &[LogVariable]| {
-        log.line.as_deref().is_some_and(|line| variables.iter().any(|variable| line.tells(*variable)))
-    };
-    let format = |line: &LogLine| {
-        Ok(view::LogFormat {
-            name: Word::own(FORMAT)?,
-            escape: Word::fixed(if log.json { "json" } else { "default" }),
-            line: Text::log_line(line)?,
-        })
-    };
-    let skip = || {
-        let requests = log.unlogged.iter().map(unlogged).collect::<Result<_, Refused>>()?;
-        Ok(view::LogSkip { variable: Word::variable(LOGGED)?, requests })
-    };
-    Ok(view::AccessLog {
-        backends: tells(&OF_BACKENDS),
-        namespace: tells(&[Namespace]),
-        service: tells(&[ServiceName]),
-        port: tells(&[ServicePort]),
-        upstream: tells(&[Upstream]),
-        alternative: tells(&[Alternative]),
-        ingress: tells(&[IngressName]),
-        request_id: tells(&[RequestId]),
-        skip: (!log.unlogged.is_empty()).then(skip).transpose()?.into_iter().collect(),
-        formats: log.line.as_deref().map(format).transpose()?.into_iter().collect(),
-    })
+/// Variables of the line that are derived from the name of the upstream: the variable, the
+/// expression that extracts it, and what it contains.
+const FROM_NAMES: [(LogVariable, &str, &str, &str); 3] = [
+    (
+        Namespace,
+        "$ingressd_log_namespace",
+        r#""~^[0-9a-f]+\.ingressd[^.]*\.(?<ingressd_log_a>[^.]+)\.[^.]+\.[^.]+""#,
+        "$ingressd_log_a",
+    ),
+    (
+        ServiceName,
+        "$ingressd_log_service",
+        r#""~^[0-9a-f]+\.ingressd[^.]*\.[^.]+\.(?<ingressd_log_b>[^.]+)\.[^.]+""#,
+        "$ingressd_log_b",
+    ),
+    (
+        ServicePort,
+        "$ingressd_log_port",
+        r#""~^[0-9a-f]+\.ingressd[^.]*\.[^.]+\.[^.]+\.(?<ingressd_log_c>[^.]+)""#,
+        "$ingressd_log_c",
+    ),
+];
+
+fn say(log: &AccessLog, tables: &mut Tables) -> Result<(), Refused> {
+    let tells = |variable| log.line.as_deref().is_some_and(|line| line.tells(variable));
+    if OF_BACKENDS.into_iter().any(tells) {
+        tables.block(Block::map("1", "$ingressd_log_handed").row("default", "$proxy_host"));
+        tables.block(Block::map("1", "$ingressd_log_main").row("default", r#""""#));
+    }
+    for (_, variable, pattern, value) in FROM_NAMES.into_iter().filter(|(variable, ..)| tells(*variable)) {
+        tables.block(Block::map("$ingressd_log_handed", variable).row("default", "-").row(pattern, value));
+    }
+    if tells(Upstream) {
+        tables.block(
+            Block::map("$ingressd_log_main:$ingressd_log_handed", "$ingressd_log_upstream").row("default", "-").row(
+                r#""~^:?[0-9a-f]+\.ingressd[^.]*\.(?<ingressd_log_d>[^.]+)\.(?<ingressd_log_e>[^.]+)\.(?<ingressd_log_f>[^.:]+)""#,
+                "$ingressd_log_d-$ingressd_log_e-$ingressd_log_f",
+            ),
+        );
+    }
+    if tells(Alternative) {
+        tables.block(
+            Block::map("$ingressd_log_main:$ingressd_log_handed", "$ingressd_log_alternative")
+                .row("default", r#""""#)
+                .row(r#""~^([^:]+):\1$""#, r#""""#)
+                .row(
+                    r#""~^[^:]+:[0-9a-f]+\.ingressd[^.]*\.(?<ingressd_log_g>[^.]+)\.(?<ingressd_log_h>[^.]+)\.(?<ingressd_log_i>[^.:]+)""#,
+                    "$ingressd_log_g-$ingressd_log_h-$ingressd_log_i",
+                ),
+        );
+    }
+    if tells(IngressName) {
+        tables.block(Block::map("1", "$ingressd_log_ingress").row("default", "-"));
+    }
+    if tells(RequestId) {
+        let map = Block::map("$http_x_request_id", "$ingressd_log_request_id");
+        tables.block(map.row("default", "$http_x_request_id").row(r#""""#, "$request_id"));
+    }
+    if !log.unlogged.is_empty() {
+        let requests = log.unlogged.iter().map(unlogged).collect::<Result<Vec<_>, _>>()?;
+        tables.block(Block::map("$request_uri", Word::variable(LOGGED)?).row("default", "1").rows(requests, "0"));
+    }
+    if let Some(line) = &log.line {
+        let escape = if log.json { "escape=json" } else { "escape=default" };
+        let format = [Word::own(FORMAT)?.into(), escape.into(), Text::log_line(line)?.into()];
+        tables.line(Words::line("log_format", Words::join::<Words>(format)));
+    }
+    Ok(())
 }
 
 fn unlogged(request: &Unlogged) -> Result<Literal, Refused> {
@@ -79,14 +116,29 @@ fn unlogged(request: &Unlogged) -> Result<Literal, Refused> {
     }
 }
 
-/// What a server says: the arguments of each `access_log`.
-pub fn of_server(log: &AccessLog, is_of_dialect: bool) -> Result<Vec<Words>, Refused> {
-    let has_line = log.line(is_of_dialect).is_some();
-    match &log.logs {
-        Logs::Inherited => Ok(Vec::new()),
-        Logs::Off => Ok(vec![Word::fixed("off").into()]),
-        Logs::To(targets) => targets.iter().map(|target| words(target, has_line, !log.unlogged.is_empty())).collect(),
+/// Writes the logs of a server.
+pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
+    let log = &head.facts.decisions.access_log;
+    let has_line = log.line(head.is_detailed()).is_some();
+    let mut routes = head.server.routes.iter().chain([&head.server.fallback]);
+    let is_unknown =
+        head.server.name == ServerName::CatchAll && routes.all(|route| route.origin.object.kind != Kind::Ingress);
+    if is_unknown && log.leaves_out_unknown_hosts {
+        slots.connection.push("access_log off".into());
+        return Ok(());
     }
+    let targets = match &log.logs {
+        Logs::Inherited => return Ok(()),
+        Logs::Off => {
+            slots.connection.push("access_log off".into());
+            return Ok(());
+        }
+        Logs::To(targets) => targets,
+    };
+    for target in targets {
+        slots.connection.push(Words::line("access_log", words(target, has_line, !log.unlogged.is_empty())?));
+    }
+    Ok(())
 }
 
 fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refused> {
@@ -95,17 +147,11 @@ fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refus
         LogPlace::Syslog(address) => Word::syslog(*address).into(),
         LogPlace::Host(place) => Literal::new(place)?.into(),
     };
-    let Buffering { size, flush, gzip } = target.buffering;
-    let own = [
-        size.map(|size| Word::setting("buffer", &Word::size(size))),
-        flush.map(|flush| Word::setting("flush", &Word::time(flush))),
-        gzip.map(|level| Word::setting("gzip", &Word::number(u64::from(level)))),
-    ];
-    // nginx takes one condition; that of the settings is the nearer one.
+    // nginx takes one condition for each log; ours replaces the host's.
     let kept = target.parameters.iter().filter(|word| !(skips && word.starts_with("if=")));
     let kept = kept.map(|word| Literal::new(word).map(Words::from)).collect::<Result<Vec<_>, _>>()?;
     let condition = skips.then(|| Word::variable(LOGGED)).transpose()?.map(|word| Word::setting("if", &word));
-    let parameters: Vec<_> = own.into_iter().flatten().chain(condition).map(Words::from).chain(kept).collect();
+    let parameters: Vec<_> = buffering(target.buffering).chain(condition).map(Words::from).chain(kept).collect();
     let format = match (&target.format, has_line) {
         (_, true) => Some(Word::own(FORMAT)?.into()),
         (Some(format), false) => Some(Literal::new(format)?.into()),
@@ -114,7 +160,17 @@ fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refus
     Ok(Words::join([place].into_iter().chain(format.into_iter().chain(parameters))))
 }
 
-/// What a location says for the variables of the line.
+/// How lines are gathered.
+pub fn buffering(Buffering { size, flush, gzip }: Buffering) -> impl Iterator<Item = Word> {
+    let own = [
+        size.map(|size| Word::setting("buffer", &Word::size(size))),
+        flush.map(|flush| Word::setting("flush", &Word::time(flush))),
+        gzip.map(|level| Word::setting("gzip", &Word::number(u64::from(level)))),
+    ];
+    own.into_iter().flatten()
+}
+
+/// Writes the variables that the log line needs into a location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(line) = scene.surroundings.log_line else { return Ok(()) };
     let mut set = |variable: &str, value: Words| {
@@ -129,7 +185,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if split.is_some() && [LogVariable::Upstream, LogVariable::Alternative].iter().any(|one| line.tells(*one)) {
         set("log_main", name(upstream)?.into())?;
     }
-    // nginx has no variable with the name that `grpc_pass` and `fastcgi_pass` have.
+    // nginx has no variable for the argument of `grpc_pass` or `fastcgi_pass`.
     if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
         let handed = match split {
             Some(split) => Word::variable(&names::split(split, upstream))?,

@@ -1,7 +1,7 @@
-//! Requests that nginx answers itself: redirects, statuses, another path for those that go on.
+//! Responses of nginx itself: redirects and statuses; also the rewriting of paths for backends.
 
 use crate::model::expression::LIMITS;
-use crate::model::{Action, PathMatch, Refused, RewritePattern, Route, UrlPath};
+use crate::model::{Action, PathMatch, RedirectUrl, Refused, RewritePattern, Route, UrlPath};
 use crate::render::token::{Literal, Text, Word, Words};
 
 use super::backend_headers::kept_captures;
@@ -9,10 +9,10 @@ use super::location::Scene;
 use super::paths::anchored;
 use super::slots::{Slot, Slots, text};
 
-/// To the same path with a slash at its end.
+/// Writes the redirect to the same path with a slash at its end.
 pub fn to_slash(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if let Some(target) = &scene.place.to_slash {
-        slots.say(Slot::ToSlash, "return", Words::join([Words::from(Word::fixed("301")), target.clone().into()]));
+        slots.say(Slot::ToSlash, "return", Words::join([Words::from("301"), target.clone().into()]));
     }
     Ok(())
 }
@@ -33,7 +33,7 @@ pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refuse
     Ok(())
 }
 
-/// Whether the path of a route begins like this.
+/// Whether the path of a route has this prefix.
 fn begins_with(route: &Route, start: &UrlPath) -> bool {
     match &route.path {
         PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().starts_with(start.as_str()),
@@ -41,21 +41,20 @@ fn begins_with(route: &Route, start: &UrlPath) -> bool {
     }
 }
 
-/// What the action says where no backend is asked.
+/// Writes the response of an action that has no backend.
 pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     match &scene.route.action {
         Action::Proxy { .. } => Ok(()),
         Action::Redirect { status, location } => {
-            let arguments = [Words::from(Word::number(u64::from(*status))), text(location.as_str())?];
-            slots.say(Slot::Answer, "return", Words::join(arguments));
+            slots.say(Slot::Answer, "return", redirected(*status, location)?);
             Ok(())
         }
         Action::ToHost { status, host } => {
             let facts = scene.facts;
-            let scheme = if facts.forwarded.trusts_proxies() { "$ingressd\u{2}_scheme" } else { "$scheme" };
             let has_usual_ports = facts.decisions.public_https_port == 443
                 && facts.decisions.listens.iter().all(|listen| listen.ssl || listen.address.port() == 80);
-            let target = Word::to_host(scheme, host, if has_usual_ports { "" } else { ":$ingressd\u{2}_port" });
+            let target =
+                Word::to_host(&facts.scheme(), host, if has_usual_ports { "" } else { ":$ingressd\u{2}_port" });
             slots.say(Slot::Answer, "return", Words::join([Word::number(u64::from(*status)), target]));
             Ok(())
         }
@@ -64,15 +63,25 @@ pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     }
 }
 
-/// A status with its name.
+/// Writes a response with this status.
 pub fn respond(status: u16, slots: &mut Slots) -> Result<(), Refused> {
-    let reason = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-    let words = text(&format!("{status} {}", reason.unwrap_or("Unknown")))?;
-    slots.say(Slot::Answer, "return", Words::join([Words::from(Word::number(u64::from(status))), words]));
+    slots.say(Slot::Answer, "return", with_name(status)?);
     Ok(())
 }
 
-/// Another path for the backend.
+/// A status with its name.
+pub fn with_name(status: u16) -> Result<Words, Refused> {
+    let reason = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let words = text(&format!("{status} {}", reason.unwrap_or("Unknown")))?;
+    Ok(Words::join([Words::from(Word::number(u64::from(status))), words]))
+}
+
+/// A status with a place.
+pub fn redirected(status: u16, location: &RedirectUrl) -> Result<Words, Refused> {
+    Ok(Words::join([Words::from(Word::number(u64::from(status))), text(location.as_str())?]))
+}
+
+/// Writes the rewriting of the path for the backend.
 pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(rewrite) = &scene.route.behaviour.rewrite else { return Ok(()) };
     if scene.route.action.upstream().is_none() {
@@ -87,10 +96,10 @@ pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let arguments = [pattern.into(), target.into()];
     match kept_captures(scene.route)? {
         None => {
-            let arguments = arguments.into_iter().chain([Words::from(Word::fixed("break"))]);
+            let arguments = arguments.into_iter().chain([Words::from("break")]);
             slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
         }
-        // `break` by itself goes on with the rewritten path as well, after what stands before it.
+        // A plain `break` keeps the path that the directives before it have rewritten.
         Some(kept) => {
             slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
             slots.say(Slot::Rewrite, "set", kept);

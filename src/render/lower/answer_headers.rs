@@ -1,4 +1,4 @@
-//! Headers of answers that an object sets for its routes; it must not know where they are written.
+//! Response headers that an object sets for its routes. It must not know where they are written.
 
 use crate::model::Refused;
 use crate::render::token::{Text, Word};
@@ -6,7 +6,8 @@ use crate::render::token::{Text, Word};
 use super::location::Scene;
 use super::slots::{Header, Slots};
 
-/// What a location says: headers in the place of those of the backend and of all hosts. Cookies stand beside others.
+/// Writes the headers, which replace those of the backend and those of all hosts. Cookies are
+/// added instead.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     for header in scene.route.behaviour.answer_headers.as_deref().unwrap_or_default() {
         let written = Header::new(Word::header_name(header.name())?, Text::new(header.value().as_str())?);

@@ -5,32 +5,32 @@ use crate::model::{Action, Origin, Refused, Route, Server, UpstreamId};
 use crate::render::names;
 use crate::render::token::Word;
 
-/// How the locations of a server name upstreams.
+/// How the locations of a server refer to upstreams.
 #[derive(Debug, Clone, Copy)]
 pub enum Backends<'a> {
     Named,
-    /// By variables, whose values depend on the host.
+    /// By variables whose values depend on the host.
     Variables {
-        /// The beginning of the variables' names.
+        /// The prefix of the variables' names.
         prefix: &'a str,
-        /// Which of them stands for which upstream.
+        /// The slots, whose index is part of a variable's name.
         slots: &'a [Slot<'a>],
     },
 }
 
-/// An upstream of a server, together with the object that asked for it.
+/// An upstream of a server, with the object that refers to it.
 #[derive(Debug, Clone, Copy)]
 pub struct Slot<'a> {
     pub upstream: &'a UpstreamId,
-    /// The first field that asked for it.
+    /// The first field that refers to it.
     pub origin: &'a Origin,
 }
 
-/// The upstreams behind a server that speak HTTP/1.1, in the order of its routes. Two objects that use one upstream
-/// have a slot each, so that each of them owns a line.
+/// The upstreams of a server that speak HTTP/1.1, in the order of its routes. Two objects that use
+/// one upstream have a slot each, so that each of them owns a line.
 pub fn slots(server: &Server) -> Vec<Slot<'_>> {
     let mut slots: Vec<Slot<'_>> = Vec::new();
-    for route in server.routes.iter().chain([&server.fallback]) {
+    for route in server.all_routes() {
         if let Action::Proxy { upstream, .. } = &route.action
             && upstream.protocol.module() == Module::Proxy
             && position(&slots, upstream, route).is_none()
@@ -51,7 +51,7 @@ pub fn variable(prefix: &str, slot: usize) -> Result<Word, Refused> {
 }
 
 impl Backends<'_> {
-    /// What a route's `proxy_pass` says behind the scheme.
+    /// The argument of a route's `proxy_pass` behind the scheme.
     pub fn word(&self, upstream: &UpstreamId, route: &Route) -> Result<Word, Refused> {
         let slot = match self {
             Backends::Named => None,

@@ -1,4 +1,4 @@
-//! Headers of requests that a route sets for its backend in the place of those that every backend gets.
+//! Request headers that a route sets for its backend, in the place of the usual ones.
 
 use crate::model::{Refused, RewriteTarget, Route, RouteVariable, TargetPart};
 use crate::render::token::{Text, Word, Words};
@@ -6,11 +6,11 @@ use crate::render::token::{Text, Word, Words};
 use super::location::Scene;
 use super::slots::{Header, Slots, text};
 
-/// The variable that keeps what a rewrite captured: expressions of other variables would take the captures' place before the
-/// header is made.
+/// The variable that keeps the captures of a rewrite: regular expressions of other variables would
+/// overwrite the captures before the header is made.
 const PREFIX: Word = Word::fixed("$ingressd\u{2}_prefix");
 
-/// What a location says.
+/// Writes the headers.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let behaviour = &scene.route.behaviour;
     let (Some(headers), true) = (behaviour.backend_headers.as_deref(), scene.route.action.upstream().is_some()) else {
@@ -32,14 +32,14 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What a rewrite has to keep for the header.
+/// The captures that a rewrite has to keep for a header, if any.
 pub fn kept_captures(route: &Route) -> Result<Option<Words>, Refused> {
     let headers = route.behaviour.backend_headers.as_deref();
     let prefix = headers.and_then(|headers| headers.prefix.as_ref()).filter(|prefix| prefix.has_captures());
     prefix.map(|prefix| Ok(Words::join([Words::from(PREFIX), Text::of_parts(prefix)?.into()]))).transpose()
 }
 
-/// The text with what is known of the route in it.
+/// The text with the parts replaced that are known from the route.
 fn resolved(host: &RewriteTarget, route: &Route) -> Result<RewriteTarget, Refused> {
     let known = |variable: RouteVariable| {
         let upstream = route.action.upstream();

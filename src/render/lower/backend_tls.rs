@@ -1,4 +1,4 @@
-//! What a location says about TLS to its backend.
+//! The directives of a location about TLS to its backend.
 
 use crate::model::{BackendTls, Protocol, Refused};
 use crate::render::file_set::FilePath;
@@ -11,14 +11,14 @@ use super::slots::{Slot, Slots, text};
 const ON: Word = Word::fixed("on");
 const OFF: Word = Word::fixed("off");
 
-/// The files that it needs.
+/// The files that the directives name.
 pub fn requires(tls: &BackendTls) -> impl Iterator<Item = FilePath> {
     let certificate = tls.has_certificate.then(|| names::client_file(&tls.secret));
     certificate.into_iter().chain(tls.verify_depth.map(|_| names::authority_file(&tls.secret)))
 }
 
-/// What a location says. Sessions of TLS may be resumed: nginx keeps them by endpoint of an upstream, and upstreams of which anything
-/// of this differs are others.
+/// Writes the directives. TLS sessions may be resumed: nginx stores them per endpoint of an
+/// upstream, and routes with different TLS settings use different upstreams.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(upstream) = scene.route.action.upstream() else { return Ok(()) };
     let grpc = matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs);

@@ -1,7 +1,8 @@
-//! Hosts that are served alike, in one `server` block.
+//! One `server` block for several hosts that are served alike.
 //!
-//! Each `server` and each `location` costs nginx memory and time in every reload, whatever stands in it. Hosts whose
-//! servers would differ in nothing but their names and their upstreams share one, with a table from host to upstream.
+//! Each `server` and each `location` costs nginx memory and time in every reload, whatever its
+//! content. Hosts whose servers differ only in their names and upstreams share a block, with a
+//! `map` from host to upstream.
 
 use crate::model::{Behaviour, Directive, HostName, Origin, PathMatch, Refused, Route, Server, ServerName};
 use crate::render::engine::Engine;
@@ -15,19 +16,21 @@ use super::server::{Facts, fill, requires, write};
 use super::writer::Writer;
 use super::{external_authentication, mirror};
 
-/// Longest host that nginx's table for `map` takes by default: 64 bytes hold two pointers, the length and the name.
+/// The longest host that fits into nginx's `map` table by default: 64 bytes hold two pointers, the
+/// length and the name.
 const LONGEST_HOST: usize = 46;
 
-/// How a host could share a `server` block with others.
+/// The key by which hosts share a `server` block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Likeness {
-    /// What the block would say, names and upstreams left out; equal for hosts that are served alike.
+    /// A digest of the block's content without names and upstreams; equal for hosts that are
+    /// served alike.
     pub digest: Box<str>,
-    /// A number that spreads hosts evenly and never changes.
+    /// A hash of the host that distributes hosts evenly among blocks and never changes.
     pub spread: u32,
 }
 
-/// What a server is like; `None` when it needs a block of its own.
+/// The likeness of a server; `None` when it needs a block of its own.
 pub fn likeness(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Option<Likeness> {
     let host = shareable(server).filter(|_| facts.decisions.shared_servers)?;
     let slots = slots(server);
@@ -40,8 +43,8 @@ pub fn likeness(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Option<L
     })
 }
 
-/// The host of a server that holds nothing which only nginx itself can judge: a complaint about what hosts share would
-/// not say whose fault it is.
+/// The host of a server that may be shared. Servers with values that only nginx can judge may not:
+/// an error in a shared block could not be traced to an object.
 fn shareable(server: &Server) -> Option<&HostName> {
     let ServerName::Exact(host) = &server.name else { return None };
     if server.client_certificates.is_some() || !server.directives.is_empty() {
@@ -58,11 +61,11 @@ fn shareable(server: &Server) -> Option<&HostName> {
             || route.behaviour.session.is_some()
             || directives.iter().any(contradicts)
     };
-    // Names without a dot may be words of `map`, such as `default`.
+    // Names without a dot may be keywords of `map`, such as `default`.
     let fits = host.as_str().len() <= LONGEST_HOST && host.as_str().contains('.');
-    let mut routes = server.routes.iter().chain([&server.fallback]);
+    let mut routes = server.all_routes();
     let objects = slots(server);
-    // Every object owns a line: of a name or of a table.
+    // Every object must own a line: that of a name or of a table.
     let owns = |route: &Route| {
         let object = &route.origin.object;
         *object == server.origin.object || objects.iter().any(|slot| slot.origin.object == *object)
@@ -70,7 +73,7 @@ fn shareable(server: &Server) -> Option<&HostName> {
     (fits && routes.all(|route| !judged(route) && owns(route))).then_some(host)
 }
 
-/// The file of servers that are alike, at least one, in the order of their names.
+/// The file of servers that are alike (at least one), sorted by their names.
 pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &Engine) -> Result<File, Refused> {
     let first = servers.first().ok_or(Refused::because("nobody is in it"))?;
     let members: Vec<_> = servers.iter().map(|server| (*server, slots(server))).collect();
@@ -85,7 +88,8 @@ pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &E
     if !writer.is_complete() {
         return Err(Refused::because("not every route can be written"));
     }
-    // Upstreams are found by name at each request: nginx reads the block without them.
+    // Upstreams are found by name at each request, so the block itself does not require their
+    // files.
     let upstreams: Vec<_> = first_slots.iter().map(|slot| names::upstream_file(slot.upstream, facts.crowds)).collect();
     let asked = external_authentication::of_server(first).into_values().map(|external| &external.service);
     let copied = mirror::of_server(first).into_values().map(|(mirror, _)| &mirror.service);
@@ -95,7 +99,7 @@ pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &E
     Ok(writer.file(requires))
 }
 
-/// The table from hosts to what they have in one slot.
+/// The `map` from hosts to their upstreams for one slot.
 fn table(
     members: &[(&Server, Vec<Slot<'_>>)],
     slot: usize,

@@ -1,25 +1,24 @@
-//! What a server says about certificates of clients, and the variables that tell whom it does not let in.
-
-use std::collections::BTreeMap;
+//! The directives of a server about client certificates, and the variables that say which clients
+//! are refused.
 
 use crate::model::expression::LIMITS;
 use crate::model::{ClientCertificates, Demand, PathMatch, Refused};
 use crate::nginx::Plan;
-use crate::render::content::Part;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::file_set::FilePath;
 use crate::render::names;
-use crate::render::token::{Literal, Number, Path, Text, Word};
-use crate::render::view;
+use crate::render::token::{Literal, Path, Text, Word, Words};
+use crate::render::view::{Block, Statement, Tables};
 
+use super::head::{Head, HeadSlots};
 use super::location::Scene;
-use super::server::Facts;
-use super::slots::{Header, Slot, Slots};
+use super::slots::{Family, Header, Slot, Slots};
+use super::tables::Files;
 
-/// What certificate authorities ask for by plain HTTP: a route of its own for such a path is let be.
+/// The path of ACME HTTP-01 challenges, which are requested by plain HTTP: a route with such a
+/// path is not protected.
 const CHALLENGES: &str = "/.well-known/acme-challenge/";
 
-/// Whether a server says this itself.
+/// Whether the directives include this one.
 pub fn says(certificates: &ClientCertificates, name: &str) -> bool {
     match name {
         "ssl_verify_client" => true,
@@ -29,33 +28,31 @@ pub fn says(certificates: &ClientCertificates, name: &str) -> bool {
     }
 }
 
-/// One file for each thing that a common name may have to be.
-pub fn strangers(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let mut files = BTreeMap::new();
-    for certificates in plan.model.servers.iter().filter_map(|server| server.client_certificates.as_deref()) {
-        if certificates.chooses() {
-            let name = names::stranger(certificates);
-            files.entry(names::stranger_file(&name)).or_insert_with(|| {
-                let view = map(certificates, &name);
-                let text = view.ok().and_then(|view| engine.fill("stranger", &view).ok()).map(Part::Filled);
-                File::plain(text, Owners(vec![(1, certificates.origin.clone())]), [])
-            });
-        }
+/// One file for each common name condition.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    let asked = plan.model.servers.iter().filter_map(|server| server.client_certificates.as_deref());
+    for certificates in asked.filter(|certificates| certificates.chooses()) {
+        let name = names::stranger(certificates);
+        files.add(names::stranger_file(&name), Some(&certificates.origin), [], |tables| {
+            map(certificates, &name, tables)
+        });
     }
-    files
 }
 
-/// Without TLS nothing is verified, and the subject of a certificate that was not verified is whatever its owner likes.
-fn map(certificates: &ClientCertificates, name: &str) -> Result<view::Stranger, Refused> {
+/// Without TLS no certificate is verified, and the subject of an unverified certificate can be
+/// anything.
+fn map(certificates: &ClientCertificates, name: &str, tables: &mut Tables) -> Result<(), Refused> {
     let pattern = match &certificates.common_name {
-        // A part of a subject begins behind a comma or plus sign that is not escaped, RFC 2253.
+        // An attribute of a subject begins after an unescaped comma or plus sign (RFC 2253).
         Some(name) => format!("~{LIMITS}^SUCCESS:(?:|.*(?<!\\\\)[,+])CN=(?:{name})"),
         None => "~^SUCCESS:".to_owned(),
     };
-    Ok(view::Stranger { variable: Word::variable(name)?, pattern: Literal::new(&pattern)? })
+    let map = Block::map("$ssl_client_verify:$ssl_client_s_dn", Word::variable(name)?);
+    tables.block(map.row("default", "1").row(Literal::new(&pattern)?, r#""""#));
+    Ok(())
 }
 
-/// The files that a server needs for it.
+/// The files that the directives name.
 pub fn requires(certificates: &ClientCertificates) -> impl Iterator<Item = FilePath> {
     let id = &certificates.authority.id;
     let revoked = certificates.authority.revoked.as_ref().map(|_| names::revoked_file(id));
@@ -63,27 +60,44 @@ pub fn requires(certificates: &ClientCertificates) -> impl Iterator<Item = FileP
     [names::authority_file(id)].into_iter().chain(revoked).chain(stranger)
 }
 
-/// What the server says.
-pub fn view(certificates: &ClientCertificates, facts: &Facts<'_>) -> Result<view::ClientCertificates, Refused> {
-    let file = |path: FilePath| Path::new(&facts.decisions.current.join(&*path));
+/// Request headers about certificates, which only this nginx may set.
+const TOLD: [&str; 4] = [
+    "$ingressd_told_ssl_client_cert",
+    "$ingressd_told_ssl_client_issuer_dn",
+    "$ingressd_told_ssl_client_subject_dn",
+    "$ingressd_told_ssl_client_verify",
+];
+
+/// Writes the directives of a server.
+pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
+    let Some(certificates) = head.server.client_certificates.as_deref() else { return Ok(()) };
+    let file = |path: FilePath| Path::new(&head.facts.decisions.current.join(&*path));
+    let mut say = |name, arguments: Words| slots.say(Statement::plain(name, arguments), &certificates.origin);
     let authority = &certificates.authority;
-    let revoked = authority.revoked.as_ref().map(|_| file(names::revoked_file(&authority.id))).transpose()?;
-    let error_page = certificates.error_page.as_ref().map(|page| Text::new(page.as_str())).transpose()?;
-    Ok(view::ClientCertificates {
-        authority: file(names::authority_file(&authority.id))?,
-        revoked: revoked.into_iter().collect(),
-        verify: Word::fixed(match certificates.demand {
-            Demand::Required => "on",
-            Demand::Optional => "optional",
-            Demand::Unverified => "optional_no_ca",
-        }),
-        depth: Number(u64::from(certificates.depth)),
-        error_page: error_page.into_iter().collect(),
-        trusts_proxies: facts.forwarded.trusts_proxies(),
-    })
+    say("ssl_client_certificate", file(names::authority_file(&authority.id))?.into());
+    if authority.revoked.is_some() {
+        say("ssl_crl", file(names::revoked_file(&authority.id))?.into());
+    }
+    let verify = match certificates.demand {
+        Demand::Required => "on",
+        Demand::Optional => "optional",
+        Demand::Unverified => "optional_no_ca",
+    };
+    say("ssl_verify_client", verify.into());
+    say("ssl_verify_depth", Word::number(u64::from(certificates.depth)).into());
+    if let Some(page) = &certificates.error_page {
+        say("error_page", Words::join(["495 496 =".into(), Words::from(Text::new(page.as_str())?)]));
+    }
+    if head.facts.forwarded.trusts_proxies() {
+        TOLD.into_iter().for_each(|variable| say("set", Words::join([Words::from(variable), r#""""#.into()])));
+    }
+    for Header { name, value, .. } in request_headers(certificates) {
+        say(Family::Proxy.set_header(), Words::join([name.into(), value]));
+    }
+    Ok(())
 }
 
-/// What a location says: whom it does not let in, where the host chooses.
+/// Writes into a location which clients are refused, where the host has a common name condition.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(certificates) = scene.surroundings.client_certificates else { return Ok(()) };
     let misdirected = Word::fixed("$ingressd\u{2}_misdirected");
@@ -99,7 +113,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What backends of the host are told about them.
+/// Request headers that tell backends about the certificate.
 pub fn request_headers(certificates: &ClientCertificates) -> Vec<Header> {
     let certificate = Header::fixed("ssl-client-cert", Word::fixed("$ssl_client_escaped_cert"));
     [

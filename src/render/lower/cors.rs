@@ -1,22 +1,19 @@
-//! Cross-origin requests: the variables of a set of origins, and what a location says about them.
-
-use std::collections::BTreeMap;
+//! Cross-origin requests (CORS): the variables of a set of origins, and the directives of a
+//! location.
 
 use crate::model::{Cors, HeaderName, OriginPattern, Refused, expression};
 use crate::nginx::Plan;
-use crate::render::content::Part;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word};
-use crate::render::view;
+use crate::render::view::{Block, Tables};
 
 use super::location::Scene;
 use super::shared::behaviours;
 use super::slots::{Header, Slot, Slots};
+use super::tables::Files;
 
-/// The headers of answers that tell browsers whom to let in, with what the names of their variables end in. They are nginx's
-/// alone: what a backend says of them does not reach clients.
+/// The response headers of CORS, with the suffixes of their variables. Only nginx sends them:
+/// those of a backend are removed.
 const HEADERS: [(&str, &str); 6] = [
     ("Access-Control-Allow-Origin", ""),
     ("Access-Control-Allow-Credentials", "_credentials"),
@@ -26,7 +23,7 @@ const HEADERS: [(&str, &str); 6] = [
     ("Access-Control-Max-Age", "_max_age"),
 ];
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(cors) = scene.route.behaviour.cors.as_deref() else { return Ok(()) };
     let name = names::cors(cors);
@@ -42,20 +39,16 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// One file for each set of origins that some route allows.
-pub fn cors(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let mut files = BTreeMap::new();
+/// One file for each set of allowed origins.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for (behaviour, origin) in behaviours(plan) {
         let Some(cors) = behaviour.cors.as_deref() else { continue };
         let name = names::cors(cors);
-        files.entry(names::cors_file(&name)).or_insert_with(|| {
-            // Without a view no origin is allowed.
-            let view = cors_view(cors, &name).or_else(|_| cors_view(&Cors { origins: Vec::new(), ..bare() }, &name));
-            let text = view.ok().and_then(|view| engine.fill("cors", &view).ok()).map(Part::Filled);
-            File::plain(text, Owners(vec![(1, origin.clone())]), [])
+        files.add(names::cors_file(&name), Some(origin), [], |tables| {
+            // If this cannot be written, no origin is allowed.
+            say(cors, &name, tables).or_else(|_| say(&Cors { origins: Vec::new(), ..bare() }, &name, tables))
         });
     }
-    files
 }
 
 fn bare() -> Cors {
@@ -70,29 +63,37 @@ fn bare() -> Cors {
     }
 }
 
-fn cors_view(cors: &Cors, name: &str) -> Result<view::Cors, Refused> {
+fn say(cors: &Cors, name: &str, tables: &mut Tables) -> Result<(), Refused> {
     let variable = |suffix: &str| Word::variable(&format!("{name}{suffix}"));
-    let header = |suffix: &str, value: &str| {
-        Ok(view::CorsHeader { origin: variable("")?, variable: variable(suffix)?, value: Text::new(value)? })
-    };
     let join = |names: &[HeaderName], by| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(by);
     let list = |names: &[HeaderName]| join(names, ", ");
-    Ok(view::Cors {
-        any: cors.origins.contains(&OriginPattern::Any),
-        origin: variable("")?,
-        origins: cors.origins.iter().filter_map(origin).map(|text| Literal::new(&text)).collect::<Result<_, _>>()?,
-        headers: vec![
-            header("_credentials", if cors.credentials { "true" } else { "" })?,
-            header("_methods", &list(&cors.methods))?,
-            header("_headers", &join(&cors.headers, if cors.has_default_headers { "," } else { ", " }))?,
-            header("_expose", &list(&cors.expose))?,
-            header("_max_age", &cors.max_age.to_string())?,
-        ],
-        preflight: variable("_preflight")?,
-    })
+    let own = variable("")?;
+    let allowed = Block::map("$http_origin", own.clone());
+    let mut blocks = vec![match cors.origins.contains(&OriginPattern::Any) {
+        true => allowed.row("default", "*"),
+        false => {
+            let origins = cors.origins.iter().filter_map(origin).map(|text| Literal::new(&text));
+            allowed.row("default", r#""""#).rows(origins.collect::<Result<Vec<_>, _>>()?, "$http_origin")
+        }
+    }];
+    for (suffix, value) in [
+        ("_credentials", if cors.credentials { "true".to_owned() } else { String::new() }),
+        ("_methods", list(&cors.methods)),
+        ("_headers", join(&cors.headers, if cors.has_default_headers { "," } else { ", " })),
+        ("_expose", list(&cors.expose)),
+        ("_max_age", cors.max_age.to_string()),
+    ] {
+        let map = Block::map(own.clone(), variable(suffix)?);
+        blocks.push(map.row("default", Text::new(&value)?).row(r#""""#, r#""""#));
+    }
+    let preflight = Block::map(Word::concat([Word::fixed("$request_method:"), own]), variable("_preflight")?);
+    blocks.push(preflight.row("default", r#""""#).row(r#""~^OPTIONS:.""#, "1"));
+    blocks.into_iter().for_each(|block| tables.block(block));
+    Ok(())
 }
 
-/// An expression for a key of `map`: as plain keys, long origins would overflow nginx's table.
+/// A regular expression as a key of `map`: as plain keys, long origins would not fit into nginx's
+/// table.
 fn origin(origin: &OriginPattern) -> Option<String> {
     match origin {
         OriginPattern::Any => None,

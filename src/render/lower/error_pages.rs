@@ -1,4 +1,5 @@
-//! Answers that another backend gives: what a location says about them, and the locations where requests for them go.
+//! Error pages of another backend: the directives of a location, and the internal locations that
+//! request them.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +8,10 @@ use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view;
 
-use super::location::Scene;
+use super::location::{Location, Scene};
 use super::slots::{Family, Header, Slot, Slots, text};
 
-/// What the other backend is told of the route, by the variables that hold it.
+/// The headers that tell the other backend about the route, with the variables of their values.
 const TOLD: [(&str, &str); 4] = [
     ("X-Namespace", "$ingressd\u{2}_error_namespace"),
     ("X-Ingress-Name", "$ingressd\u{2}_error_ingress"),
@@ -18,7 +19,7 @@ const TOLD: [(&str, &str); 4] = [
     ("X-Service-Port", "$ingressd\u{2}_error_port"),
 ];
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(pages) = scene.route.errors.as_deref() else { return Ok(()) };
     let values = values(scene.route, pages)?;
@@ -41,9 +42,9 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Where requests of a server go for these answers.
+/// The internal locations of a server that request error pages, by name.
 pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> {
-    let pages = server.routes.iter().chain([&server.fallback]).filter_map(|route| route.errors.as_deref());
+    let pages = server.all_routes().filter_map(|route| route.errors.as_deref());
     let pages = pages.filter(|pages| !pages.stands_in);
     let places = pages.flat_map(|pages| {
         let of = |status: &u16| (place(&pages.upstream, *status), (&pages.upstream, *status, &pages.origin));
@@ -52,8 +53,8 @@ pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> 
     places.collect()
 }
 
-/// A location for these answers, with the headers of its backend.
-pub fn location(name: &str, upstream: &UpstreamId, status: u16) -> Result<(view::Location, Vec<Header>), Refused> {
+/// An internal location for error pages, with the headers of its backend.
+pub fn location(name: &str, upstream: &UpstreamId, status: u16) -> Result<Location, Refused> {
     let mut slots = Slots::default();
     slots.say(
         Slot::Rewrite,
@@ -61,20 +62,18 @@ pub fn location(name: &str, upstream: &UpstreamId, status: u16) -> Result<(view:
         Words::join([Words::from(Literal::new("^")?), text("/")?, Word::fixed("break").into()]),
     );
     let secure = upstream.protocol == Protocol::Https;
+    let pass = view::Pass {
+        directive: Word::fixed(Family::Proxy.pass()),
+        scheme: Word::fixed(if secure { "https://" } else { "http://" }),
+        upstream: Word::own(&names::upstream(upstream))?,
+    };
     let view = view::Location {
-        modifier: Word::own(name)?,
-        path: Words::nothing(),
-        directives: Vec::new(),
-        strict_paths: false,
         statements: slots.statements(&Default::default(), None),
-        pass: vec![view::Pass {
-            directive: Word::fixed(Family::Proxy.pass()),
-            scheme: Word::fixed(if secure { "https://" } else { "http://" }),
-            upstream: Word::own(&names::upstream(upstream))?,
-        }],
+        pass: vec![pass],
+        ..view::Location::new(Word::own(name)?, Words::nothing())
     };
     let told = TOLD.into_iter().map(|(name, variable)| Header::fixed(name, Word::fixed(variable)));
-    Ok((view, told.chain(of_every_page(status)).collect()))
+    Ok(Location::of_nginx(view, Some(told.chain(of_every_page(status)).collect())))
 }
 
 fn of_every_page(status: u16) -> [Header; 3] {

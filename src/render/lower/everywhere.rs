@@ -1,52 +1,48 @@
-//! What every server says because the administrator wants it of all hosts.
-
-use std::collections::BTreeMap;
+//! The directives of every server that come from the administrator's settings for all hosts.
 
 use crate::model::expression::{LIMITS, anywhere, literal};
 use crate::model::{Cidr, HeaderName, LogLine, Refused};
-use crate::nginx::{Everywhere, Plan, SetHeader, Test};
-use crate::render::content::Part;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
+use crate::nginx::{Everywhere, Plan, SetHeader, Test, Uncompressed};
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
-use crate::render::view;
+use crate::render::view::{Block, Statement, Tables};
 
+use super::head::{Head, HeadSlots};
 use super::slots::{Family, Header, Inherited};
+use super::tables::Files;
 
-/// Variables that tell who is turned away.
+/// The variables that say which clients are refused.
 const NETWORK: &str = "blocked_network";
 const AGENT: &str = "blocked_agent";
 const REFERER: &str = "blocked_referer";
 
-/// The file that servers require where somebody is turned away.
-pub fn blocked(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
+/// The file that servers require where some clients are refused.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let everywhere = &plan.decisions.everywhere;
-    if !everywhere.blocks() {
-        return BTreeMap::new();
+    if everywhere.blocks() {
+        files.add(names::blocked_file(), None, [], |tables| say(everywhere, tables));
     }
-    let text = blocked_view(everywhere).ok().and_then(|view| engine.fill("blocked", &view).ok()).map(Part::Filled);
-    BTreeMap::from([(names::blocked_file(), File::plain(text, Owners::default(), []))])
 }
 
-fn blocked_view(everywhere: &Everywhere) -> Result<view::Blocked, Refused> {
-    let header = |variable: &str, header, tests: &[Test]| {
-        let values = tests.iter().map(test).collect::<Result<_, Refused>>()?;
-        Ok::<_, Refused>(view::BlockedHeader { header, variable: Word::variable(variable)?, values })
-    };
-    let agents = header(AGENT, Word::fixed("$http_user_agent"), &everywhere.blocked_agents)?;
-    let referers = header(REFERER, Word::fixed("$http_referer"), &everywhere.blocked_referers)?;
-    let networks = view::BlockedNetworks {
-        variable: Word::variable(NETWORK)?,
-        networks: distinct(&everywhere.blocked_networks).iter().map(Word::network).collect(),
-    };
-    Ok(view::Blocked {
-        networks: Some(networks).filter(|networks| !networks.networks.is_empty()).into_iter().collect(),
-        headers: [agents, referers].into_iter().filter(|header| !header.values.is_empty()).collect(),
-    })
+fn say(everywhere: &Everywhere, tables: &mut Tables) -> Result<(), Refused> {
+    if !everywhere.blocked_networks.is_empty() {
+        let networks = distinct(&everywhere.blocked_networks);
+        let networks = networks.iter().map(Word::network);
+        tables.block(Block::new(Words::line("geo", Word::variable(NETWORK)?)).row("default", "0").rows(networks, "1"));
+    }
+    let headers = [
+        ("$http_user_agent", AGENT, &everywhere.blocked_agents),
+        ("$http_referer", REFERER, &everywhere.blocked_referers),
+    ];
+    for (header, variable, tests) in headers.into_iter().filter(|(.., tests)| !tests.is_empty()) {
+        let values = tests.iter().map(test).collect::<Result<Vec<_>, _>>()?;
+        tables.block(Block::map(header, Word::variable(variable)?).row("default", "0").rows(values, "1"));
+    }
+    Ok(())
 }
 
-/// Each network once; all addresses as two halves, because nginx holds them for the default said twice.
+/// The networks without duplicates. A network of all addresses is written as two halves, because
+/// nginx takes it for a second `default`.
 fn distinct(networks: &[Cidr]) -> Vec<Cidr> {
     let halves = |network: &Cidr| {
         let is_all = network.prefix_len() == 0;
@@ -70,31 +66,39 @@ fn test(test: &Test) -> Result<Literal, Refused> {
     }
 }
 
-/// What a server says; `None` where that is nothing.
-pub fn of_server(everywhere: &Everywhere) -> Result<Option<view::Everywhere>, Refused> {
+/// Writes the directives of a server.
+pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
+    let everywhere = &head.facts.decisions.everywhere;
     let asked = [
         (NETWORK, everywhere.blocked_networks.is_empty()),
         (AGENT, everywhere.blocked_agents.is_empty()),
         (REFERER, everywhere.blocked_referers.is_empty()),
     ];
-    let blocked = asked.into_iter().filter(|(_, is_empty)| !is_empty).map(|(variable, _)| Word::variable(variable));
+    let mut say = |statement| slots.say(statement, &head.server.origin);
+    for (variable, _) in asked.into_iter().filter(|(_, is_empty)| !is_empty) {
+        say(Statement::conditional(Word::variable(variable)?, "return", "403"));
+    }
     let Inherited { answer_headers, hidden_headers, request_headers } = inherited(everywhere)?;
-    let line = |name, arguments| view::Directive { name: Word::fixed(name), arguments };
-    let hidden = hidden_headers.into_iter().map(|name| line(Family::Proxy.hide_header(), name.into()));
-    let answers = answer_headers.into_iter().map(|Header { name, value, .. }| {
-        line("add_header", Words::join([name.into(), value, Word::fixed("always").into()]))
-    });
-    let requests = request_headers
-        .into_iter()
-        .map(|Header { name, value, .. }| line(Family::Proxy.set_header(), Words::join([name.into(), value])));
-    let view = view::Everywhere {
-        blocked: blocked.collect::<Result<_, _>>()?,
-        directives: hidden.chain(answers).chain(requests).collect(),
-    };
-    Ok(Some(view).filter(|view| !view.blocked.is_empty() || !view.directives.is_empty()))
+    hidden_headers.into_iter().for_each(|name| say(Statement::plain(Family::Proxy.hide_header(), name)));
+    for Header { name, value, .. } in answer_headers {
+        say(Statement::plain("add_header", Words::join([name.into(), value, "always".into()])));
+    }
+    for Header { name, value, .. } in request_headers {
+        say(Statement::plain(Family::Proxy.set_header(), Words::join([name.into(), value])));
+    }
+    if let Some(programs) = &everywhere.uncompressed {
+        let programs = match programs {
+            Uncompressed::OldExplorers => "msie6".into(),
+            Uncompressed::Matching(pattern) => {
+                Words::from(Literal::new(&format!("{LIMITS}{}", anywhere(pattern.as_str())))?)
+            }
+        };
+        say(Statement::plain("gzip_disable", programs));
+    }
+    Ok(())
 }
 
-/// What locations repeat that say anything of the kind.
+/// The headers that locations have to repeat when they set any themselves.
 pub fn inherited(everywhere: &Everywhere) -> Result<Inherited, Refused> {
     let name = |name: &HeaderName| Word::new(name.as_str());
     let header =
@@ -103,7 +107,7 @@ pub fn inherited(everywhere: &Everywhere) -> Result<Inherited, Refused> {
         let uri = LogLine::new("$request_uri")?;
         Ok(Header::fixed("X-Original-Uri", Text::log_line(&uri)?))
     });
-    // Several cookies are several headers: those of backends stay.
+    // Cookies are added to those of backends, because a response may have several.
     let replaced = everywhere.answer_headers.iter().map(|header| &header.name);
     let replaced = replaced.filter(|name| !name.as_str().eq_ignore_ascii_case("Set-Cookie"));
     let mut hidden: Vec<_> = everywhere.hidden_headers.iter().chain(replaced).collect();

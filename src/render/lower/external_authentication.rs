@@ -1,7 +1,9 @@
-//! What locations say about a service that lets clients in, and the location by which it is asked.
+//! External authentication (`auth_request`): the directives of locations, and the internal
+//! location that asks the service.
 //!
-//! A question is a request of its own: nginx asks nobody whether it may, and nothing of the location that asks counts for it. So
-//! whatever would answer in the place of the service has to be taken back here, because any status from 200 to 299 lets the client in.
+//! The subrequest is a request of its own, to which the directives of the protected location do
+//! not apply. Everything that the server sets and that could answer in the place of the service
+//! has to be reset here, because any status from 200 to 299 lets the client in.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +11,33 @@ use crate::model::{
     ExternalAuthentication, Protocol, Refused, Route, Server, Template, TemplatePart, UpstreamId, Variable,
 };
 use crate::nginx::Plan;
-use crate::render::content::Part;
 use crate::render::crowds::Crowds;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::file_set::FilePath;
 use crate::render::names;
-use crate::render::token::{Literal, Path, Text, Word, Words};
-use crate::render::view;
+use crate::render::token::{Path, Text, Word, Words};
+use crate::render::view::{Block, Tables};
 
 use super::location::{Location, Scene};
 use super::server::Facts;
-use super::slots::{Family, Header, Inherited, Slot, Slots};
+use super::shared::routes;
+use super::slots::{Header, Inherited, Slot, Slots};
+use super::tables::Files;
 
-/// Headers by which clients could pretend that they ask for something else, whichever of them a service believes.
+/// Headers by which clients could pretend to request something else, for services that trust them.
 const CLEARED: [&str; 6] =
     ["X-Forwarded-Uri", "X-Forwarded-Method", "X-Forwarded-Proto", "Content-Length", "Upgrade", "Connection"];
 
 const EMPTY: Word = Word::fixed("\"\"");
 
-/// What is asked, where a backend is.
+/// The authentication of a route that has a backend.
 pub fn asked(route: &Route) -> Option<&ExternalAuthentication> {
     route.behaviour.external_authentication.as_deref().filter(|_| route.action.upstream().is_some())
 }
 
-/// The services that a server asks, each once for each way in which it is asked, by the names of their locations.
+/// The authentication services of a server, by the name of the internal location; each distinct
+/// policy has one.
 pub fn of_server(server: &Server) -> BTreeMap<String, &ExternalAuthentication> {
-    let routes = server.routes.iter().chain([&server.fallback]);
+    let routes = server.all_routes();
     let mut all = BTreeMap::new();
     for external in routes.filter_map(asked) {
         all.entry(names::authentication(external)).or_insert(external);
@@ -42,7 +45,7 @@ pub fn of_server(server: &Server) -> BTreeMap<String, &ExternalAuthentication> {
     all
 }
 
-/// The files that a route needs for it.
+/// The files that a route requires for it.
 pub fn requires(external: &ExternalAuthentication, crowds: &Crowds) -> impl Iterator<Item = FilePath> + use<> {
     let policy = &external.policy;
     let memory = policy.memory.as_ref().map(|_| names::answer_memory_file());
@@ -57,7 +60,7 @@ fn escapes(external: &ExternalAuthentication) -> bool {
     all.chain(policy.memory.as_ref().map(|memory| &memory.key)).any(Template::escapes)
 }
 
-/// What a location says.
+/// Writes the directives of a protected location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(external) = asked(scene.route) else { return Ok(()) };
     let policy = &external.policy;
@@ -81,13 +84,14 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     }
     if let Some(url) = &policy.sign_in {
         let url = Text::template(&[], url, scene.facts.forwarded.trusts_proxies())?;
-        let status = [Word::fixed("401").into(), Words::from(Word::fixed("=302")), url.into()];
+        let status = [Word::fixed("401").into(), Words::from("=302"), url.into()];
         slots.say(Slot::Authentication, "error_page", Words::join(status));
     }
     Ok(())
 }
 
-/// The location by which a service is asked. No path of a client leads there: all of those begin with a slash.
+/// The internal location that asks a service. Clients cannot request it: the paths of requests
+/// begin with a slash, its name does not.
 pub fn location(
     name: &str,
     external: &ExternalAuthentication,
@@ -95,26 +99,20 @@ pub fn location(
     facts: &Facts<'_>,
 ) -> Result<Location, Refused> {
     let trusts = facts.forwarded.trusts_proxies();
-    let mut slots = Slots::default();
+    let mut slots = Slots::of_subrequests();
     let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
-    let fixed = |word: &'static str| Words::from(Word::fixed(word));
-    say("internal", Words::nothing());
-    // Whatever the server says of these.
-    say("proxy_intercept_errors", fixed("off"));
-    say("error_page", fixed("599 /"));
-    say("client_max_body_size", fixed("0"));
     say("proxy_method", Word::header_name(&external.policy.method)?.into());
-    say("proxy_pass_request_body", fixed("off"));
-    say("proxy_send_timeout", fixed("60s"));
-    say("proxy_read_timeout", fixed("60s"));
+    say("proxy_pass_request_body", "off".into());
+    say("proxy_send_timeout", "60s".into());
+    say("proxy_read_timeout", "60s".into());
     if facts.decisions.access_log.questions {
-        say("log_subrequest", fixed("on"));
+        say("log_subrequest", "on".into());
     }
-    // Cookies of sessions are long.
-    say("proxy_buffer_size", fixed("16k"));
-    say("proxy_buffers", fixed("4 16k"));
-    say("proxy_busy_buffers_size", fixed("32k"));
-    say("proxy_temp_file_write_size", fixed("32k"));
+    // Session cookies in responses can be long.
+    say("proxy_buffer_size", "16k".into());
+    say("proxy_buffers", "4 16k".into());
+    say("proxy_busy_buffers_size", "32k".into());
+    say("proxy_temp_file_write_size", "32k".into());
     remember(name, external, facts, &mut say)?;
     let scheme = match external.service.protocol {
         Protocol::Https | Protocol::Grpcs => {
@@ -126,19 +124,10 @@ pub fn location(
     let place = [Word::fixed(scheme), Word::own(&names::upstream(&external.service))?];
     say("proxy_pass", Text::template(&place, &external.policy.target, trusts)?.into());
     headers(external, trusts, &mut slots)?;
-    let request_headers = slots.request_headers(inherited, false);
-    let view = view::Location {
-        modifier: Word::fixed("="),
-        path: Literal::new(name)?.into(),
-        directives: Vec::new(),
-        strict_paths: false,
-        statements: slots.statements(&Inherited::default(), None),
-        pass: Vec::new(),
-    };
-    Ok(Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new(), owners: Vec::new() })
+    Location::of_subrequests(name, slots, inherited)
 }
 
-/// The answers that nginx remembers, where it can.
+/// Writes the caching of answers, where nginx can do it.
 fn remember(
     name: &str,
     external: &ExternalAuthentication,
@@ -148,32 +137,32 @@ fn remember(
     let Some(memory) = external.policy.memory.as_ref().filter(|_| facts.decisions.answer_memory.is_some()) else {
         return Ok(());
     };
-    let trusts = facts.forwarded.trusts_proxies();
+    let trusts = facts.tells_scheme();
     say("proxy_cache", Word::own(names::ANSWER_MEMORY)?.into());
-    // Whose answer it is, and for which host: what follows is whatever the client sends.
+    // The service and the host come first; the rest of the key is controlled by the client.
     let whose = [Word::new(name)?, Word::fixed("|$host|")];
     say("proxy_cache_key", Text::template(&whose, &memory.key, trusts)?.into());
     for duration in &memory.durations {
         let statuses = duration.statuses().iter().map(|status| Word::number(u64::from(*status)));
         say("proxy_cache_valid", Words::join(statuses.chain([Word::time(duration.duration())])));
     }
-    say("proxy_buffering", Word::fixed("on").into());
+    say("proxy_buffering", "on".into());
     Ok(())
 }
 
-/// As in ingress-nginx, the service may show any certificate.
+/// As in ingress-nginx, the certificate of the service is not verified.
 pub fn tls(service: &UpstreamId, say: &mut impl FnMut(&'static str, Words)) -> Result<(), Refused> {
-    say("proxy_ssl_verify", Word::fixed("off").into());
+    say("proxy_ssl_verify", "off".into());
     let host = &service.service;
     let is_name = service.mode == "host" && host.parse::<std::net::IpAddr>().is_err();
     if is_name {
         say("proxy_ssl_name", Text::new(host)?.into());
     }
-    say("proxy_ssl_server_name", Word::fixed(if is_name { "on" } else { "off" }).into());
+    say("proxy_ssl_server_name", if is_name { "on" } else { "off" }.into());
     Ok(())
 }
 
-/// The headers of the question.
+/// The headers of the subrequest.
 fn headers(external: &ExternalAuthentication, trusts: bool, slots: &mut Slots) -> Result<(), Refused> {
     let policy = &external.policy;
     let text = |template: &Template| Text::template(&[], template, trusts).map(Words::from);
@@ -199,40 +188,50 @@ fn headers(external: &ExternalAuthentication, trusts: bool, slots: &mut Slots) -
     Ok(())
 }
 
-/// How many characters of a request target are encoded. A longer one brings clients back to the start of the host.
+/// How many characters of a request URI are encoded. With a longer URI the client is sent back to
+/// the start page of the host.
 const STAGES: usize = 32;
 
-/// One file with the variable that holds the target of a request encoded, where something refers to it, and one with the place of
-/// answers that are remembered.
-pub fn files(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let servers = plan.model.servers.iter();
-    let routes = servers.flat_map(|server| server.routes.iter().chain([&server.fallback]));
-    let all: Vec<_> = routes.filter_map(asked).collect();
-    let mut files = BTreeMap::new();
-    let mut add = |path: FilePath, text: Option<Part>| {
-        files.insert(path, File::plain(text, Owners::default(), []));
-    };
+/// One file with the variable of the encoded request URI, where it is used, and one with the cache
+/// of answers.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    let all: Vec<_> = routes(plan).filter_map(asked).collect();
     if all.iter().any(|external| escapes(external)) {
-        let text = escaped_uri().ok().and_then(|view| engine.fill("escaped_uri", &view).ok());
-        add(names::escaped_uri_file(), text.map(Part::Filled));
+        files.add(names::escaped_uri_file(), None, [], escape);
     }
     if all.iter().any(|external| external.policy.memory.is_some()) {
-        let folder = plan.decisions.answer_memory.as_deref().and_then(|folder| Path::new(folder).ok());
-        let view =
-            folder.and_then(|folder| Some(view::AnswerMemory { folder, zone: Word::own(names::ANSWER_MEMORY).ok()? }));
-        let text = view.and_then(|view| engine.fill("answer_memory", &view).ok());
-        add(names::answer_memory_file(), text.map(Part::Filled));
+        files.add(names::answer_memory_file(), None, [], |tables| {
+            let folder = plan.decisions.answer_memory.as_deref().ok_or(Refused::because("nginx remembers none"))?;
+            let zone =
+                Word::concat([Word::setting("keys_zone", &Word::own(names::ANSWER_MEMORY)?), Word::fixed(":10m")]);
+            let place = Words::line("proxy_cache_path", Path::new(folder)?);
+            let rest = "max_size=64m inactive=1h use_temp_path=off";
+            tables.line(Words::join([place, "levels=1:2".into(), zone.into(), rest.into()]));
+            Ok(())
+        });
     }
-    files
 }
 
-fn escaped_uri() -> Result<view::EscapedUri, Refused> {
+/// The characters to encode, as they are and as in expressions.
+const ESCAPED: [(&str, &str); 6] = [
+    (r#""~^(\S*) ([^%&+#; ]*)%(.*)$""#, r#""$1$2%25 $3""#),
+    (r#""~^(\S*) ([^%&+#; ]*)&(.*)$""#, r#""$1$2%26 $3""#),
+    (r#""~^(\S*) ([^%&+#; ]*)\+(.*)$""#, r#""$1$2%2B $3""#),
+    (r#""~^(\S*) ([^%&+#; ]*)#(.*)$""#, r#""$1$2%23 $3""#),
+    (r#""~^(\S*) ([^%&+#; ]*);(.*)$""#, r#""$1$2%3B $3""#),
+    (r#""~^(\S*) ([^%&+#; ]*) (.*)$""#, r#""$1$2%20 $3""#),
+];
+
+/// Each step encodes one character. The encoded part stands before the blank, the rest behind it.
+fn escape(tables: &mut Tables) -> Result<(), Refused> {
     let variable = |stage: usize| Word::variable(&format!("{}_{stage}", names::ESCAPED_URI));
-    let stage = |stage| Ok(view::EscapedStage { from: variable(stage)?, to: variable(stage + 1)? });
-    Ok(view::EscapedUri {
-        first: variable(0)?,
-        stages: (0..STAGES).map(stage).collect::<Result<_, Refused>>()?,
-        last: variable(STAGES)?,
-        escaped: Word::variable(names::ESCAPED_URI)?,
-    })
+    tables.block(Block::map("$request_uri", variable(0)?).row("default", r#"" $request_uri""#));
+    for stage in 0..STAGES {
+        let from = variable(stage)?;
+        let map = Block::map(from.clone(), variable(stage + 1)?).row("default", from);
+        tables.block(ESCAPED.into_iter().fold(map, |map, (pattern, value)| map.row(pattern, value)));
+    }
+    let escaped = Block::map(variable(STAGES)?, Word::variable(names::ESCAPED_URI)?);
+    tables.block(escaped.row("default", "%2F").row(r#""~^(\S*) ([^%&+#; ]*)$""#, r#""$1$2""#));
+    Ok(())
 }

@@ -1,4 +1,5 @@
-//! What a location says to an application that speaks FastCGI; it must not know what the application is.
+//! The directives of a location whose backend speaks FastCGI. It must not know which application
+//! that is.
 
 use crate::model::catalogue::Module;
 use crate::model::{ParameterName, Refused, Template};
@@ -7,7 +8,8 @@ use crate::render::token::{Text, Word};
 use super::location::Scene;
 use super::slots::{Header, Slot, Slots};
 
-/// What counts where the route says nothing: whatever the host says of FastCGI is for its own sites.
+/// Directives that are written where the route does not set them, because the host's own settings
+/// of FastCGI are for its own sites.
 const SAID: [(&str, &str); 21] = [
     ("fastcgi_bind", "off"),
     ("fastcgi_buffer_size", "4k"),
@@ -32,7 +34,7 @@ const SAID: [(&str, &str); 21] = [
     ("fastcgi_store", "off"),
 ];
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if scene.route.action.module() != Some(Module::FastCgi) {
         return Ok(());
@@ -52,10 +54,11 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The parameters that a location tells in the place of those that every application gets, or besides.
+/// The parameters that a location sets, in the place of those that every application gets or in
+/// addition.
 pub fn parameters(scene: &Scene<'_>) -> Result<Vec<Header>, Refused> {
     let Some(fastcgi) = scene.route.behaviour.fastcgi.as_deref() else { return Ok(Vec::new()) };
-    let trusts = scene.facts.forwarded.trusts_proxies();
+    let trusts = scene.facts.tells_scheme();
     let parameter = |(name, value): &(ParameterName, Template)| {
         let value = Text::template(&[], value, trusts)?;
         Ok(Header::new(Word::new(name.as_str())?, value))

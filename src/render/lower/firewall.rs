@@ -1,28 +1,29 @@
-//! A firewall, in a location, and the rules that its server reads for all of them; it must not know what the rules say.
-
-use std::collections::BTreeMap;
+//! The web application firewall (ModSecurity) in a location, and the rules that its server loads.
+//! It must not know what the rules say.
 
 use crate::model::catalogue::MODSECURITY_RULES;
-use crate::model::{Origin, Refused, Route, Server};
+use crate::model::{Refused, Route, Server};
 use crate::nginx::{Decisions, Plan, RuleFiles};
 use crate::render::content::Part;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::file_set::{File, Owners};
 use crate::render::names;
-use crate::render::token::{Text, Word};
-use crate::render::view;
+use crate::render::token::Text;
+use crate::render::view::Statement;
 
+use super::head::{Head, HeadSlots, statements};
 use super::location::Scene;
 use super::shared::behaviours;
 use super::slots::{Slot, Slots, text};
+use super::tables::Files;
 
-/// The numbers that the rules of OWASP have, and nobody else's may.
+/// The range of rule IDs that is reserved for the OWASP rules.
 const CORE_RULES: &str = "SecRuleRemoveById 900000-999999";
 
-/// What a location says. Its rules are those of the server, which are read once: another set would be read for each location.
+/// Writes the directives. A location uses the rules of its server, which are loaded once; rules of
+/// its own would be loaded for each location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(firewall) = scene.route.behaviour.firewall.as_deref() else { return Ok(()) };
-    slots.say(Slot::Firewall, "modsecurity", Word::fixed("on"));
+    slots.say(Slot::Firewall, "modsecurity", "on");
     if scene.surroundings.core_rules && !firewall.core_rules {
         slots.say(Slot::Firewall, MODSECURITY_RULES.name, text(CORE_RULES)?);
     }
@@ -36,7 +37,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 }
 
 fn guarded(server: &Server) -> impl Iterator<Item = &Route> {
-    server.routes.iter().chain([&server.fallback]).filter(|route| route.behaviour.firewall.is_some())
+    server.all_routes().filter(|route| route.behaviour.firewall.is_some())
 }
 
 /// Whether any route of a server has the firewall.
@@ -44,41 +45,34 @@ pub fn is_asked(server: &Server) -> bool {
     guarded(server).next().is_some()
 }
 
-/// Whether the rules that a server's locations inherit have those of OWASP among them.
+/// Whether the OWASP rules are among those that a server's locations inherit.
 pub fn has_core_rules(server: &Server, decisions: &Decisions) -> bool {
     let asks = |route: &Route| route.behaviour.firewall.as_deref().is_some_and(|firewall| firewall.core_rules);
     is_asked(server)
         && (decisions.firewall.shared || decisions.firewall.core_rules.is_empty() || guarded(server).any(asks))
 }
 
-/// The rules that a server reads, and the field that asked first for it.
-pub fn of_server<'s>(
-    server: &'s Server,
-    decisions: &Decisions,
-) -> Result<Option<(view::Firewall, &'s Origin)>, Refused> {
-    let first = guarded(server).next().filter(|_| !decisions.firewall.shared);
-    let Some(Route { origin, .. }) = first else { return Ok(None) };
-    let view = rules(decisions, has_core_rules(server, decisions))?;
-    Ok(Some((view, origin)).filter(|(view, _)| !view.directives.is_empty()))
-}
-
-/// The file that servers require whose rules are those of all sites.
-pub fn firewall(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let is_needed =
-        plan.decisions.firewall.shared && behaviours(plan).any(|(behaviour, _)| behaviour.firewall.is_some());
-    if !is_needed {
-        return BTreeMap::new();
+/// Writes the rules that a server loads, with the first field that asked for the firewall.
+pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
+    let decisions = head.facts.decisions;
+    if let Some(first) = guarded(head.server).next().filter(|_| !decisions.firewall.shared) {
+        let rules = rules(decisions, has_core_rules(head.server, decisions))?;
+        rules.into_iter().for_each(|rules| slots.say(rules, &first.origin));
     }
-    let text = rules(&plan.decisions, true).ok().and_then(|view| engine.fill("firewall", &view).ok()).map(Part::Filled);
-    BTreeMap::from([(names::firewall_file(), File::plain(text, Owners::default(), []))])
+    Ok(())
 }
 
-fn rules(decisions: &Decisions, with_core_rules: bool) -> Result<view::Firewall, Refused> {
+/// The file that servers require when the rules are loaded once for all sites.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    if plan.decisions.firewall.shared && behaviours(plan).any(|(behaviour, _)| behaviour.firewall.is_some()) {
+        let rules = rules(&plan.decisions, true).and_then(|rules| statements(files.engine, &rules)).ok();
+        files.put(names::firewall_file(), File::plain(rules.map(Part::Filled), Owners::default(), []));
+    }
+}
+
+/// One directive for each file of rules, or for each pattern of files.
+fn rules(decisions: &Decisions, with_core_rules: bool) -> Result<Vec<Statement>, Refused> {
     let core = decisions.firewall.core_rules.iter().filter(|_| with_core_rules);
-    let line = |files: &RuleFiles| {
-        let arguments = text(&format!("Include {files}"))?;
-        Ok(view::Directive { name: Word::fixed(MODSECURITY_RULES.name), arguments })
-    };
-    let directives = decisions.firewall.rules.iter().chain(core).map(line).collect::<Result<_, Refused>>()?;
-    Ok(view::Firewall { directives })
+    let line = |files: &RuleFiles| Ok(Statement::plain(MODSECURITY_RULES.name, text(&format!("Include {files}"))?));
+    decisions.firewall.rules.iter().chain(core).map(line).collect()
 }

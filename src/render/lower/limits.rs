@@ -1,21 +1,20 @@
-//! Limits for each client: the zones of an object, and what a location says about them.
+//! Rate and connection limits per client: the zones of an object, and the directives of a
+//! location.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::model::{ByteSize, ClientLimits, LimitRate, Refused};
 use crate::nginx::Plan;
-use crate::render::content::Part;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
-use crate::render::token::{Number, Word, Words};
-use crate::render::view;
+use crate::render::token::{Word, Words};
+use crate::render::view::{Block, Tables};
 
 use super::location::Scene;
 use super::shared::behaviours;
 use super::slots::{Slot, Slots};
+use super::tables::Files;
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(limits) = scene.route.behaviour.limits.as_deref() else { return Ok(()) };
     let everywhere = &scene.facts.decisions.everywhere;
@@ -36,52 +35,37 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// One file for each object that limits its clients.
-pub fn limits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let mut files = BTreeMap::new();
+/// One file for each object with limits.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for (behaviour, _) in behaviours(plan) {
         let Some(limits) = behaviour.limits.as_deref() else { continue };
         let name = names::limits(limits);
-        files.entry(names::limits_file(&name)).or_insert_with(|| {
-            let size = plan.model.zone_size(&limits.origin.object.namespace);
-            let view = limits_view(limits, &name, size);
-            let text = view.ok().and_then(|view| engine.fill("limits", &view).ok()).map(Part::Filled);
-            File::plain(text, Owners(vec![(1, limits.origin.clone())]), [])
-        });
+        let size = plan.model.zone_size(&limits.origin.object.namespace);
+        files.add(names::limits_file(&name), Some(&limits.origin), [], |tables| zones(limits, &name, size, tables));
     }
-    files
 }
 
-fn limits_view(limits: &ClientLimits, name: &str, size: ByteSize) -> Result<view::Limits, Refused> {
-    let mut rates: Vec<LimitRate> = limits.rates.iter().map(|(rate, _)| *rate).collect();
-    rates.sort_unstable();
-    rates.dedup();
-    let zone = |rate: &LimitRate| {
-        let (number, unit) = match rate {
-            LimitRate::PerSecond(number) => (*number, "r/s"),
-            LimitRate::PerMinute(number) => (*number, "r/m"),
-        };
-        Ok(view::RateZone {
-            client: Word::variable(name)?,
-            zone: Word::own(&names::rate_zone(name, *rate))?,
-            size: Word::size(size),
-            number: Number(u64::from(number.max(1))),
-            unit: Word::fixed(unit),
-        })
+fn zones(limits: &ClientLimits, name: &str, size: ByteSize, tables: &mut Tables) -> Result<(), Refused> {
+    let (client, exempt) = (Word::variable(name)?, Word::variable(&format!("{name}_exempt"))?);
+    let networks = limits.exempt.iter().map(Word::network);
+    tables.block(Block::new(Words::line("geo", exempt.clone())).row("default", "0").rows(networks, "1"));
+    tables.block(Block::map(exempt, client.clone()).row("default", "$binary_remote_addr").row("1", r#""""#));
+    let zone = |name: &str| {
+        let zone = [Word::setting("zone", &Word::own(name)?), Word::fixed(":"), Word::size(size)];
+        Ok(Words::join([client.clone(), Word::concat(zone)]))
     };
-    Ok(view::Limits {
-        exempt: Word::variable(&format!("{name}_exempt"))?,
-        networks: limits.exempt.iter().map(Word::network).collect(),
-        client: Word::variable(name)?,
-        rates: rates.iter().map(zone).collect::<Result<_, _>>()?,
-        connections: limits
-            .connections
-            .map(|_| {
-                let zone = Word::own(&names::connection_zone(name))?;
-                Ok(view::ConnectionZone { client: Word::variable(name)?, zone, size: Word::size(size) })
-            })
-            .transpose()?
-            .into_iter()
-            .collect(),
-    })
+    let rates: BTreeSet<LimitRate> = limits.rates.iter().map(|(rate, _)| *rate).collect();
+    for rate in rates {
+        let (number, unit) = match rate {
+            LimitRate::PerSecond(number) => (number, "r/s"),
+            LimitRate::PerMinute(number) => (number, "r/m"),
+        };
+        let number = Word::setting("rate", &Word::number(u64::from(number.max(1))));
+        let zone = Words::line("limit_req_zone", zone(&names::rate_zone(name, rate))?);
+        tables.line(Words::join([zone, Word::concat([number, Word::fixed(unit)]).into()]));
+    }
+    if limits.connections.is_some() {
+        tables.line(Words::line("limit_conn_zone", zone(&names::connection_zone(name))?));
+    }
+    Ok(())
 }

@@ -1,21 +1,21 @@
-//! From lists that many locations refer to, to a table of networks that is written once.
+//! Long address lists that many locations use, each written once as a `geo` table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::model::{AccessList, Cidr, ListMark, Refused};
 use crate::nginx::Plan;
-use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, Owners};
 use crate::render::names;
-use crate::render::token::Word;
-use crate::render::view;
+use crate::render::token::{Word, Words};
+use crate::render::view::{Block, Tables};
 
 use super::shared::behaviours;
+use super::tables::text;
 
-/// The long lists of a plan, each once, in the order of their names. Of those that are alike it is the one whose object
-/// comes first.
+/// The long lists of a plan without duplicates, sorted by name. Of equal lists, the one whose
+/// object comes first is taken.
 pub fn long_lists(plan: &Plan) -> Vec<Arc<AccessList>> {
     let mut lists: BTreeMap<ListMark, &Arc<AccessList>> = BTreeMap::new();
     for (behaviour, _) in behaviours(plan) {
@@ -33,30 +33,33 @@ pub fn long_lists(plan: &Plan) -> Vec<Arc<AccessList>> {
 
 /// The file of a long list.
 pub fn list(list: &AccessList, engine: &Engine) -> File {
-    // Networks are words by construction; without the file nginx names the users of its variable instead.
-    let text = view(list).ok().and_then(|view| engine.fill("list", &view).ok()).map(Part::Filled);
+    // Networks are valid words by construction; without the file nginx's test names the users of
+    // its variable.
+    let text = text(engine, |tables| say(list, tables));
     File::plain(text, Owners(vec![(1, list.origin().clone())]), [])
 }
 
-fn view(list: &AccessList) -> Result<view::List, Refused> {
+/// Writes the variable that says whether a client is denied.
+fn say(list: &AccessList, tables: &mut Tables) -> Result<(), Refused> {
     let mark = list.mark().ok_or(Refused::because("it is short"))?;
-    let word = |denied: bool| Word::fixed(if denied { "1" } else { "0" });
-    let networks = table(list).into_iter().flat_map(|(network, denied)| {
-        halves(network).map(move |half| view::ListNetwork { network: Word::network(&half), denied: word(denied) })
-    });
-    Ok(view::List {
-        variable: Word::variable(&names::list(mark))?,
-        denied: !list.allow().is_empty(),
-        networks: networks.collect(),
-    })
+    let word = |denied: bool| if denied { "1" } else { "0" };
+    let geo = Block::new(Words::line("geo", Word::variable(&names::list(mark))?));
+    let mut geo = geo.row("default", word(!list.allow().is_empty()));
+    for (network, denied) in table(list) {
+        geo = geo.rows(halves(network).map(|half| Word::network(&half)), word(denied));
+    }
+    tables.block(geo);
+    Ok(())
 }
 
-/// The networks that are treated otherwise than the one around them. nginx looks for the smallest network that holds a
-/// client, while in a list denials go first, whatever is let in within them.
+/// The networks whose access differs from that of the surrounding one. nginx looks for the
+/// smallest network that contains a client, while in a list denials take precedence over
+/// everything allowed within them.
 fn table(list: &AccessList) -> Vec<(Cidr, bool)> {
     let denied = list.deny().iter().map(|network| (network.trunc(), true));
     let mut all: Vec<_> = denied.chain(list.allow().iter().map(|network| (network.trunc(), false))).collect();
-    // A network comes directly before those within it; of two equal ones the denial comes first.
+    // The sort puts a network directly before those within it; of two equal ones the denial comes
+    // first.
     all.sort_unstable_by_key(|(network, denied)| (network.network(), network.prefix_len(), !denied));
     let mut around: Vec<(Cidr, bool)> = Vec::new();
     let mut table = Vec::new();
@@ -65,7 +68,7 @@ fn table(list: &AccessList) -> Vec<(Cidr, bool)> {
             around.pop();
         }
         let outer = around.last().map(|(_, denied)| *denied);
-        // Nothing is let in within what is denied by name.
+        // Nothing within a denied network is allowed.
         let is_told = match outer {
             Some(true) => false,
             Some(false) => denied,
@@ -81,7 +84,8 @@ fn table(list: &AccessList) -> Vec<(Cidr, bool)> {
     table
 }
 
-/// A network; all addresses as two halves, because nginx holds them for the default said twice.
+/// The network; a network of all addresses as two halves, because nginx takes it for a second
+/// `default`.
 fn halves(network: Cidr) -> impl Iterator<Item = Cidr> {
     let is_all = network.prefix_len() == 0;
     let halves = network.subnets(network.prefix_len() + u8::from(is_all)).ok();
@@ -109,12 +113,12 @@ mod tests {
             ("192.0.2.0/24 10.0.0.0/8", "", "-10.0.0.0/8 -192.0.2.0/24"),
             ("10.0.0.0/8 10.1.0.0/16 10.0.0.0/8", "", "-10.0.0.0/8"),
             ("", "10.0.0.0/8 10.1.0.0/16 2001:db8::/32", "+10.0.0.0/8 +2001:db8::/32"),
-            // Denials go first, on either side of what is let in.
+            // Denials take precedence, whether they are smaller or larger than what is allowed.
             ("10.1.0.0/16", "10.0.0.0/8", "+10.0.0.0/8 -10.1.0.0/16"),
             ("10.0.0.0/8", "10.1.0.0/16 192.0.2.0/24", "+192.0.2.0/24"),
             ("10.0.0.0/8", "10.0.0.0/8", ""),
             ("10.1.0.0/16", "10.0.0.0/8 10.1.2.0/24 10.1.2.3/32", "+10.0.0.0/8 -10.1.0.0/16"),
-            // All addresses of a family.
+            // All addresses of an address family.
             ("0.0.0.0/0", "", "-0.0.0.0/1 -128.0.0.0/1"),
             ("192.0.2.1/32", "::/0 0.0.0.0/0", "+0.0.0.0/1 +128.0.0.0/1 -192.0.2.1/32 +::/1 +8000::/1"),
             ("::/0", "2001:db8::/32", ""),
@@ -123,7 +127,8 @@ mod tests {
         }
     }
 
-    /// Every address of a small family of networks is judged as nginx's rules of access would judge it.
+    /// For every address of a small family of networks the table gives the same result as nginx's
+    /// access rules.
     #[test]
     fn no_address_is_judged_otherwise_than_by_the_list() {
         let networks = ["10.0.0.0/30", "10.0.0.0/31", "10.0.0.2/31", "10.0.0.1/32", "10.0.0.2/32", "0.0.0.0/0"];

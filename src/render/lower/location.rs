@@ -1,4 +1,4 @@
-//! From one route to the content of its locations.
+//! Makes the content of the locations of one route.
 
 use crate::model::catalogue::Module;
 use crate::model::{
@@ -7,7 +7,7 @@ use crate::model::{
 };
 use crate::nginx::Decisions;
 use crate::render::names;
-use crate::render::token::{Text, Word, Words};
+use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view;
 
 use super::backend::Backends;
@@ -16,47 +16,48 @@ use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
     access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, error_pages,
-    external_authentication, fastcgi, firewall, limits, mirror, session, snippet,
+    external_authentication, fastcgi, firewall, limits, mirror, session, snippet, split,
 };
 
-/// What the locations of a server have in common.
+/// What the locations of a server share.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The host has a certificate, so that its plain requests may be redirected.
+    /// Whether the host has a certificate, so that plain requests may be redirected to https.
     pub tls_host: bool,
-    /// What it asks of the certificates of its clients.
+    /// What the server requires of client certificates.
     pub client_certificates: Option<&'a ClientCertificates>,
-    /// What it says for all of them, but for those that say anything of the kind.
+    /// The headers that locations inherit from the server, unless they set any themselves.
     pub inherited: &'a Inherited,
-    /// What the server says already.
+    /// The directives that the server sets for all locations.
     pub common: &'a [&'a Directive],
-    /// Where paths have to be strict.
+    /// Which paths have to be strict.
     pub strict: &'a StrictPaths<'a>,
-    /// The rules of OWASP are among those that locations inherit.
+    /// Whether the OWASP rules are among those that locations inherit.
     pub core_rules: bool,
-    /// The line of the access log that tells of routes.
+    /// The log line, when it has variables about routes.
     pub log_line: Option<&'a LogLine>,
-    /// How upstreams are named.
+    /// How upstreams are referred to.
     pub backends: &'a Backends<'a>,
 }
 
-/// A location that is being written.
+/// The context of a location that is being written.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
-    /// Where it stands.
+    /// The first line of the location.
     pub place: &'a Place<'a>,
-    /// The route that takes its requests.
+    /// The route that handles its requests.
     pub route: &'a Route,
-    /// What it shares with the others of its server.
+    /// What it shares with the other locations of its server.
     pub surroundings: &'a Surroundings<'a>,
-    /// What all servers share.
+    /// What it shares with all servers.
     pub facts: &'a Facts<'a>,
 }
 
-/// Says in a location what one feature of its route needs.
+/// Writes into a location what one feature of its route needs.
 type Feature = fn(&Scene<'_>, &mut Slots) -> Result<(), Refused>;
 
-/// What a route may ask for. Slots give the order; within a slot it is the order of this list.
+/// All features of a route. The slots decide the order; within a slot it is the order of this
+/// list.
 const FEATURES: &[Feature] = &[
     answer::to_slash,
     answer::https_redirect,
@@ -65,6 +66,7 @@ const FEATURES: &[Feature] = &[
     session::lower,
     access_log::lower,
     answer::answer,
+    split::lower,
     answer::rewrite,
     access::together,
     access::by_address,
@@ -83,21 +85,25 @@ const FEATURES: &[Feature] = &[
 
 /// A location for a route.
 pub struct Location {
-    /// The location, but for the headers of its backend.
+    /// The location, without the headers of its backend.
     pub view: view::Location,
-    /// Whose directives speak to its backend.
+    /// The family of directives for its backend.
     pub family: Option<Family>,
-    /// The headers that it sets for its backend besides the list that every backend gets; `None` where those of the server count.
+    /// The headers that it sets for its backend in addition to the usual list; `None` where those
+    /// of the server apply.
     pub request_headers: Option<Vec<Header>>,
-    /// Parameters of FastCGI that it tells in the place of those that every application gets, or besides.
+    /// FastCGI parameters that it sets, in the place of the usual ones or in addition.
     pub parameters: Vec<Header>,
-    /// Who asks for its statements, one for each, where that is not the object of the route; empty where all are its own.
+    /// The owner of each statement, where that is not the object of the route; empty when the
+    /// route's object owns all.
     pub owners: Vec<Option<Origin>>,
 }
 
 impl Location {
-    /// Those lines that the object of the route does not own: the first of them, counted from 0 at the first of the location, how many
-    /// they are, and who owns them. What precedes the headers of the backend has as many lines as this says.
+    /// The lines that the object of the route does not own: the index of the first line (from 0 at
+    /// the first line of the location), the number of lines, and the owner. `of_location` is the
+    /// number of lines before the backend's pass directive ends, `before_headers` the number
+    /// before the headers of the backend.
     pub fn owned_lines(&self, of_location: u32, before_headers: u32) -> Vec<(u32, u32, Origin)> {
         let lines = |statement: &view::Statement| if statement.plain.is_empty() { 3 } else { 1 };
         let all: u32 = self.view.statements.iter().map(lines).sum();
@@ -114,7 +120,22 @@ impl Location {
     }
 }
 
-/// A location for a route.
+impl Location {
+    /// An internal location, with these headers for its backend.
+    pub fn of_nginx(view: view::Location, request_headers: Option<Vec<Header>>) -> Self {
+        Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new(), owners: Vec::new() }
+    }
+
+    /// An internal location for subrequests.
+    pub fn of_subrequests(name: &str, slots: Slots, inherited: &Inherited) -> Result<Self, Refused> {
+        let request_headers = slots.request_headers(inherited, false);
+        let statements = slots.statements(&Inherited::default(), None);
+        let view = view::Location { statements, ..view::Location::new(Word::fixed("="), Literal::new(name)?) };
+        Ok(Location::of_nginx(view, request_headers))
+    }
+}
+
+/// The location of a route.
 pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Facts<'_>) -> Result<Location, Refused> {
     let route = place.route;
     let scene = Scene { place, route, surroundings, facts };
@@ -131,13 +152,13 @@ pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Fact
         strict_paths: surroundings.strict.concern(route),
         statements,
         pass: pass(route, surroundings.backends)?.into_iter().collect(),
-        ..empty(place)?
+        ..of_place(place)?
     };
     let owners = if owners.iter().any(Option::is_some) { owners } else { Vec::new() };
     Ok(Location { view, family, request_headers, parameters, owners })
 }
 
-/// How requests are handed over to a backend.
+/// How requests are passed to a backend.
 fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Refused> {
     let Action::Proxy { upstream, split } = &route.action else { return Ok(None) };
     let scheme = match upstream.protocol {
@@ -160,21 +181,19 @@ fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Re
     Ok(Some(view::Pass { directive: Word::fixed(family.pass()), scheme: Word::fixed(scheme), upstream }))
 }
 
-/// Headers of requests to a backend, as they are written.
-pub fn request_headers(family: Family, headers: &[Header]) -> view::RequestHeaders {
-    let written = |Header { name, value, .. }: &Header| view::RequestHeader {
-        directive: Word::fixed(family.set_header()),
-        name: header_name(family, name),
-        value: match family {
-            Family::Proxy | Family::Grpc => value.clone(),
-            // Without a value the application gets none, and nothing of what the client sends.
-            Family::FastCgi => Words::join([value.clone(), Word::fixed("if_not_empty").into()]),
-        },
+/// The directives that set request headers for a backend.
+pub fn request_headers(family: Family, headers: &[Header]) -> Vec<view::Statement> {
+    let written = |Header { name, value, .. }: &Header| {
+        let header = [header_name(family, name).into(), value.clone()];
+        // Without a value the parameter is omitted, and nothing that the client sends takes its
+        // place.
+        let condition = (family == Family::FastCgi).then(|| "if_not_empty".into());
+        view::Statement::plain(family.set_header(), Words::join(header.into_iter().chain(condition)))
     };
-    view::RequestHeaders { headers: headers.iter().map(written).collect() }
+    headers.iter().map(written).collect()
 }
 
-/// What a header is called where it is set.
+/// The name of a header in the directive that sets it.
 pub fn header_name(family: Family, name: &Word) -> Word {
     match family {
         Family::Proxy | Family::Grpc => name.clone(),
@@ -182,26 +201,24 @@ pub fn header_name(family: Family, name: &Word) -> Word {
     }
 }
 
-/// Parameters of FastCGI, as they are written.
-pub fn parameters(parameters: &[Header]) -> view::RequestHeaders {
-    let written = |Header { name, value, .. }: &Header| view::RequestHeader {
-        directive: Word::fixed(Family::FastCgi.set_header()),
-        name: name.clone(),
-        value: value.clone(),
+/// The directives that set FastCGI parameters.
+pub fn parameters(parameters: &[Header]) -> Vec<view::Statement> {
+    let written = |Header { name, value, .. }: &Header| {
+        view::Statement::plain(Family::FastCgi.set_header(), Words::join([name.clone().into(), value.clone()]))
     };
-    view::RequestHeaders { headers: parameters.iter().map(written).collect() }
+    parameters.iter().map(written).collect()
 }
 
-/// A location that answers 503 to all.
+/// A location that answers 503 to all requests.
 pub fn closed(place: &Place<'_>) -> Result<Location, Refused> {
     let mut slots = Slots::default();
     answer::respond(503, &mut slots)?;
-    let view = view::Location { statements: slots.statements(&Inherited::default(), None), ..empty(place)? };
+    let view = view::Location { statements: slots.statements(&Inherited::default(), None), ..of_place(place)? };
     Ok(Location { view, family: None, request_headers: None, parameters: Vec::new(), owners: Vec::new() })
 }
 
-/// The settings of a route that its backend's protocol knows and the server does not say already, with their origins, in
-/// order.
+/// The directives of a route that the protocol of its backend has and that the server does not set
+/// already, with their origins, in order.
 pub fn directives<'a>(
     route: &'a Route,
     common: &'a [&Directive],
@@ -212,7 +229,7 @@ pub fn directives<'a>(
     own.filter_map(move |directive| Some((written(directive.row.name_by(module)?, directive), directive)))
 }
 
-/// A setting under its own name or that of its twin.
+/// A directive under its own name, or under that of its counterpart for another protocol.
 pub fn written(name: &'static str, directive: &Directive) -> view::Directive {
     let mut arguments: Vec<_> = directive.arguments.iter().collect();
     if name == FASTCGI_NEXT_UPSTREAM {
@@ -224,25 +241,26 @@ pub fn written(name: &'static str, directive: &Directive) -> view::Directive {
     view::Directive { name: Word::fixed(name), arguments: Words::join(arguments.into_iter().map(argument)) }
 }
 
-/// When another FastCGI application is asked.
+/// The directive that says when another FastCGI endpoint is tried.
 const FASTCGI_NEXT_UPSTREAM: &str = "fastcgi_next_upstream";
-/// Statuses of gateways, which nginx takes for none of an application.
+/// Statuses of gateways, which `fastcgi_next_upstream` does not know.
 const OF_GATEWAYS: [&Argument; 2] = [&Argument::Word("http_502"), &Argument::Word("http_504")];
 
-/// What all routes of a server set alike, so that it can be said once: the fewer directives, the shorter each reload.
+/// The directives that all routes of a server set alike, so that the server can set them once:
+/// fewer directives make reloads faster.
 pub fn common(server: &Server) -> Vec<&Directive> {
     let says = |route: &Route, wanted: &Directive| {
         let same = |own: &Directive| own.row == wanted.row && own.arguments == wanted.arguments;
         route.behaviour.directives.iter().any(same)
             && wanted.row.name_by(route.action.module()) == Some(wanted.row.name)
     };
-    let all = |wanted: &&Directive| server.routes.iter().chain([&server.fallback]).all(|route| says(route, wanted));
+    let all = |wanted: &&Directive| server.all_routes().all(|route| says(route, wanted));
     let candidates = server.fallback.behaviour.directives.iter();
     candidates.filter(|directive| directive.row.is_shared).filter(all).collect()
 }
 
-/// nginx derives these two from the buffers unless an outer level sets them, as our server then does; they must not
-/// stay behind when a route has larger buffers.
+/// nginx derives these two limits from the buffer sizes unless an outer level sets them, as our
+/// server does. They must not be smaller than the larger buffers of a route.
 fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
     let own = &route.behaviour.directives;
     let size = |directive: &Directive| match directive.row.name {
@@ -272,15 +290,8 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
         .collect()
 }
 
-fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
-    Ok(view::Location {
-        modifier: place.modifier.clone(),
-        path: place.literal()?.into(),
-        directives: Vec::new(),
-        strict_paths: false,
-        statements: Vec::new(),
-        pass: Vec::new(),
-    })
+fn of_place(place: &Place<'_>) -> Result<view::Location, Refused> {
+    Ok(view::Location::new(place.modifier.clone(), place.literal()?))
 }
 
 fn argument(argument: &Argument) -> Words {

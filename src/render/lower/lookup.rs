@@ -1,67 +1,64 @@
-//! Tables for all hosts, by which snippets look something up; it must not know who reads them.
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
+//! `map` tables at `http` level that snippets use. It must not know who uses them.
 
 use crate::model::expression::{LIMITS, anywhere};
-use crate::model::{Cidr, LookupKey, LookupRows, LookupTable, Refused, SnippetText};
+use crate::model::{LookupKey, LookupRows, LookupTable, Refused, SnippetText};
 use crate::nginx::Plan;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath};
 use crate::render::names;
 use crate::render::token::{Literal, SnippetSurroundings, Text, Word, Words};
-use crate::render::view;
+use crate::render::view::{Block, Tables};
 
 use super::server::fill;
+use super::shared::has_request_ids;
+use super::tables::Files;
 use super::writer::Writer;
 
-/// What a row of nginx's `map` may not be where it stands for itself.
+/// Texts that are keywords as keys of nginx's `map`.
 const SPECIAL: [&str; 4] = ["default", "hostnames", "include", "volatile"];
 
-/// The file that servers require whose snippets read a table.
-pub fn lookups(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
+/// The file that servers require whose snippets use a table.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let tables = &plan.model.lookup_tables;
     if tables.is_empty() {
-        return BTreeMap::new();
+        return;
     }
-    let trusts = plan.model.forwarded.trusts_proxies();
+    let surroundings = SnippetSurroundings {
+        known: &|_| None,
+        trusts: !plan.trusted().is_empty(),
+        has_request_ids: has_request_ids(plan),
+    };
     let mut writer = Writer::default();
     for table in tables.iter() {
-        match view(table, trusts).and_then(|view| fill(engine, template(table), &view)) {
+        let mut own = Tables::default();
+        match say(table, &surroundings, &mut own).and_then(|()| fill(files.engine, "tables", &own)) {
             Ok(text) => writer.add(text, &table.origin),
-            // Whoever reads it is refused by nginx, and told.
+            // nginx refuses the snippets that use the missing table, which is reported.
             Err(_) => writer.leave_out(&table.origin),
         }
     }
-    BTreeMap::from([(names::lookup_file(), writer.file([names::shared_file()]))])
+    let geo = plan.decisions.geo.is_asked().then(names::geo_file);
+    files.put(names::lookup_file(), writer.file([names::shared_file()].into_iter().chain(geo)));
 }
 
-const fn template(table: &LookupTable) -> &'static str {
-    match table.rows {
-        LookupRows::Texts(..) => "lookup_map",
-        LookupRows::Addresses(..) => "lookup_geo",
-    }
-}
-
-fn view(table: &LookupTable, trusts: bool) -> Result<view::Lookup, Refused> {
-    let surroundings = SnippetSurroundings { known: &|_| None, trusts };
-    let text = |text: &SnippetText| Text::of_snippet(text, &surroundings);
-    let (source, rows) = match &table.rows {
+fn say(table: &LookupTable, surroundings: &SnippetSurroundings<'_>, tables: &mut Tables) -> Result<(), Refused> {
+    let text = |text: &SnippetText| Text::of_snippet(text, surroundings);
+    let variable = Word::own_variable(&table.variable);
+    let default = text(&table.default)?;
+    let block = match &table.rows {
         LookupRows::Texts(source, rows) => {
-            let row = |(key, value): &(LookupKey, SnippetText)| {
-                Ok(view::LookupRow { key: key_of(key)?, value: text(value)?.into() })
-            };
-            (text(source)?.into(), rows.iter().map(row).collect::<Result<_, Refused>>()?)
+            rows.iter().try_fold(Block::map(text(source)?, variable).row("default", default), |map, (key, value)| {
+                Ok::<_, Refused>(map.row(key_of(key)?, text(value)?))
+            })?
         }
         LookupRows::Addresses(source, rows) => {
-            let source = Word::of_snippet(source, trusts).ok_or(Refused::because("a table looks no variable up"))?;
-            let row = |(network, value): &(Cidr, Arc<str>)| {
-                Ok(view::LookupRow { key: Word::network(network).into(), value: Literal::new(value)?.into() })
-            };
-            (Words::from(source), rows.iter().map(row).collect::<Result<_, Refused>>()?)
+            let source =
+                Word::of_snippet(source, surroundings).ok_or(Refused::because("a table looks no variable up"))?;
+            rows.iter().try_fold(Block::geo(source, variable).row("default", default), |geo, (network, value)| {
+                Ok::<_, Refused>(geo.row(Word::network(network), Literal::new(value)?))
+            })?
         }
     };
-    Ok(view::Lookup { source, variable: Word::own_variable(&table.variable), default: text(&table.default)?, rows })
+    tables.block(block);
+    Ok(())
 }
 
 fn key_of(key: &LookupKey) -> Result<Words, Refused> {

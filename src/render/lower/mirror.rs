@@ -1,7 +1,9 @@
-//! What locations say about copies of requests, and the location by which a copy goes to its service; it must not know where the service's address comes from.
+//! Mirrored requests: the directives of locations, and the internal location that sends a copy to
+//! its service. It must not know where the service's address comes from.
 //!
-//! nginx makes copies after it has judged a request: whoever is not let in is not copied. It ignores the answer, but ends a request
-//! only when its copy has ended, so that copies have short times.
+//! nginx copies a request after access control: refused requests are not copied. It ignores the
+//! response to the copy, but keeps the original request open until its copy has ended, so copies
+//! have short timeouts.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +11,17 @@ use crate::model::{HeaderName, Mirror, Protocol, Refused, Route, Server, Templat
 use crate::render::crowds::Crowds;
 use crate::render::file_set::FilePath;
 use crate::render::names;
-use crate::render::token::{Literal, Text, Word, Words};
-use crate::render::view;
+use crate::render::token::{Text, Word, Words};
 
 use super::external_authentication::{asked, tls};
 use super::location::{Location, Scene};
 use super::server::Facts;
-use super::slots::{Family, Header, Inherited, Slot, Slots};
+use super::slots::{Header, Inherited, Slot, Slots};
 
-/// A service that gets copies, with the headers that another one tells of clients.
+/// A service that gets copies, with the headers that an authentication service sets.
 pub type Copied<'a> = (&'a Mirror, &'a [HeaderName]);
 
-/// Who gets copies, where a backend gets requests.
+/// The mirror of a route that has a backend.
 fn copied(route: &Route) -> Option<Copied<'_>> {
     let mirror = route.behaviour.mirror.as_deref().filter(|_| route.action.upstream().is_some())?;
     let told = asked(route).map_or(&[][..], |external| &external.policy.response_headers[..]);
@@ -31,27 +32,28 @@ fn name((mirror, told): Copied<'_>) -> String {
     names::mirror(&mirror.service, &mirror.policy, told)
 }
 
-/// The services that get copies of a server's requests, each once for each sort of copy, by the names of their locations.
+/// The mirrors of a server, by the name of the internal location; each distinct policy has one.
 pub fn of_server(server: &Server) -> BTreeMap<String, Copied<'_>> {
-    server.routes.iter().chain([&server.fallback]).filter_map(copied).map(|copied| (name(copied), copied)).collect()
+    server.all_routes().filter_map(copied).map(|copied| (name(copied), copied)).collect()
 }
 
-/// The file that a route needs for its copies.
+/// The file that a route requires for its mirror.
 pub fn requires(route: &Route, crowds: &Crowds) -> Option<FilePath> {
     copied(route).map(|(mirror, _)| names::upstream_file(&mirror.service, crowds))
 }
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(copied) = copied(scene.route) else { return Ok(()) };
     slots.say(Slot::Backend, "mirror", Word::new(&name(copied))?);
     if !copied.0.policy.has_body {
-        slots.say(Slot::Backend, "mirror_request_body", Word::fixed("off"));
+        slots.say(Slot::Backend, "mirror_request_body", "off");
     }
     Ok(())
 }
 
-/// The location by which a copy goes. No path of a client leads there: all of those begin with a slash.
+/// The internal location that sends copies. Clients cannot request it: the paths of requests begin
+/// with a slash, its name does not.
 pub fn location(
     name: &str,
     (mirror, told): Copied<'_>,
@@ -59,20 +61,14 @@ pub fn location(
     facts: &Facts<'_>,
 ) -> Result<Location, Refused> {
     let (policy, trusts) = (&mirror.policy, facts.forwarded.trusts_proxies());
-    let mut slots = Slots::default();
+    let mut slots = Slots::of_subrequests();
     let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
-    let fixed = |word: &'static str| Words::from(Word::fixed(word));
-    say("internal", Words::nothing());
-    // Whatever the server says of these.
-    say("proxy_intercept_errors", fixed("off"));
-    say("error_page", fixed("599 /"));
-    say("client_max_body_size", fixed("0"));
     if !policy.has_body {
-        say("proxy_pass_request_body", fixed("off"));
+        say("proxy_pass_request_body", "off".into());
     }
-    say("proxy_next_upstream_timeout", fixed("10s"));
-    say("proxy_send_timeout", fixed("10s"));
-    say("proxy_read_timeout", fixed("10s"));
+    say("proxy_next_upstream_timeout", "10s".into());
+    say("proxy_send_timeout", "10s".into());
+    say("proxy_read_timeout", "10s".into());
     let scheme = match mirror.service.protocol {
         Protocol::Https => {
             tls(&mirror.service, &mut say)?;
@@ -88,22 +84,14 @@ pub fn location(
     if !policy.has_body {
         slots.request_header(Header::fixed("Content-Length", EMPTY));
     }
-    // As the backend has them: what a client sends under these names reaches nobody.
+    // The same headers as the backend gets: those of the client under these names are not passed
+    // on.
     for (number, name) in told.iter().enumerate() {
         let value = Word::variable(&format!("authentication_{number}"))?;
         slots.request_header(Header::new(Word::header_name(name)?, value));
     }
     slots.request_header(Header::fixed("Host", text(&policy.host)?));
-    let request_headers = slots.request_headers(inherited, false);
-    let view = view::Location {
-        modifier: Word::fixed("="),
-        path: Literal::new(name)?.into(),
-        directives: Vec::new(),
-        strict_paths: false,
-        statements: slots.statements(&Inherited::default(), None),
-        pass: Vec::new(),
-    };
-    Ok(Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new(), owners: Vec::new() })
+    Location::of_subrequests(name, slots, inherited)
 }
 
 const EMPTY: Word = Word::fixed("\"\"");

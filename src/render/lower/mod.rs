@@ -1,4 +1,4 @@
-//! From a plan to views, part by part.
+//! Lowers a plan to the views of templates, part by part.
 
 mod access;
 mod access_log;
@@ -15,6 +15,8 @@ mod everywhere;
 mod external_authentication;
 mod fastcgi;
 mod firewall;
+mod geo;
+mod head;
 mod limits;
 mod lists;
 mod location;
@@ -29,25 +31,17 @@ mod slots;
 mod snippet;
 mod split;
 mod stream;
+mod tables;
+mod tls;
 mod upstream;
 mod writer;
 
-pub use access_log::access_log;
 pub use block::{Likeness, block, likeness};
-pub use client_certificates::strangers;
-pub use cors::cors;
-pub use everywhere::blocked;
-pub use external_authentication::files as authentication;
-pub use firewall::firewall;
-pub use limits::limits;
 pub use lists::{list, long_lists};
-pub use lookup::lookups;
-pub use passthrough::passthrough;
 #[cfg(test)]
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};
-pub use session::sessions;
-pub use shared::shared;
-pub use split::splits;
+pub use shared::has_request_ids;
 pub use stream::{stream, stream_upstream};
-pub use upstream::{turns, upstream};
+pub use tables::files;
+pub use upstream::upstream;

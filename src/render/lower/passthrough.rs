@@ -1,96 +1,116 @@
-//! From hosts whose TLS is not opened to the file that tells them apart.
+//! The file that selects the upstream of TLS connections by server name, for hosts with TLS
+//! passthrough.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use crate::model::{HostName, Passthrough, Refused, ServerName, expression};
 use crate::nginx::{Inside, Plan, Preread};
-use crate::render::content::Part;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
-use crate::render::token::{Literal, Number, Word, Words};
-use crate::render::view;
+use crate::render::token::{Literal, Word, Words};
+use crate::render::view::{Block, Tables};
 
-/// Longest host that nginx's table for `map` takes by default: 64 bytes hold two pointers, the length and the name.
+use super::stream::{NOBODY, of_clients, of_other_endpoints};
+use super::tables::Files;
+
+/// The longest host that fits into nginx's `map` table by default: 64 bytes hold two pointers, the
+/// length and the name.
 const LONGEST_HOST: usize = 46;
-/// Bytes that hold the longest host there is.
+/// A bucket size that holds the longest possible host.
 const BUCKET: u64 = 512;
 
-/// The file, where some host needs it.
-pub fn passthrough(plan: &Plan, engine: &Engine) -> Option<(FilePath, File)> {
-    let preread = plan.decisions.preread.as_ref()?;
-    // Names and addresses are words by construction.
-    let view = view(plan, preread).ok();
-    let text = view.and_then(|view| engine.fill("passthrough", &view).ok()).map(Part::Filled);
+/// The file, when some host has TLS passthrough.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    let Some(preread) = &plan.decisions.preread else { return };
     let upstreams = plan.model.passthroughs.hosts.iter().filter_map(|host| host.upstream.as_ref());
     let requires: BTreeSet<_> = upstreams.map(names::stream_upstream_file).collect();
-    Some((names::passthrough_file(preread.port), File::plain(text, Owners::default(), requires)))
+    // Names and addresses are valid words by construction.
+    files.add(names::passthrough_file(preread.port), None, requires, |tables| say(plan, preread, tables));
 }
 
-fn view(plan: &Plan, preread: &Preread) -> Result<view::Passthrough, Refused> {
-    let (model, policy) = (&plan.model, &plan.model.passthroughs.policy);
-    let hosts = &model.passthroughs.hosts;
-    let at = |address| Word::address(SocketAddr::new(address, preread.port));
-    let believes = model.forwarded.trusts_proxies();
-    let sorted = || view::Sorted {
-        clients: at(Inside::HTTPS),
-        proxies: model
-            .forwarded
-            .trusted
-            .iter()
-            .map(|network| view::SortedNetwork { network: Word::network(network), inside: at(Inside::TRUSTED) })
-            .collect(),
-    };
-    let inside = || if believes { Word::fixed("$ingressd\u{2}_inside") } else { at(Inside::HTTPS) };
-    let host = |name: &HostName, passed: &Passthrough| {
-        Ok(view::PassedHost {
-            name: key(name, preread)?,
-            passed: at(Inside::PASSED),
-            upstream: match &passed.upstream {
-                Some(id) => Word::own(&names::stream_upstream(id))?,
-                None => Word::own(names::NOBODY)?,
-            },
-        })
-    };
+fn say(plan: &Plan, preread: &Preread, tables: &mut Tables) -> Result<(), Refused> {
     let (mut wildcards, mut exact) = (Vec::new(), Vec::new());
-    for passed in hosts {
+    for passed in &plan.model.passthroughs.hosts {
         match &passed.name {
-            ServerName::Exact(name) => exact.push(host(name, passed)?),
-            ServerName::Wildcard(name) => wildcards.push(host(name, passed)?),
+            ServerName::Exact(name) => exact.push((key(name, preread)?, upstream(passed)?)),
+            ServerName::Wildcard(name) => wildcards.push((key(name, preread)?, upstream(passed)?)),
             ServerName::CatchAll | ServerName::Expression(_) => {}
         }
     }
-    let opened = opened(plan).map(|name| Ok(view::OpenedHost { name: key(name, preread)?, passed: inside() }));
-    let opened = opened.collect::<Result<Vec<_>, Refused>>()?;
-    let most = 2 * (exact.len() + opened.len()).max(wildcards.len());
-    let max_size = u64::try_from(most.next_power_of_two()).unwrap_or(u64::MAX).max(2048);
-    let sizes = view::NamesHash { max_size: Number(max_size), bucket_size: Number(BUCKET) };
-    let listen = |address: &SocketAddr| {
-        let parameters = preread.proxy_protocol.then(|| Word::fixed("proxy_protocol"));
-        // A client that is gone without a word would be waited for as long as any may be silent.
-        Words::join([Word::address(*address)].into_iter().chain(parameters).chain([Word::fixed("so_keepalive=on")]))
+    let opened = opened(plan).map(|name| key(name, preread)).collect::<Result<Vec<_>, _>>()?;
+    let at = |address| Word::address(SocketAddr::new(address, preread.port));
+    if preread.sizes_tables {
+        let most = 2 * (exact.len() + opened.len()).max(wildcards.len());
+        let max_size = u64::try_from(most.next_power_of_two()).unwrap_or(u64::MAX).max(2048);
+        tables.line(Words::line("map_hash_max_size", Word::number(max_size)));
+        tables.line(Words::line("map_hash_bucket_size", Word::number(BUCKET)));
+    }
+    let forwarded = &plan.model.forwarded;
+    let inside = match forwarded.trusts_proxies() {
+        true => {
+            let geo = Block::geo("$remote_addr", "$ingressd_inside").row("default", at(Inside::HTTPS));
+            let proxies = forwarded.trusted.iter().map(Word::network);
+            tables.block(proxies.fold(geo, |geo, network| geo.row(network, at(Inside::TRUSTED))));
+            Words::from("$ingressd_inside")
+        }
+        false => at(Inside::HTTPS).into(),
     };
-    Ok(view::Passthrough {
-        sizes: preread.sizes_tables.then_some(sizes).into_iter().collect(),
-        sorted: believes.then(sorted).into_iter().collect(),
-        inside: inside(),
-        wildcards,
-        opened,
-        hosts: exact,
-        nobody: Word::own(names::NOBODY)?,
-        listens: preread.listens.iter().map(listen).collect(),
-        trusted: plan.decisions.proxies.iter().map(Word::network).collect(),
-        header_timeout: policy.header_timeout(preread.proxy_protocol).map(Word::time).into_iter().collect(),
-        within: Words::join([at(Inside::PASSED), Word::fixed("proxy_protocol")]),
-        timeout: Word::time(policy.timeout),
-        next_upstream: policy.next_upstream,
-        next_upstream_timeout: Word::time(policy.next_upstream_timeout),
-        next_upstream_tries: Number(policy.next_upstream_tries.into()),
-    })
+    let parent = Block::map("$ssl_preread_server_name", "$ingressd_parent").row("default", r#""""#);
+    tables.block(parent.row(r#""~^[^.]+\.(?<ingressd_rest>.+?)\.?$""#, "$ingressd_rest"));
+
+    let way_within = Block::map("$ingressd_parent", "$ingressd_way_within").row("default", inside.clone());
+    tables.block(wildcards.iter().fold(way_within, |map, (name, _)| map.row(name.clone(), at(Inside::PASSED))));
+    let way = Block::map("$ssl_preread_server_name", "$ingressd_way").line("hostnames");
+    let way =
+        opened.into_iter().fold(way.row("default", "$ingressd_way_within"), |map, name| map.row(name, inside.clone()));
+    tables.block(exact.iter().fold(way, |map, (name, _)| map.row(name.clone(), at(Inside::PASSED))));
+
+    let nobody = Word::own(names::NOBODY)?;
+    let backend_within = Block::map("$ingressd_parent", "$ingressd_backend_within").row("default", nobody.clone());
+    let row = |map: Block, (name, upstream): (Literal, Word)| map.row(name, upstream);
+    tables.block(wildcards.into_iter().fold(backend_within, row));
+    let backend = Block::map("$ssl_preread_server_name", "$ingressd_backend").line("hostnames");
+    tables.block(exact.into_iter().fold(backend.row("default", "$ingressd_backend_within"), row));
+    tables.block(Block::new(Words::line("upstream", nobody)).line(Words::line("server", NOBODY)));
+    servers(plan, preread, tables);
+    Ok(())
 }
 
-/// The hosts within a wildcard that is not opened which are: an exact name goes before a wildcard.
+/// Writes the server for clients, and the one to which connections with passthrough come a second
+/// time.
+fn servers(plan: &Plan, preread: &Preread, tables: &mut Tables) {
+    let policy = &plan.model.passthroughs.policy;
+    let has_header = preread.proxy_protocol;
+    let listen = |address: &SocketAddr| {
+        let parameters = has_header.then(|| Word::fixed("proxy_protocol"));
+        // Keepalive detects clients that vanished, for which nginx would otherwise wait as long as
+        // for silent ones.
+        let parameters = parameters.into_iter().chain([Word::fixed("so_keepalive=on")]);
+        Words::line("listen", Words::join([Word::address(*address)].into_iter().chain(parameters)))
+    };
+    let outer = preread.listens.iter().map(listen).chain(of_clients(plan.decisions.proxies.iter(), policy, has_header));
+    let rest = ["ssl_preread on", "proxy_timeout 24h", "proxy_protocol on", "proxy_pass $ingressd_way"];
+    tables.block(outer.chain(rest.map(Words::from)).fold(Block::new("server"), Block::line));
+    let within = Word::address(SocketAddr::new(Inside::PASSED, preread.port));
+    let within = [
+        Words::line("listen", Words::join([within, Word::fixed("proxy_protocol")])),
+        "ssl_preread on".into(),
+        Words::line("proxy_timeout", Word::time(policy.timeout)),
+    ];
+    let rest = ["proxy_protocol off", "proxy_pass $ingressd_backend"].map(Words::from);
+    let inner = within.into_iter().chain(of_other_endpoints(policy)).chain(rest);
+    tables.block(inner.fold(Block::new("server"), Block::line));
+}
+
+/// The name of the upstream of a host.
+fn upstream(passed: &Passthrough) -> Result<Word, Refused> {
+    match &passed.upstream {
+        Some(id) => Word::own(&names::stream_upstream(id)),
+        None => Word::own(names::NOBODY),
+    }
+}
+
+/// Hosts with terminated TLS within a wildcard with passthrough: exact names go before wildcards.
 fn opened(plan: &Plan) -> impl Iterator<Item = &HostName> {
     let hosts = &plan.model.passthroughs.hosts;
     let passed: BTreeSet<_> = hosts.iter().map(|host| &host.name).collect();
@@ -102,13 +122,14 @@ fn opened(plan: &Plan) -> impl Iterator<Item = &HostName> {
     })
 }
 
-/// A host as a key of `map`, which ignores case, and a last dot by `hostnames`. What its table does not hold is an expression.
+/// A host as a key of `map`, which ignores case and, with `hostnames`, a trailing dot. A host that
+/// does not fit into the table is written as a regular expression.
 fn key(name: &HostName, preread: &Preread) -> Result<Literal, Refused> {
     let name = name.as_str();
     if name.len() > LONGEST_HOST && !preread.sizes_tables {
         return Literal::new(&format!("~*^{}\\.?$", expression::literal(name)));
     }
-    // Names without a dot may be words of `map`, such as `default`.
+    // Names without a dot may be keywords of `map`, such as `default`.
     let mark = if name.contains('.') { "" } else { "\\" };
     Literal::new(&format!("{mark}{name}"))
 }

@@ -1,9 +1,10 @@
-//! Which locations of nginx take the paths of a server's routes.
+//! Maps the paths of a server's routes to nginx locations.
 //!
-//! nginx tries exact locations first, then the longest prefix, and regular expressions before prefixes of the plain
-//! kind. As long as a server has no expressions the first two give the order of the model. Otherwise all paths are
-//! written as expressions in the order of the model, because an exact location for the `/p` of a prefix would
-//! overtake an expression that comes before it.
+//! nginx tries exact locations first, then the longest prefix, and regular expressions before
+//! plain prefixes. As long as a server has no expressions, exact locations and prefixes give the
+//! order of the model. Otherwise all paths are written as expressions in the order of the model,
+//! because an exact location for the `/p` of a prefix would take precedence over an expression
+//! that comes before it.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use crate::model::expression::{LIMITS, literal};
 use crate::model::{Action, PathMatch, Pattern, Route, Server, UrlPath};
 use crate::render::token::{Literal, Text, Word};
 
-/// Longest path of a plain location: some versions of nginx keep the length in one byte.
+/// The longest path of a plain location: some versions of nginx keep the length in one byte.
 const LONGEST_PLAIN: usize = 250;
 
 /// The first line of a location.
@@ -19,11 +20,12 @@ const LONGEST_PLAIN: usize = 250;
 pub struct Place<'a> {
     /// `=`, `^~`, `~` or `~*`.
     pub modifier: Word,
-    /// What follows it, before quoting.
+    /// The path or expression, before quoting.
     pub path: String,
-    /// The route that takes the requests.
+    /// The route that handles the requests.
     pub route: &'a Route,
-    /// Where requests are sent that miss the slash at the end of the route's path; nginx does so by itself in front of a plain location.
+    /// The target of the redirect for requests without the slash at the end of the route's path; a
+    /// plain location of nginx redirects by itself.
     pub to_slash: Option<Text>,
 }
 
@@ -32,7 +34,7 @@ const BELOW: Word = Word::fixed("^~");
 const CASED: Word = Word::fixed("~");
 const CASELESS: Word = Word::fixed("~*");
 
-/// The locations of a server, none twice, the fallback last.
+/// The locations of a server without duplicates, the fallback last.
 pub fn places(server: &Server) -> Vec<Place<'_>> {
     let plain = |route: &Route| match &route.path {
         PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().len() <= LONGEST_PLAIN,
@@ -45,8 +47,9 @@ pub fn places(server: &Server) -> Vec<Place<'_>> {
 }
 
 fn plain_places(server: &Server) -> Vec<Place<'_>> {
-    let mut places = Places::default();
-    // What the routes say themselves precedes what follows from them: with `/a/` and `/a`, the latter takes `/a`.
+    let mut places = Locations::default();
+    // The routes' own paths take precedence over derived ones: with `/a/` and `/a`, the latter
+    // handles `/a`.
     for route in &server.routes {
         match &route.path {
             PathMatch::Exact { path, .. } => places.add(EXACT, path.as_str(), route),
@@ -62,7 +65,8 @@ fn plain_places(server: &Server) -> Vec<Place<'_>> {
                 Some(bare) if !bare.is_empty() && !redirect_to_slash => places.add(EXACT, bare, route),
                 Some(_) => {}
             },
-            // nginx would answer 301 for the same path without the slash, wherever it belongs.
+            // nginx would redirect the same path without the slash by 301, whichever route it
+            // belongs to.
             PathMatch::Exact { path, redirect_to_slash: false } => match path.as_str().strip_suffix('/') {
                 Some(bare) if !bare.is_empty() => places.add(EXACT, bare, taker(server, bare)),
                 _ => {}
@@ -74,7 +78,7 @@ fn plain_places(server: &Server) -> Vec<Place<'_>> {
     places.list
 }
 
-/// The route whose prefix takes a path that no route names exactly.
+/// The route whose prefix matches a path that no route matches exactly.
 fn taker<'a>(server: &'a Server, wanted: &str) -> &'a Route {
     let takes = |route: &&Route| match &route.path {
         PathMatch::Prefix { path, redirect_to_slash } => {
@@ -91,7 +95,7 @@ fn taker<'a>(server: &'a Server, wanted: &str) -> &'a Route {
 }
 
 fn expressions(server: &Server) -> Vec<Place<'_>> {
-    let mut places = Places::default();
+    let mut places = Locations::default();
     let named: BTreeSet<&str> = server
         .routes
         .iter()
@@ -122,7 +126,7 @@ fn expressions(server: &Server) -> Vec<Place<'_>> {
     places.list
 }
 
-/// The expression held to the start of the path, as a whole when it has alternatives.
+/// The expression, anchored at the start of the path; as a group when it has alternatives.
 pub fn anchored(pattern: &Pattern) -> String {
     match pattern.as_str().contains('|') {
         true => format!("^(?:{pattern})"),
@@ -131,21 +135,22 @@ pub fn anchored(pattern: &Pattern) -> String {
 }
 
 #[derive(Default)]
-struct Places<'a> {
+struct Locations<'a> {
     list: Vec<Place<'a>>,
     taken: BTreeSet<(bool, String)>,
 }
 
-impl<'a> Places<'a> {
-    /// nginx refuses a server that has a location twice: the first one stays.
+impl<'a> Locations<'a> {
+    /// Adds a location unless it exists: nginx refuses a server with the same location twice.
     fn add(&mut self, modifier: Word, path: &str, route: &'a Route) {
         self.put(Place { modifier, path: path.to_owned(), route, to_slash: None });
     }
 
-    /// What nginx does where a request is the name of a plain location without the slash at its end, and only where that has a backend.
+    /// Does what nginx does for a request that equals a plain location without its trailing slash,
+    /// and only where that location has a backend.
     fn redirect(&mut self, path: &UrlPath, redirect_to_slash: bool, route: &'a Route) {
         let bare = path.as_str().strip_suffix('/').filter(|_| redirect_to_slash);
-        // Encoded it may be too long: then the request goes where it would go without.
+        // The encoded target may be too long: then the request is handled as without the redirect.
         if let (Some(bare), Action::Proxy { .. }, Ok(target)) = (bare, &route.action, Text::redirection(path)) {
             let path = format!("^{}\\z", literal(bare));
             self.put(Place { modifier: CASED, path, route, to_slash: Some(target) });
@@ -160,7 +165,7 @@ impl<'a> Places<'a> {
 }
 
 impl Place<'_> {
-    /// The path as a word.
+    /// The path as a quoted word.
     pub fn literal(&self) -> Result<Literal, crate::model::Refused> {
         Literal::new(&self.path)
     }

@@ -1,81 +1,114 @@
-//! From one server to its file.
+//! Makes the file of one server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::model::catalogue::{self, DirectiveRow, Said};
+use crate::model::catalogue;
 use crate::model::expression::LIMITS;
 use crate::model::{
-    Action, ByteSize, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
-    Server, ServerName, StrictPaths, TlsTermination, expression,
+    Action, CertificateId, ClientCertificates, Directive, Forwarded, HostName, Origin, Refused, Server, ServerName,
+    StrictPaths, TlsTermination, expression,
 };
-use crate::nginx::{ConnectedBy, Decisions, Http2, Listen, Reset};
+use crate::nginx::{ConnectedBy, Decisions, Http2, Listen};
 use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath};
+use crate::render::headers::Believed;
 use crate::render::names;
 use crate::render::shape::Filled;
-use crate::render::token::{Literal, Path, Word, Words};
+use crate::render::token::{Literal, Word, Words};
 use crate::render::view;
 
 use super::backend::Backends;
+use super::head::{Head, statements};
 use super::location::{self, Location, Surroundings, closed, location};
 use super::paths::places;
+use super::shared::scheme;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::variable_of;
 use super::writer::Writer;
 use super::{
     access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, mirror,
-    session,
+    session, tls,
 };
 
-/// The header of RFC 6797.
-const HSTS: &str = "Strict-Transport-Security";
+/// The header of HTTP Strict Transport Security (RFC 6797).
+pub const HSTS: &str = "Strict-Transport-Security";
 
-/// What a server's file depends on besides the server: it changes rarely.
+/// What a server's file depends on besides the server; it changes rarely.
 #[derive(Debug, Clone)]
 pub struct Facts<'a> {
-    /// What this nginx makes necessary.
+    /// The decisions that this nginx requires.
     pub decisions: &'a Decisions,
-    /// Who is believed about clients.
+    /// Which proxies are trusted to name clients.
     pub forwarded: &'a Forwarded,
-    /// What every server says.
+    /// The directives of every server.
     pub server_directives: &'a [Directive],
-    /// The certificate for hosts that have none.
+    /// The certificate for hosts without one.
     pub default_certificate: Option<&'a CertificateId>,
-    /// What the catch-all server requires.
+    /// The files that the catch-all server requires.
     pub catch_all: Arc<[FilePath]>,
-    /// Whether the catch-all server has a certificate of its own, which nginx would serve for every host without one.
+    /// Whether the catch-all server has a certificate of its own, which nginx would present for
+    /// every host without one.
     pub catch_all_is_own: bool,
-    /// In which order nginx reads upstreams.
+    /// The order in which nginx reads upstreams.
     pub crowds: &'a Crowds,
+    /// Whether `$ingressd_request_id` is defined.
+    pub has_request_ids: bool,
+}
+
+impl Facts<'_> {
+    /// Who is trusted to name clients.
+    fn believed(&self) -> Believed {
+        match (self.forwarded.trusts_proxies(), self.decisions.proxies.is_empty()) {
+            (true, _) => Believed::Headers,
+            (false, false) => Believed::Protocol,
+            (false, true) => Believed::Nobody,
+        }
+    }
+
+    /// Whether anybody is trusted to name the scheme of a request, by headers or by the PROXY
+    /// protocol.
+    pub fn tells_scheme(&self) -> bool {
+        self.believed() != Believed::Nobody
+    }
+
+    /// The variable with the scheme of the client's request.
+    pub fn scheme(&self) -> Word {
+        scheme(self.tells_scheme())
+    }
 }
 
 /// The file of a server.
 pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
-    // A word that is refused here would have been refused by the types of the model.
+    // A word that is refused here should have been refused by the types of the model.
     written(server, facts, engine).unwrap_or_else(|_| {
         let mut writer = Writer::default();
-        server.routes.iter().chain([&server.fallback]).for_each(|route| writer.leave_out(&route.origin));
+        server.all_routes().for_each(|route| writer.leave_out(&route.origin));
         writer.file([])
     })
 }
 
-/// The files that a server needs; what these need in turn is among them.
+/// The files that a server requires, including those that they require in turn.
 pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     let mut requires = BTreeSet::from([names::shared_file()]);
     requires.extend(facts.decisions.everywhere.blocks().then(names::blocked_file));
     let shares_rules = facts.decisions.firewall.shared && firewall::is_asked(server);
     requires.extend(shares_rules.then(names::firewall_file));
     requires.extend(access_log::is_needed(&facts.decisions.access_log).then(names::access_log_file));
-    requires.extend(certificate(server, facts).map(names::certificate_file));
+    requires.extend(facts.decisions.geo.is_asked().then(names::geo_file));
+    if let Some(certificate) = certificate(server, facts) {
+        requires.insert(names::certificate_file(certificate));
+        requires.extend(tls::all(&facts.decisions.everywhere).map(|(path, _)| path));
+    }
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
-        // nginx takes a TLS server without a certificate only beside a default server that has one.
+        // nginx accepts a TLS server without a certificate only beside a default server that has
+        // one.
         requires.insert(names::catch_all_file());
         requires.extend(facts.catch_all.iter().cloned());
     }
     requires.extend(server.client_certificates.iter().flat_map(|asked| client_certificates::requires(asked)));
-    for route in server.routes.iter().chain([&server.fallback]) {
+    for route in server.all_routes() {
         if let Action::Proxy { upstream, split } = &route.action {
             requires.insert(names::upstream_file(upstream, facts.crowds));
             requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
@@ -107,8 +140,9 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
 }
 
 /// The certificate that the server's own file names.
-fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
-    // Where a server names no certificate, nginx asks clients for none, and ciphers are those of the default server.
+pub fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
+    // In a server without `ssl_certificate`, nginx does not request client certificates and uses
+    // the ciphers of the default server.
     let is_default = server.name == ServerName::CatchAll
         || facts.decisions.explicit_certificates
         || facts.catch_all_is_own
@@ -128,7 +162,7 @@ fn written(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Result<File, 
     Ok(writer.file(requires(server, facts)))
 }
 
-/// Writes a server under these names.
+/// Writes a server with these names.
 pub fn write<'a>(
     server: &Server,
     names: impl IntoIterator<Item = (&'a ServerName, &'a Origin)>,
@@ -144,7 +178,8 @@ pub fn write<'a>(
     Ok(())
 }
 
-/// The sockets of each block of a server: one block believes either headers about clients or nginx itself.
+/// Groups the sockets of a server into blocks: a block trusts either headers about clients or the
+/// PROXY protocol of nginx itself.
 fn sockets_by_origin(listens: &[Listen]) -> Vec<Vec<&Listen>> {
     if !listens.iter().any(|listen| listen.connected_by == ConnectedBy::InsideTrusted) {
         return vec![listens.iter().collect()];
@@ -153,7 +188,7 @@ fn sockets_by_origin(listens: &[Listen]) -> Vec<Vec<&Listen>> {
     vec![together, apart]
 }
 
-/// Writes a block of a server with these sockets.
+/// Writes one block of a server with these sockets.
 fn write_one(
     server: &Server,
     sockets: &[&Listen],
@@ -164,10 +199,9 @@ fn write_one(
     writer: &mut Writer,
 ) -> Result<(), Refused> {
     let decisions = facts.decisions;
-    let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
     let of_host = &server.directives;
     let is_said = |directive: &&Directive| of_host.iter().any(|own| own.row == directive.row);
-    // Only the server for unknown hosts may turn away whoever names none that is known.
+    // Only the catch-all server may refuse requests without a known host.
     let concerns = |directive: &&Directive| {
         *directive.row != catalogue::SSL_REJECT_HANDSHAKE || server.name == ServerName::CatchAll
     };
@@ -179,30 +213,29 @@ fn write_one(
         let name = Literal::new(&server_name(name, decisions.longest_name))?;
         writer.add(fill(engine, "server_name", &view::Name { name })?, origin);
     }
-    let head = view::Server { real_ip: real_ip(sockets, facts), ..head(server, hsts.as_ref(), &common, facts)? };
-    writer.add_head(fill(engine, "server", &head)?, server, &common);
+    let head = Head { server, sockets, common: &common, facts };
+    let (said, rest) = head.slots()?.split();
+    let list = RequestHeaderList { detailed: head.is_detailed(), believed: facts.believed() };
+    writer.add(fill(engine, "server", &said)?, &server.origin);
+    writer.add(without(list.template(Family::Proxy), &[], engine)?, &server.origin);
+    for run in common.chunk_by(|one, other| one.origin == other.origin) {
+        let said: Vec<_> = run.iter().map(|one| location::written(one.row.name, one).into()).collect();
+        writer.add(statements(engine, &said)?, &run[0].origin);
+    }
     if facts.forwarded.trusts_proxies() {
         writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
     }
-    if let Some(view) = everywhere::of_server(&decisions.everywhere)? {
-        writer.add(fill(engine, "everywhere", &view)?, &server.origin);
+    for run in rest.chunk_by(|(_, one), (_, other)| one == other) {
+        writer.add(statements(engine, run.iter().map(|(statement, _)| statement))?, &run[0].1);
     }
-    if let Some((view, origin)) = firewall::of_server(server, decisions)? {
-        writer.add(fill(engine, "firewall", &view)?, origin);
-    }
-    let inherited = inherited(server, hsts.as_ref(), facts)?;
-    if let Some(asked) = &server.client_certificates {
-        writer.add(fill(engine, "client_certificates", &client_certificates::view(asked, facts)?)?, &asked.origin);
-        let headers = location::request_headers(Family::Proxy, &client_certificates::request_headers(asked));
-        writer.add(fill(engine, "request_headers", &headers)?, &asked.origin);
-    }
+    let inherited = inherited(server, facts)?;
     let strict = server.strict_paths();
     if strict == StrictPaths::Everywhere {
         writer.add(fill(engine, "strict_paths", &view::Nothing {})?, &server.origin);
     }
     let asked = server.client_certificates.as_deref();
     let surroundings = Surroundings {
-        // Without TLS nobody is let in where clients are chosen by their certificates.
+        // Without TLS no client is let in where client certificates are required.
         tls_host: (server.tls != TlsTermination::Default || asked.is_some_and(ClientCertificates::chooses))
             && decisions.listens.iter().any(|listen| listen.ssl),
         client_certificates: asked,
@@ -210,17 +243,15 @@ fn write_one(
         common: &common,
         strict: &strict,
         core_rules: firewall::has_core_rules(server, decisions),
-        log_line: decisions.access_log.line(server.handover == Handover::Detailed),
+        log_line: decisions.access_log.line(head.is_detailed()),
         backends,
     };
-    let list =
-        RequestHeaderList { detailed: server.handover == Handover::Detailed, trusts: facts.forwarded.trusts_proxies() };
     for place in places(server) {
         let written = location(&place, &surroundings, facts)
             .and_then(|location| Ok((filled(&location, list, engine)?, location)));
         match written {
             Ok((texts, location)) => writer.add_location(texts, &location, &place, &common),
-            // Nothing of it may slip to another route.
+            // A closed route must not fall through to another one.
             Err(_) => {
                 writer.leave_out(&place.route.origin);
                 let closed = closed(&place).and_then(|location| Ok((filled(&location, list, engine)?, location)));
@@ -234,7 +265,7 @@ fn write_one(
         let location = external_authentication::location(&name, external, &inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
             Ok(texts) => writer.add_block(texts, &external.origin),
-            // Without it nginx lets nobody in who has to be asked about.
+            // Without the internal location, nginx refuses all clients of the protected locations.
             Err(_) => writer.leave_out(&external.origin),
         }
     }
@@ -242,94 +273,79 @@ fn write_one(
         let location = mirror::location(&name, copied, &inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
             Ok(texts) => writer.add_block(texts, &copied.0.origin),
-            // Without it nginx serves requests as it does with it.
+            // Without the internal location, nginx serves the requests without copies.
             Err(_) => writer.leave_out(&copied.0.origin),
         }
     }
     for (name, (upstream, status, origin)) in error_pages::places(server) {
-        let (view, headers) = error_pages::location(&name, upstream, status)?;
-        let location = Location {
-            view,
-            family: Some(Family::Proxy),
-            request_headers: Some(headers),
-            parameters: Vec::new(),
-            owners: Vec::new(),
-        };
+        let location = error_pages::location(&name, upstream, status)?;
         writer.add_block(filled(&location, list, engine)?, origin);
     }
     writer.end(&server.origin);
     Ok(())
 }
 
-/// What all locations of a server have, but for those that say anything of the kind.
-fn inherited(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<Inherited, Refused> {
+/// The headers that all locations of a server have, unless they set any themselves.
+fn inherited(server: &Server, facts: &Facts<'_>) -> Result<Inherited, Refused> {
     let mut inherited = everywhere::inherited(&facts.decisions.everywhere)?;
-    inherited.answer_headers.extend(hsts.iter().map(|policy| Header::fixed(HSTS, (*policy).clone())));
-    inherited.hidden_headers.extend(hsts.iter().map(|_| Word::fixed(HSTS)));
+    if let Some(hsts) = &server.hsts {
+        inherited.answer_headers.push(Header::fixed(HSTS, Word::variable(&names::hsts(hsts))?));
+        inherited.hidden_headers.push(Word::fixed(HSTS));
+    }
     let asked = server.client_certificates.iter();
     inherited.request_headers.extend(asked.flat_map(|asked| client_certificates::request_headers(asked)));
     Ok(inherited)
 }
 
-/// How sessions of TLS are taken up.
-fn sessions(decisions: &Decisions) -> Result<Vec<view::Directive>, Refused> {
-    let everywhere = &decisions.everywhere;
-    let cache = match everywhere.session_cache {
-        ByteSize(0) => Word::fixed("off"),
-        size => Word::own(&format!("shared:ingressd:{size}"))?,
-    };
-    let tickets = Word::fixed(if everywhere.session_tickets { "on" } else { "off" });
-    let line = |name, word: Word| view::Directive { name: Word::fixed(name), arguments: word.into() };
-    Ok(vec![
-        line("ssl_session_cache", cache),
-        line("ssl_session_timeout", Word::long_time(everywhere.session_timeout)),
-        line("ssl_session_tickets", tickets),
-    ])
-}
-
-/// Which list of headers every backend of a host gets.
+/// Which list of headers the backends of a host get.
 #[derive(Debug, Clone, Copy)]
 struct RequestHeaderList {
-    /// With those of the ingress-nginx dialect.
+    /// Whether it has the headers of the ingress-nginx dialect.
     detailed: bool,
-    /// With what trusted proxies tell.
-    trusts: bool,
+    /// Whose words about clients it passes on.
+    believed: Believed,
 }
 
 impl RequestHeaderList {
     fn template(self, family: Family) -> &'static str {
-        match (family, self.detailed, self.trusts) {
-            (Family::Proxy, false, false) => "proxy_headers",
-            (Family::Proxy, false, true) => "proxy_headers_told",
-            (Family::Proxy, true, false) => "proxy_headers_detailed",
-            (Family::Proxy, true, true) => "proxy_headers_detailed_told",
-            (Family::Grpc, false, false) => "grpc_headers",
-            (Family::Grpc, false, true) => "grpc_headers_told",
-            (Family::Grpc, true, false) => "grpc_headers_detailed",
-            (Family::Grpc, true, true) => "grpc_headers_detailed_told",
-            (Family::FastCgi, false, false) => "fastcgi_headers",
-            (Family::FastCgi, false, true) => "fastcgi_headers_told",
-            (Family::FastCgi, true, false) => "fastcgi_headers_detailed",
-            (Family::FastCgi, true, true) => "fastcgi_headers_detailed_told",
+        match (family, self.detailed, self.believed) {
+            (Family::Proxy, false, Believed::Nobody) => "proxy_headers",
+            (Family::Proxy, false, Believed::Protocol) => "proxy_headers_by_port",
+            (Family::Proxy, false, Believed::Headers) => "proxy_headers_told",
+            (Family::Proxy, true, Believed::Nobody) => "proxy_headers_detailed",
+            (Family::Proxy, true, Believed::Protocol) => "proxy_headers_detailed_by_port",
+            (Family::Proxy, true, Believed::Headers) => "proxy_headers_detailed_told",
+            (Family::Grpc, false, Believed::Nobody) => "grpc_headers",
+            (Family::Grpc, false, Believed::Protocol) => "grpc_headers_by_port",
+            (Family::Grpc, false, Believed::Headers) => "grpc_headers_told",
+            (Family::Grpc, true, Believed::Nobody) => "grpc_headers_detailed",
+            (Family::Grpc, true, Believed::Protocol) => "grpc_headers_detailed_by_port",
+            (Family::Grpc, true, Believed::Headers) => "grpc_headers_detailed_told",
+            (Family::FastCgi, false, Believed::Nobody) => "fastcgi_headers",
+            (Family::FastCgi, false, Believed::Protocol) => "fastcgi_headers_by_port",
+            (Family::FastCgi, false, Believed::Headers) => "fastcgi_headers_told",
+            (Family::FastCgi, true, Believed::Nobody) => "fastcgi_headers_detailed",
+            (Family::FastCgi, true, Believed::Protocol) => "fastcgi_headers_detailed_by_port",
+            (Family::FastCgi, true, Believed::Headers) => "fastcgi_headers_detailed_told",
         }
     }
 }
 
-/// The parts of a location, without its last line.
+/// The texts of a location, without its last line.
 fn filled(location: &Location, list: RequestHeaderList, engine: &Engine) -> Result<Vec<Filled>, Refused> {
     let mut texts = vec![fill(engine, "location", &location.view)?];
     if let (Some(headers), Some(family)) = (&location.request_headers, location.family) {
         let own: Vec<_> = headers.iter().map(|header| location::header_name(family, &header.name)).collect();
         texts.push(without(list.template(family), &own, engine)?);
         if !headers.is_empty() {
-            texts.push(fill(engine, "request_headers", &location::request_headers(family, headers))?);
+            texts.push(statements(engine, &location::request_headers(family, headers))?);
         }
     }
     if location.family == Some(Family::FastCgi) {
         let own: Vec<_> = location.parameters.iter().map(|parameter| parameter.name.clone()).collect();
         texts.push(without("fastcgi_params", &own, engine)?);
         if !own.is_empty() {
-            texts.push(fill(engine, "request_headers", &location::parameters(&location.parameters))?);
+            texts.push(statements(engine, &location::parameters(&location.parameters))?);
         }
     }
     Ok(texts)
@@ -341,99 +357,9 @@ fn without(template: &'static str, own: &[Word], engine: &Engine) -> Result<Fill
     engine.fill_without(template, &own).map_err(|error| Refused(error.to_string().into()))
 }
 
-/// Fills a template; it can only fail by a fault of the program.
+/// Fills a template. This fails only by a fault of the program.
 pub fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serialize) -> Result<Filled, Refused> {
     engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
-}
-
-fn head(
-    server: &Server,
-    hsts: Option<&Word>,
-    common: &[&Directive],
-    facts: &Facts<'_>,
-) -> Result<view::Server, Refused> {
-    let decisions = facts.decisions;
-    let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
-    let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
-    let grpc = server.routes.iter().chain([&server.fallback]).any(|route| route.action.is_grpc());
-    let detailed = server.handover == Handover::Detailed;
-    let certificate = certificate(server, facts).map(|id| file(names::certificate_file(id))).transpose()?;
-    let protocols = || Words::join(decisions.tls_protocols.names().iter().map(|name| Word::fixed(name)));
-    Ok(view::Server {
-        http2: has_tls && decisions.http2 == Http2::Directive,
-        protocols: certificate.iter().map(|_| protocols()).collect(),
-        sessions: certificate.iter().map(|_| sessions(decisions)).collect::<Result<Vec<_>, _>>()?.concat(),
-        certificate: certificate.into_iter().collect(),
-        access_log: access_log::of_server(&decisions.access_log, detailed)?,
-        keepalive_min_timeout: decisions.keepalive_min_timeout,
-        grpc,
-        detailed,
-        trusts_proxies: facts.forwarded.trusts_proxies(),
-        real_ip: Vec::new(),
-        hsts: hsts.cloned().into_iter().collect(),
-        resets: resets(decisions, |row| {
-            let is_said = match server.client_certificates.as_deref() {
-                Some(asked) => client_certificates::says(asked, row.name),
-                None => is_of_client_certificates(row),
-            };
-            let is_default = match row.said {
-                Said::Never => false,
-                Said::Always => true,
-                Said::Grpc => grpc,
-                Said::Detailed => detailed,
-            };
-            !is_said && !is_default && common.iter().all(|directive| directive.row != row)
-        })
-        .into_iter()
-        .chain(without_server_header(decisions, detailed, common))
-        .collect(),
-        common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),
-    })
-}
-
-/// Takes out the header that names nginx, unless the backend's own goes through.
-fn without_server_header(decisions: &Decisions, detailed: bool, common: &[&Directive]) -> Option<view::Directive> {
-    let is_passed_on = common.iter().any(|directive| *directive.row == catalogue::PROXY_PASS_HEADER);
-    (detailed && decisions.clears_server_header && !is_passed_on).then(|| view::Directive {
-        name: Word::fixed(catalogue::MORE_CLEAR_HEADERS.name),
-        arguments: Word::fixed("Server").into(),
-    })
-}
-
-/// Who is believed about the client's address on these sockets: nginx itself, where it connects to them, besides whom the
-/// administrator names.
-fn real_ip(sockets: &[&Listen], facts: &Facts<'_>) -> Vec<view::RealIp> {
-    let decisions = facts.decisions;
-    let has = |connected_by| sockets.iter().any(|listen| listen.connected_by == connected_by);
-    let (header, believed) = match has(ConnectedBy::Inside) || !decisions.proxies.is_empty() {
-        true => (Word::fixed("proxy_protocol"), &decisions.proxies),
-        false => {
-            let told = decisions.everywhere.client_header.as_ref();
-            let told = told.and_then(|name| Word::new(name.as_str()).ok());
-            (told.unwrap_or(Word::fixed("X-Forwarded-For")), &facts.forwarded.trusted)
-        }
-    };
-    let inside = sockets.iter().any(|listen| listen.connected_by.is_inside()).then(|| Word::fixed(ITSELF));
-    let networks: Vec<_> = inside.into_iter().chain(believed.iter().map(Word::network)).collect();
-    let real_ip = (decisions.real_ip && !networks.is_empty()).then_some(view::RealIp { header, networks });
-    real_ip.into_iter().collect()
-}
-
-/// Where nginx's connections to itself come from.
-const ITSELF: &str = "127.0.0.1";
-
-/// What a server takes back of the host's `http` level.
-pub fn resets(decisions: &Decisions, concerns: impl Fn(&'static DirectiveRow) -> bool) -> Vec<view::Directive> {
-    let line = |reset: &Reset| view::Directive {
-        name: Word::fixed(reset.row.name),
-        arguments: Words::join([Word::fixed(reset.arguments)]),
-    };
-    decisions.resets.iter().filter(|reset| concerns(reset.row)).map(line).collect()
-}
-
-/// Whether servers take it back only where they ask for certificates of clients.
-pub fn is_of_client_certificates(row: &DirectiveRow) -> bool {
-    matches!(row.inherited, catalogue::Inherited::TakenBack(reset) if reset.of_client_certificates)
 }
 
 fn listen(listen: &Listen, name: &ServerName, http2: Http2) -> Words {
@@ -454,9 +380,10 @@ fn server_name(name: &ServerName, longest: usize) -> String {
         ServerName::CatchAll => String::new(),
         ServerName::Exact(host) if host.as_str().len() <= longest => host.to_string(),
         ServerName::Exact(host) => format!("~^{}$", escaped(host)),
-        // nginx's own wildcards take any number of labels.
+        // nginx's own wildcards match any number of labels.
         ServerName::Wildcard(host) => format!("~^[^.]+\\.{}$", escaped(host)),
-        // Whoever asks by an address means the node, and what is longer than any host is none.
+        // A request for an IP address means the node, and a name longer than any host is not a
+        // host.
         ServerName::Expression(host) => {
             let own = expression::anywhere(host.as_str());
             format!("~{LIMITS}^(?:[0-9.]+$|\\[|.{{254}})(*COMMIT)(*FAIL)|(?i:{own})")

@@ -1,108 +1,120 @@
-//! What the features of a route say in its location, each in its slot.
+//! The slots of a location, into which the features of a route write their directives.
 
 use crate::model::catalogue::Module;
 use crate::model::{Origin, Protocol, Refused};
 use crate::render::token::{Text, Word, Words};
 use crate::render::view;
 
-/// The parts of a location, in the order in which they are written. nginx's rewrite module obeys its directives (`if`, `set`,
-/// `return`, `rewrite`) in the order of the lines, so that it is also the order in which a request is judged.
+/// The parts of a location, in the order in which they are written. nginx's rewrite module
+/// executes its directives (`if`, `set`, `return`, `rewrite`) in the order of the lines, so this
+/// is also the order in which they apply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
-    /// To the same path with a slash at its end.
+    /// The redirect to the same path with a slash at its end.
     ToSlash,
-    /// How ways of choosing clients go together.
+    /// How address lists and authentication are combined (`satisfy`).
     Satisfy,
     Https,
     ClientCertificates,
-    /// Requests that are answered before anybody is asked: preflights of browsers.
+    /// CORS preflight requests, which are answered before any access control.
     Preflight,
-    /// Variables that the rest refers to.
+    /// Variables that later directives use.
     Variables,
-    /// An answer of our own in the place of a backend's.
+    /// A response of nginx itself, in the place of a backend's.
     Answer,
-    /// Clients by long lists of addresses.
+    /// Access by long address lists.
     Denied,
-    /// What snippets have nginx do, in their order.
+    /// Directives of snippets, in their order.
     Snippets,
-    /// Another path for the backend.
+    /// The rewritten path for the backend.
     Rewrite,
-    /// Clients by short lists of addresses.
+    /// Access by short address lists.
     Access,
-    /// Clients by password, or by what another service says.
+    /// Authentication by password, or by another service.
     Authentication,
-    /// Requests by what is in them.
+    /// The web application firewall.
     Firewall,
-    /// How much each client may ask for.
+    /// Rate and connection limits.
     Limits,
     AnswerHeaders,
-    /// How the backend is spoken to.
+    /// How requests are sent to the backend.
     Backend,
 }
 
-/// A header that is set, with its value.
+/// A header to set, with its value.
 #[derive(Debug, Clone)]
 pub struct Header {
     pub name: Word,
     pub value: Words,
-    /// Who asks for it, where that is not the object of the route.
+    /// The owner of the line, where that is not the object of the route.
     pub owner: Option<Origin>,
 }
 
 impl Header {
-    /// A header of the program itself.
+    /// A header that no object asked for.
     pub fn fixed(name: &'static str, value: impl Into<Words>) -> Self {
         Header::new(Word::fixed(name), value)
     }
 
-    /// One that the object of the route asks for.
+    /// A header that the object of the route asked for.
     pub fn new(name: Word, value: impl Into<Words>) -> Self {
         Header { name, value: value.into(), owner: None }
     }
 }
 
-/// What the server says for all its locations, and what a location that says anything of the kind has to repeat: nginx keeps each
-/// of these as one list, which a location replaces as a whole.
+/// The headers that a server sets for all its locations. nginx keeps each of these as one list,
+/// which a location replaces as a whole, so that a location with headers of its own has to repeat
+/// them.
 #[derive(Debug, Clone, Default)]
 pub struct Inherited {
     pub answer_headers: Vec<Header>,
-    /// Headers of backends that do not reach clients.
+    /// Headers of backends that are removed.
     pub hidden_headers: Vec<Word>,
-    /// Headers of requests to backends, besides the list that every backend gets.
+    /// Headers of requests to backends, in addition to the usual list.
     pub request_headers: Vec<Header>,
 }
 
-/// One directive, and who asks for it, where that is not the object of the route.
+/// A directive, with its owner where that is not the object of the route.
 pub type Statement = (view::Statement, Option<Origin>);
 
-/// What a location says so far.
+/// The directives of a location so far.
 #[derive(Debug, Default)]
 pub struct Slots {
     statements: Vec<(Slot, Statement)>,
-    /// Who asks for what is said now, where that is not the object of the route.
+    /// The owner of the directives that are added now, where that is not the object of the route.
     owner: Option<Origin>,
     answer_headers: Vec<Header>,
     success_headers: Vec<Header>,
     hidden_headers: Vec<Word>,
     request_headers: Vec<Header>,
-    /// Names of headers that take the place of those that are inherited.
+    /// Names of headers that replace inherited ones.
     replaced: Vec<Word>,
 }
 
 impl Slots {
-    /// Says a directive.
+    /// The slots of a location for subrequests, which reset what the server sets.
+    pub fn of_subrequests() -> Self {
+        let mut slots = Slots::default();
+        slots.say(Slot::Backend, "internal", Words::nothing());
+        for (name, arguments) in
+            [("proxy_intercept_errors", "off"), ("error_page", "599 /"), ("client_max_body_size", "0")]
+        {
+            slots.say(Slot::Backend, name, arguments);
+        }
+        slots
+    }
+
+    /// Adds a directive.
     pub fn say(&mut self, slot: Slot, name: &'static str, arguments: impl Into<Words>) {
-        let plain = view::Directive { name: Word::fixed(name), arguments: arguments.into() };
-        self.push(slot, view::Statement { plain: vec![plain], ..Default::default() });
+        self.push(slot, view::Statement::plain(name, arguments));
     }
 
-    /// Says a directive for requests for which a variable is neither empty nor 0.
+    /// Adds a directive that applies to requests for which a variable is neither empty nor 0.
     pub fn say_if(&mut self, slot: Slot, condition: Word, name: &'static str, arguments: impl Into<Words>) {
-        let conditional = view::Conditional { condition, name: Word::fixed(name), arguments: arguments.into() };
-        self.push(slot, view::Statement { conditional: vec![conditional], ..Default::default() });
+        self.push(slot, view::Statement::conditional(condition, name, arguments));
     }
 
-    /// Says a directive for requests for which a variable is like something else.
+    /// Adds a directive that applies to requests for which a variable compares with a value.
     pub fn say_compared(&mut self, slot: Slot, compared: view::Compared) {
         self.push(slot, view::Statement { compared: vec![compared], ..Default::default() });
     }
@@ -111,17 +123,18 @@ impl Slots {
         self.statements.push((slot, (statement, self.owner.clone())));
     }
 
-    /// Has this own the lines of what is said from now on; nothing is the object of the route.
+    /// Sets the owner of the following directives; `None` means the object of the route.
     pub fn owned_by(&mut self, owner: Option<Origin>) {
         self.owner = owner;
     }
 
-    /// Adds a header to answers, whatever their status.
+    /// Adds a header to responses with any status.
     pub fn answer_header(&mut self, header: Header) {
         self.answer_headers.push(header);
     }
 
-    /// Sets a header of answers, in the place of that of the backend, of the server, or of one that was set before.
+    /// Sets a response header, in the place of that of the backend, of the server, or of one that
+    /// was set before.
     pub fn replace_answer_header(&mut self, header: Header) {
         self.answer_headers.retain(|own| !own.name.as_str().eq_ignore_ascii_case(header.name.as_str()));
         self.hide_header(header.name.clone());
@@ -129,24 +142,25 @@ impl Slots {
         self.answer_headers.push(header);
     }
 
-    /// Adds a header to answers with a status of success or of a redirect.
+    /// Adds a header to responses with a status of success or redirection.
     pub fn answer_header_of_success(&mut self, header: Header) {
         self.success_headers.push(header);
     }
 
-    /// Keeps a header of the backend from clients.
+    /// Removes a header of the backend from responses.
     pub fn hide_header(&mut self, name: Word) {
         self.hidden_headers.push(name);
     }
 
-    /// Sets a header of requests to the backend, in the place of the one that every backend gets, or of one that was set before.
+    /// Sets a request header for the backend, in the place of the usual one, or of one that was
+    /// set before.
     pub fn request_header(&mut self, header: Header) {
         self.request_headers.retain(|own| !own.name.as_str().eq_ignore_ascii_case(header.name.as_str()));
         self.request_headers.push(header);
     }
 
-    /// The headers of requests to the backend that the location has to set after the list that every backend gets; `None` where
-    /// those of the server count. `repeats` where the server has none of the kind.
+    /// The request headers that the location has to set after the usual list; `None` where those
+    /// of the server apply. `repeats` says that the server sets none, so that the location has to.
     pub fn request_headers(&self, inherited: &Inherited, repeats: bool) -> Option<Vec<Header>> {
         (repeats || !self.request_headers.is_empty()).then(|| {
             let differs = |own: &Header, header: &Header| !own.name.as_str().eq_ignore_ascii_case(header.name.as_str());
@@ -155,12 +169,12 @@ impl Slots {
         })
     }
 
-    /// Everything else in order, where the object of the route owns all of it.
+    /// All other directives in order, where the object of the route owns all of them.
     pub fn statements(self, inherited: &Inherited, family: Option<Family>) -> Vec<view::Statement> {
         self.owned_statements(inherited, family).into_iter().map(|(statement, _)| statement).collect()
     }
 
-    /// Everything else in order, each with who asks for it.
+    /// All other directives in order, each with its owner.
     pub fn owned_statements(mut self, inherited: &Inherited, family: Option<Family>) -> Vec<Statement> {
         if !self.answer_headers.is_empty() || !self.success_headers.is_empty() {
             let all = std::mem::take(&mut self.answer_headers);
@@ -181,7 +195,7 @@ impl Slots {
             }
         }
         self.owner = None;
-        // The server says it for HTTP only.
+        // The server sets it for HTTP backends only.
         if let Some(family) = family
             && (family != Family::Proxy || !self.hidden_headers.is_empty())
         {
@@ -195,7 +209,7 @@ impl Slots {
     }
 }
 
-/// Whose directives speak to a backend.
+/// The family of directives (nginx module) for a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// `ngx_http_proxy_module`.
@@ -207,7 +221,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Those that speak a protocol.
+    /// The family for a protocol.
     pub const fn of(protocol: Protocol) -> Self {
         match protocol.module() {
             Module::Grpc => Family::Grpc,
@@ -216,7 +230,7 @@ impl Family {
         }
     }
 
-    /// Has other backends answer in the place of this one where its answers are errors.
+    /// The directive that replaces error responses of the backend by error pages.
     pub const fn intercept_errors(self) -> &'static str {
         match self {
             Family::Proxy => "proxy_intercept_errors",
@@ -225,7 +239,7 @@ impl Family {
         }
     }
 
-    /// Keeps a header of the backend from clients.
+    /// The directive that removes a header of the backend.
     pub const fn hide_header(self) -> &'static str {
         match self {
             Family::Proxy => "proxy_hide_header",
@@ -234,7 +248,7 @@ impl Family {
         }
     }
 
-    /// Sets a header of requests.
+    /// The directive that sets a request header.
     pub const fn set_header(self) -> &'static str {
         match self {
             Family::Proxy => "proxy_set_header",
@@ -243,7 +257,7 @@ impl Family {
         }
     }
 
-    /// Hands requests over.
+    /// The directive that passes requests to a backend.
     pub const fn pass(self) -> &'static str {
         match self {
             Family::Proxy => "proxy_pass",
@@ -253,7 +267,7 @@ impl Family {
     }
 }
 
-/// A text that is proven where there is one.
+/// A quoted text; no word for an empty one.
 pub fn text(text: &str) -> Result<Words, Refused> {
     Text::new(text).map(Words::from)
 }

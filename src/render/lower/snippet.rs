@@ -1,10 +1,12 @@
-//! What snippets ask for, in a location; it must not know who may write one, nor what of one was refused.
+//! Writes the directives of snippets into a location. It must not know who may write a snippet,
+//! nor what was refused in one.
 //!
-//! Headers go the way of all headers, so that what the server says of the kind is repeated: a list of nginx's would be replaced as a
-//! whole by a single line of a snippet.
+//! Headers of snippets are merged with those of the server, because in nginx a single header
+//! directive in a location replaces the server's list as a whole.
 
 use std::sync::Arc;
 
+use crate::model::catalogue;
 use crate::model::expression::{LIMITS, anywhere};
 use crate::model::{
     Action, LONGEST_HOST, Origin, Pattern, Refused, Route, RouteVariable, Snippet, SnippetCondition, SnippetDirective,
@@ -16,30 +18,34 @@ use crate::render::view;
 use super::location::Scene;
 use super::slots::{Header, Slot, Slots};
 
-/// Where a directive stands.
+/// The condition of a directive.
 enum When<'a> {
-    /// For all requests.
+    /// It applies to all requests.
     Always,
-    /// For those that fulfil this.
+    /// It applies to requests that fulfil this condition.
     If(&'a SnippetCondition),
-    /// For those for which the variable was set.
+    /// It applies to requests for which this variable was set.
     Noted(&'a Word),
 }
 
-/// What a location says.
+/// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let snippets = &scene.route.behaviour.snippets;
     if snippets.is_empty() || scene.route.action == Action::Closed {
         return Ok(());
     }
     let known = |variable| known(scene.route, variable);
-    let surroundings = SnippetSurroundings { known: &known, trusts: scene.facts.forwarded.trusts_proxies() };
+    let surroundings = SnippetSurroundings {
+        known: &known,
+        trusts: scene.facts.tells_scheme(),
+        has_request_ids: scene.facts.has_request_ids,
+    };
     let mut lowering = Lowering { surroundings, slots, notes: 0 };
     if Snippet::replace_all(snippets) {
         lowering.refuse_long_hosts()?;
     }
     snippets.iter().try_for_each(|snippet| lowering.snippet(snippet))?;
-    // The nearer one counts where nginx takes a single one.
+    // Where nginx takes a directive once, that of the innermost level counts.
     let mut all: Vec<(&SnippetDirective, &Origin)> = Vec::new();
     for snippet in snippets {
         all.extend(snippet.directives.iter().map(|directive| (directive, &snippet.origin)));
@@ -54,10 +60,16 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         }
     }
     slots.owned_by(None);
+    let default_type = scene.facts.decisions.everywhere.default_type.as_ref();
+    let says_type = all.iter().any(|(directive, _)| *directive.row == catalogue::DEFAULT_TYPE);
+    let answers = snippets.iter().any(|snippet| !snippet.statements.is_empty());
+    if let Some(default_type) = default_type.filter(|_| answers && !says_type) {
+        slots.say(Slot::Backend, catalogue::DEFAULT_TYPE.name, Text::of(default_type));
+    }
     Ok(())
 }
 
-/// What is known of a route without any request.
+/// The value of a variable that is known from the route, without a request.
 fn known(route: &Route, variable: RouteVariable) -> Option<Arc<str>> {
     let upstream = route.action.upstream();
     match variable {
@@ -71,7 +83,7 @@ fn known(route: &Route, variable: RouteVariable) -> Option<Arc<str>> {
 struct Lowering<'a> {
     surroundings: SnippetSurroundings<'a>,
     slots: &'a mut Slots,
-    /// Conditions that are kept in a variable so far.
+    /// The number of conditions that are kept in variables so far.
     notes: usize,
 }
 
@@ -103,7 +115,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A host may be as long as a line, and would be written each time that something is found.
+    /// The host of a request may be as long as a header line, and would be written for each match.
     fn refuse_long_hosts(&mut self) -> Result<(), Refused> {
         let named = |name| Variable::new(name).map(SnippetPart::Variable);
         for variable in [named("host")?, named("http_host")?, SnippetPart::ClientHost] {
@@ -114,8 +126,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A block of several directives is one condition for each, kept in a variable: what the first of them changes must not decide
-    /// about the next.
+    /// A block of several directives becomes one condition for each of them, kept in a variable:
+    /// the first directive must not change the condition of the next.
     fn condition(&mut self, condition: &SnippetCondition, then: &[SnippetStatement]) -> Result<(), Refused> {
         if let [statement] = then {
             return self.say(&When::If(condition), statement);
@@ -142,7 +154,7 @@ impl Lowering<'_> {
                 ("rewrite", Words::join::<Words>(words))
             }
             SnippetStatement::Break => ("break", Words::nothing()),
-            // There is none within another one.
+            // Conditions cannot be nested.
             SnippetStatement::If(..) => return Err(Refused::because("a condition stands within another one")),
         };
         self.directive(when, name, arguments)
@@ -150,7 +162,7 @@ impl Lowering<'_> {
 
     fn directive(&mut self, when: &When<'_>, name: &'static str, arguments: Words) -> Result<(), Refused> {
         let variable = |part: &SnippetPart| {
-            Word::of_snippet(part, self.surroundings.trusts).ok_or(Refused::because("a condition has no variable"))
+            Word::of_snippet(part, &self.surroundings).ok_or(Refused::because("a condition has no variable"))
         };
         let (variable, operator, value) = match when {
             When::Always => {
@@ -188,7 +200,7 @@ impl Lowering<'_> {
     }
 }
 
-/// An expression with the limits at which it gives up.
+/// A regular expression with limits for the matching effort.
 fn expression(pattern: &Pattern) -> Result<Literal, Refused> {
     Literal::new(&format!("{LIMITS}{}", anywhere(pattern.as_str())))
 }

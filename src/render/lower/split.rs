@@ -1,45 +1,58 @@
-//! Variables that hold the upstream of a request where a route is split.
+//! Traffic splits (canaries): the variables with the upstream of a request, or with a mark where it
+//! is answered.
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::model::expression::{LIMITS, anywhere, literal};
-use crate::model::{Action, Branch, Refused, Split, Test, Tested, UpstreamId};
+use crate::model::{Action, Branch, Choice, Refused, Share, Split, Test, Tested, UpstreamId};
 use crate::nginx::Plan;
-use crate::render::content::Part;
 use crate::render::crowds::Crowds;
-use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
-use crate::render::token::{Literal, Word};
-use crate::render::view;
+use crate::render::token::{Literal, Word, Words};
+use crate::render::view::{self, Block};
 
-/// Differs for each request, on whatever connection it comes.
+use super::answer::{redirected, with_name};
+use super::location::Scene;
+use super::shared::routes;
+use super::slots::{Slot, Slots};
+use super::tables::Files;
+
+/// A text that differs for each request, on any connection.
 pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 
-/// One file for each way of splitting, however many routes have it.
-pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let mut files = BTreeMap::new();
-    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams));
-    let routes = plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
-    for route in routes {
+/// One file for each distinct split, however many routes use it.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
+    for route in routes(plan) {
         let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
         let name = names::split(split, upstream);
-        files.entry(names::split_file(&name)).or_insert_with(|| {
-            // What cannot be written sends nothing elsewhere.
+        let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
+        let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
+        files.add(names::split_file(&name), Some(&split.origin), upstreams.chain(session), |tables| {
+            // A split that cannot be written sends all requests to the main upstream.
             let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
-            let view = view(split, upstream, &name).or_else(|_| self::view(&none, upstream, &name));
-            let text = view.ok().and_then(|view| engine.fill("split", &view).ok()).map(Part::Filled);
-            let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
-            let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
-            File::plain(text, Owners(vec![(1, split.origin.clone())]), upstreams.chain(session))
+            blocks(split, upstream, &name)
+                .or_else(|_| blocks(&none, upstream, &name))
+                .map(|blocks| blocks.into_iter().for_each(|block| tables.block(block)))
         });
     }
-    files
 }
 
-/// The last variable, which the route names, is that of the tests that are tried first.
-fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split, Refused> {
+/// A variable (`split_clients`) that takes each of these words for a share of the values of its
+/// key.
+pub fn shares(
+    key: Word,
+    variable: Word,
+    parts: impl IntoIterator<Item = (Word, Share)>,
+    rest: impl Into<Words>,
+) -> Block {
+    let block = Block::new(Words::join(["split_clients".into(), Words::from(key), variable.into()]));
+    parts.into_iter().fold(block, |block, (word, share)| block.row(Word::percent(share), word)).row("*", rest)
+}
+
+/// The last variable, which the route uses, is that of the tests that are tried first.
+fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>, Refused> {
     let written = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
     let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).collect();
     let mut rest = written(upstream)?;
@@ -47,47 +60,72 @@ fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split,
         0 => Word::variable(name),
         _ => Word::variable(&format!("{name}_{stage}")),
     };
-    let mut shares = Vec::new();
+    let mut blocks = Vec::new();
     if !split.shares.is_empty() {
-        let part = |(upstream, share): &(UpstreamId, _)| {
-            Ok(view::SplitPart { percent: Word::percent(*share), upstream: written(upstream)? })
-        };
-        let parts = split.shares.iter().map(part).collect::<Result<_, Refused>>()?;
+        let part = |(upstream, share): &(UpstreamId, Share)| Ok((written(upstream)?, *share));
+        let parts = split.shares.iter().map(part).collect::<Result<Vec<_>, Refused>>()?;
         let own = variable(runs.len())?;
         let key = match &split.session {
             Some(cookie) => Word::variable(&names::session(cookie))?,
             None => Word::fixed(EACH_REQUEST),
         };
-        shares.push(view::Shares { key, variable: own.clone(), parts, rest: std::mem::replace(&mut rest, own) });
+        blocks.push(shares(key, own.clone(), parts, std::mem::replace(&mut rest, own)));
     }
-    let mut tests = Vec::new();
     for (stage, run) in runs.iter().enumerate().rev() {
         let subject = match run.first().map(|branch| branch.test.tested()) {
             Some(Tested::Header(name)) => Word::request_header(name)?,
             Some(Tested::Query) => Word::fixed("$args"),
             Some(Tested::Method) => Word::fixed("$request_method"),
-            // One header holds all cookies.
+            // One header contains all cookies.
             Some(Tested::Cookies) | None => Word::fixed("$http_cookie"),
         };
-        let branch = |branch: &Branch| {
-            Ok(view::SplitBranch {
-                pattern: Literal::new(&pattern(&branch.test))?,
-                upstream: written(&branch.upstream)?,
-            })
-        };
-        let branches = run.iter().map(branch).collect::<Result<_, Refused>>()?;
         let own = variable(stage)?;
-        tests.push(view::Tests { subject, variable: own.clone(), branches, rest: std::mem::replace(&mut rest, own) });
+        let map = run.iter().try_fold(Block::map(subject, own.clone()), |map, branch| {
+            let value = match &branch.choice {
+                Choice::Forward(upstream) => written(upstream)?,
+                answer @ (Choice::Redirect(..) | Choice::Respond(_)) => mark(split, answer)?,
+            };
+            Ok::<_, Refused>(map.row(Literal::new(&pattern(&branch.test))?, value))
+        })?;
+        blocks.push(map.row("default", std::mem::replace(&mut rest, own)));
     }
-    if shares.is_empty() && tests.is_empty() {
-        // The route names a variable all the same.
-        let (subject, branches) = (Word::fixed("$http_cookie"), Vec::new());
-        tests.push(view::Tests { subject, variable: variable(0)?, branches, rest });
+    if blocks.is_empty() {
+        // The route uses the variable even when it has no test.
+        blocks.push(Block::map("$http_cookie", variable(0)?).row("default", rest));
     }
-    Ok(view::Split { shares, tests })
+    Ok(blocks)
 }
 
-/// The key of `map` for a test. Plain keys would match without regard to case, and long ones overflow nginx's table.
+/// The value of the variable in place of an upstream where requests are answered: no upstream has
+/// such a name.
+fn mark(split: &Split, answer: &Choice) -> Result<Word, Refused> {
+    let number = split.branches.iter().position(|branch| branch.choice == *answer).unwrap_or_default();
+    Word::new(&format!("answer_{number}"))
+}
+
+/// Writes the responses of a location for requests that are answered before a backend is asked.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Action::Proxy { upstream, split: Some(split) } = &scene.route.action else { return Ok(()) };
+    let mut known = BTreeSet::new();
+    for Branch { choice, .. } in &split.branches {
+        let arguments = match choice {
+            Choice::Forward(_) => continue,
+            Choice::Redirect(status, location) => redirected(*status, location)?,
+            Choice::Respond(status) => with_name(*status)?,
+        };
+        let value = mark(split, choice)?;
+        if known.insert(value.as_str().to_owned()) {
+            let variable = Word::variable(&names::split(split, upstream))?;
+            let (operator, name) = (Word::fixed("="), Word::fixed("return"));
+            let value = value.into();
+            slots.say_compared(Slot::Answer, view::Compared { variable, operator, value, name, arguments });
+        }
+    }
+    Ok(())
+}
+
+/// The key of `map` for a test, as a regular expression. Plain keys would ignore case, and long
+/// ones would not fit into nginx's table.
 fn pattern(test: &Test) -> String {
     match test {
         Test::Header(_, value) => format!("~^{}$", literal(value.as_str())),

@@ -1,6 +1,4 @@
-//! From a group of endpoints to its file.
-
-use std::collections::BTreeMap;
+//! Makes the file of an upstream.
 
 use crate::model::{Balance, Endpoint, Protocol, Refused, Share, Upstream, UpstreamId};
 use crate::nginx::{Decisions, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, Plan};
@@ -9,19 +7,23 @@ use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
 use crate::render::shape::Filled;
-use crate::render::token::{Number, Text, Word};
+use crate::render::token::{Text, Word, Words};
 use crate::render::view;
 
-use super::split::EACH_REQUEST;
+use super::server::fill;
+use super::split::{EACH_REQUEST, shares};
+use super::tables::Files;
 
 /// The file of an upstream.
 pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> File {
-    // Names and addresses are words by construction; an empty file makes nginx name its users instead.
+    // Names and addresses are valid words by construction; with an empty file, nginx's test names
+    // the users of the upstream.
     let text = written(upstream, decisions, engine).ok().map(Part::Filled);
     File::plain(text, Owners(vec![(1, upstream.origin.clone())]), variable_of(&upstream.id))
 }
 
-/// The file with the variable by which an endpoint of the upstream is chosen, where it is one of ours.
+/// The file with the variable that selects an endpoint of the upstream, where that variable is one
+/// of ours.
 pub fn variable_of(upstream: &UpstreamId) -> Option<FilePath> {
     match upstream.balance.as_deref() {
         Some(Balance::Session(cookie)) => Some(names::session_file(&names::session(cookie))),
@@ -30,74 +32,59 @@ pub fn variable_of(upstream: &UpstreamId) -> Option<FilePath> {
     }
 }
 
-/// The variables that are one of so many numbers by chance, each in a file of its own: requests with one key go to as many endpoints.
-pub fn turns(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let mut files = BTreeMap::new();
+/// Variables with a random number below the number of endpoints that share a hash key, one file
+/// for each such number.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for upstream in &plan.model.upstreams {
         let Some(Balance::SharedKey(_, endpoints)) = balance(upstream, &plan.decisions) else { continue };
-        files.entry(names::turn_file(*endpoints)).or_insert_with(|| {
-            let filled = turn(*endpoints).ok().and_then(|view| engine.fill("split", &view).ok());
-            File::plain(filled.map(Part::Filled), Owners(vec![(1, upstream.origin.clone())]), [])
+        files.add(names::turn_file(*endpoints), Some(&upstream.origin), [], |tables| {
+            let number = |number: u8| Word::number(number.into());
+            let parts = (1..*endpoints).map(|other| (number(other), Share::of(1, (*endpoints).into())));
+            let variable = Word::variable(&names::turn(*endpoints))?;
+            tables.block(shares(Word::fixed(EACH_REQUEST), variable, parts, number(0)));
+            Ok(())
         });
     }
-    files
 }
 
-fn turn(endpoints: u8) -> Result<view::Split, Refused> {
-    let number = |number: u8| Word::number(number.into());
-    let percent = Share::of(1, endpoints.into());
-    let parts =
-        (1..endpoints).map(|other| view::SplitPart { percent: Word::percent(percent), upstream: number(other) });
-    let shares = view::Shares {
-        key: Word::fixed(EACH_REQUEST),
-        variable: Word::variable(&names::turn(endpoints))?,
-        parts: parts.collect(),
-        rest: number(0),
-    };
-    Ok(view::Split { shares: vec![shares], tests: Vec::new() })
+/// The line of an endpoint.
+pub fn endpoint(endpoint: &Endpoint) -> Words {
+    let weight = (endpoint.weight > 1).then(|| Word::setting("weight", &Word::number(u64::from(endpoint.weight))));
+    Words::join([Word::address(endpoint.address)].into_iter().chain(weight))
 }
 
-/// Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the others after one slow answer, and
-/// nothing to anybody when all of them were slow once.
-pub fn endpoints(endpoints: &[Endpoint]) -> Vec<view::Endpoint> {
-    let endpoint = |endpoint: &Endpoint| view::Endpoint {
-        address: Word::address(endpoint.address),
-        weight: (endpoint.weight > 1).then_some(Number(u64::from(endpoint.weight))).into_iter().collect(),
-    };
-    endpoints.iter().map(endpoint).collect()
-}
-
-/// How many idle connections are kept, where nginx can. None where some have TLS and others do not: nginx tells them apart by their
-/// addresses alone.
-fn keepalive(id: &UpstreamId, decisions: &Decisions) -> Option<Number> {
+/// How many idle connections are kept, where nginx can. None are kept where some endpoints use TLS
+/// and others do not, because nginx distinguishes connections by address only.
+fn kept(id: &UpstreamId, decisions: &Decisions) -> Option<u32> {
     let everywhere = decisions.upstream_keepalive?;
     let connections = id.reuse.as_deref().map_or(everywhere, |own| own.connections);
     let connections = if id.protocol == Protocol::AutoHttp { 0 } else { connections };
-    // Versions that keep none by themselves know no 0.
-    (connections > 0 || decisions.keeps_connections).then(|| Number(u64::from(connections)))
+    // nginx versions that keep no connections by default do not accept 0.
+    (connections > 0 || decisions.keeps_connections).then_some(connections)
 }
 
-/// How long idle connections are used. What nginx does by itself is not said.
-fn reuse(id: &UpstreamId, decisions: &Decisions) -> Vec<view::Directive> {
-    if keepalive(id, decisions).is_none_or(|Number(connections)| connections == 0) {
-        return Vec::new();
+/// Writes how many idle connections are kept, and for how long, without nginx's defaults.
+fn keepalive(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstream) -> Result<(), Refused> {
+    let Some(connections) = kept(&upstream.id, decisions) else { return Ok(()) };
+    let mut say = |name, word: Word| slots.connections.push(Words::line(name, word));
+    say("keepalive", Word::number(u64::from(connections)));
+    if connections > 0 {
+        let everywhere = &decisions.everywhere;
+        let own = upstream.id.reuse.as_deref();
+        let requests = own.map_or(everywhere.keepalive_requests, |own| own.requests);
+        let (time, timeout) = (everywhere.keepalive_time, own.map_or(everywhere.keepalive_timeout, |own| own.timeout));
+        say("keepalive_requests", Word::number(u64::from(requests)));
+        if decisions.keepalive_time && time != KEEPALIVE_TIME {
+            say("keepalive_time", Word::time(time));
+        }
+        if timeout != KEEPALIVE_TIMEOUT {
+            say("keepalive_timeout", Word::time(timeout));
+        }
     }
-    let everywhere = &decisions.everywhere;
-    let own = id.reuse.as_deref();
-    let requests = own.map_or(everywhere.keepalive_requests, |own| own.requests);
-    let (time, timeout) = (everywhere.keepalive_time, own.map_or(everywhere.keepalive_timeout, |own| own.timeout));
-    let lines = [
-        ("keepalive_requests", Some(Word::number(u64::from(requests)))),
-        ("keepalive_time", (decisions.keepalive_time && time != KEEPALIVE_TIME).then(|| Word::time(time))),
-        ("keepalive_timeout", (timeout != KEEPALIVE_TIMEOUT).then(|| Word::time(timeout))),
-    ];
-    let line = |(name, word): (&'static str, Option<Word>)| {
-        Some(view::Directive { name: Word::fixed(name), arguments: word?.into() })
-    };
-    lines.into_iter().filter_map(line).collect()
+    Ok(())
 }
 
-/// How an endpoint is chosen, where this nginx can.
+/// The load balancing directive, where this nginx has it.
 fn balance<'a>(upstream: &'a Upstream, decisions: &Decisions) -> Option<&'a Balance> {
     upstream.id.balance.as_deref().filter(|balance| match balance {
         Balance::Session(_) | Balance::Key(_) => decisions.upstream_hash,
@@ -107,29 +94,37 @@ fn balance<'a>(upstream: &'a Upstream, decisions: &Decisions) -> Option<&'a Bala
     })
 }
 
+fn balancing(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstream) -> Result<(), Refused> {
+    let hash = |key: Words| Words::join(["hash".into(), key, "consistent".into()]);
+    slots.balancing.extend(match balance(upstream, decisions) {
+        Some(Balance::Session(cookie)) => Some(hash(Word::variable(&names::session(cookie))?.into())),
+        Some(Balance::Key(key)) => Some(hash(Text::replacement(key)?.into())),
+        Some(Balance::SharedKey(key, endpoints)) => {
+            Some(hash(Text::replacement_with(key, &Word::variable(&names::turn(*endpoints))?)?.into()))
+        }
+        Some(Balance::LeastConnections) => Some("least_conn".into()),
+        Some(Balance::TwoByChance) => Some("random two least_conn".into()),
+        None => None,
+    });
+    Ok(())
+}
+
+/// Writes into an upstream what one feature of it needs.
+type Feature = fn(&Upstream, &Decisions, &mut view::Upstream) -> Result<(), Refused>;
+
+/// All features of an upstream.
+const FEATURES: &[Feature] = &[balancing, keepalive];
+
+/// The template switches passive health checks off (`max_fails`), because Kubernetes decides which
+/// endpoints are ready. They would move all requests to the other endpoints after one slow
+/// response, and refuse everything after all of them were slow once.
 fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
-    let balance = balance(upstream, decisions);
-    let filled = engine.fill(
-        "upstream",
-        &view::Upstream {
-            name: Word::own(&names::upstream(&upstream.id))?,
-            session: match balance {
-                Some(Balance::Session(cookie)) => vec![Word::variable(&names::session(cookie))?],
-                _ => Vec::new(),
-            },
-            key: match balance {
-                Some(Balance::Key(key)) => vec![Text::replacement(key)?],
-                Some(Balance::SharedKey(key, endpoints)) => {
-                    vec![Text::replacement_with(key, &Word::variable(&names::turn(*endpoints))?)?]
-                }
-                _ => Vec::new(),
-            },
-            least_connections: matches!(balance, Some(Balance::LeastConnections)),
-            two_by_chance: matches!(balance, Some(Balance::TwoByChance)),
-            endpoints: endpoints(&upstream.endpoints),
-            keepalive: keepalive(&upstream.id, decisions).into_iter().collect(),
-            reuse: reuse(&upstream.id, decisions),
-        },
-    );
-    filled.map_err(|error| Refused(error.to_string().into()))
+    let mut view = view::Upstream {
+        name: Word::own(&names::upstream(&upstream.id))?,
+        balancing: Vec::new(),
+        endpoints: upstream.endpoints.iter().map(endpoint).collect(),
+        connections: Vec::new(),
+    };
+    FEATURES.iter().try_for_each(|feature| feature(upstream, decisions, &mut view))?;
+    fill(engine, "upstream", &view)
 }

@@ -1,6 +1,6 @@
-//! A file that grows part by part, with the owner of each line.
+//! Assembles a file from parts, with the owner of each line.
 
-use crate::model::{Directive, Origin, Server};
+use crate::model::{Directive, Origin};
 use crate::render::content::Part;
 use crate::render::file_set::{Digest, File, FilePath, Owners};
 use crate::render::shape::Filled;
@@ -8,11 +8,11 @@ use crate::render::shape::Filled;
 use super::location::{Location, directives};
 use super::paths::Place;
 
-/// A file that grows, with the owner of each line.
+/// A file that is being assembled, with the owner of each line.
 #[derive(Default)]
 pub struct Writer {
     parts: Vec<Part>,
-    /// How many lines end in the parts.
+    /// The number of line ends in the parts so far.
     lines: u32,
     owners: Vec<(u32, Origin)>,
     unwritten: Vec<Origin>,
@@ -26,7 +26,7 @@ impl Writer {
         self.parts.push(text.into());
     }
 
-    /// Adds one line of the program itself, which the owner of the line before owns as well.
+    /// Adds one line that no field caused; the owner of the line before owns it too.
     pub fn add_line(&mut self, line: &'static str) {
         self.lines += 1;
         self.parts.push(Part::Fixed(line));
@@ -38,19 +38,19 @@ impl Writer {
         self.add_line("}\n");
     }
 
-    /// The digest of what was added.
+    /// The digest of the text so far.
     pub fn digest(&self) -> Digest {
         Digest::of_all(self.parts.iter().flat_map(Part::pieces))
     }
 
-    /// The file of what was added.
+    /// The finished file.
     pub fn file(mut self, requires: impl IntoIterator<Item = FilePath>) -> File {
-        // It stays in memory as long as the server.
+        // The list stays in memory as long as the server.
         self.owners.shrink_to_fit();
         File { unwritten: self.unwritten.into(), ..File::plain(self.parts, Owners(self.owners), requires) }
     }
 
-    /// Notes a route that cannot be written.
+    /// Records a route that cannot be written.
     pub fn leave_out(&mut self, origin: &Origin) {
         if !self.unwritten.contains(origin) {
             self.unwritten.push(origin.clone());
@@ -62,15 +62,8 @@ impl Writer {
         self.unwritten.is_empty()
     }
 
-    /// What all locations share stands in the last lines, one line each.
-    pub fn add_head(&mut self, text: Filled, server: &Server, common: &[&Directive]) {
-        self.add(text, &server.origin);
-        for (directive, before) in common.iter().zip((1..=common.len()).rev()) {
-            self.own(self.lines + 1 - u32::try_from(before).unwrap_or_default(), &directive.origin);
-        }
-    }
-
-    /// A location of these parts and its last line. The settings stand directly below the first line, one line each.
+    /// Adds a location: its texts and its last line. The directives stand directly below the first
+    /// line, one line each.
     pub fn add_location(&mut self, texts: Vec<Filled>, location: &Location, place: &Place<'_>, common: &[&Directive]) {
         let first = self.lines + 1;
         self.own(first, &place.route.origin);
@@ -93,14 +86,14 @@ impl Writer {
         }
     }
 
-    /// A block of these parts and its last line, which one field caused.
+    /// Adds a block: its texts and its last line, which one field caused.
     pub fn add_block(&mut self, texts: Vec<Filled>, origin: &Origin) {
         texts.into_iter().for_each(|text| self.add(text, origin));
         self.end(origin);
     }
 
     fn own(&mut self, line: u32, origin: &Origin) {
-        // Nobody owns no lines.
+        // An owner without lines is removed.
         self.owners.pop_if(|(first, _)| *first == line);
         if self.owners.last().is_none_or(|(_, last)| last != origin) {
             self.owners.push((line, origin.clone()));

@@ -1,4 +1,5 @@
-//! What an administrator does in a cluster before a daemon can serve it: objects are applied, a token is made.
+//! The API requests that an administrator makes before a daemon can serve a cluster: applying
+//! objects and creating a token.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,36 +16,37 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::words::words;
+use crate::source::yaml;
 
-/// Who applies, for server-side apply.
+/// The field manager for server-side apply.
 const MANAGER: &str = "ingressd-kubeconfig";
 
-/// How long one answer may take, and the connection for it.
+/// The time limit of a response, and of the connection for it.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long the cluster may take to put a token into a Secret, and to let new rights count.
+/// How long the cluster may take to put a token into a Secret, and to make new rights effective.
 const SETTLING: Duration = Duration::from_secs(30);
 
-/// Time between two looks whether it has.
+/// The time between two looks for that.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Why something could not be done.
+/// Why an administrator's request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AdministratorError {
-    /// The administrator's kubeconfig is of no use.
+    /// The administrator's kubeconfig cannot be used.
     #[error("the administrator's kubeconfig cannot be used: {0}")]
     Kubeconfig(String),
-    /// The API server cannot be reached, or refuses.
+    /// The API server cannot be reached, or refuses the request.
     #[error("{what}: {why}")]
     Api {
-        /// What was to be done, one clause.
+        /// The attempted action; one clause.
         what: String,
-        /// What came instead.
+        /// The error.
         why: String,
-        /// Whether the administrator may not.
+        /// Whether the administrator lacks the right.
         forbidden: bool,
     },
-    /// No token came.
+    /// The Secret got no token.
     #[error(
         "Secret {0} gets no token: the cluster's controller for tokens of ServiceAccounts does not run; with --duration the API \
          server gives one itself"
@@ -54,9 +56,9 @@ pub enum AdministratorError {
 
 /// A token of a ServiceAccount.
 pub struct Token {
-    /// The token.
+    /// The text of the token.
     pub text: String,
-    /// When it ends; `None` for one that lasts until its Secret is deleted.
+    /// When it expires; `None` for one that is valid until its Secret is deleted.
     pub ends: Option<Timestamp>,
 }
 
@@ -67,12 +69,12 @@ pub struct Administrator {
 }
 
 impl Administrator {
-    /// Reads a kubeconfig: this one, or what the variable `KUBECONFIG` names, or `~/.kube/config`. Its current context counts,
-    /// or the one of this name.
+    /// Reads a kubeconfig: this one, the one that the variable `KUBECONFIG` names, or
+    /// `~/.kube/config`. Uses the context of this name, or the current one.
     ///
     /// # Errors
     ///
-    /// When it is of no use. Nothing is sent yet.
+    /// When it cannot be used. Nothing is sent yet.
     pub async fn connect(path: Option<&Path>, context: Option<&str>) -> Result<Self, AdministratorError> {
         let wrong = |why: String| AdministratorError::Kubeconfig(why);
         let read = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
@@ -88,11 +90,11 @@ impl Administrator {
         Ok(Administrator { client, cluster })
     }
 
-    /// Makes an object as it is described here, whether it is there or not. What others say of it stays.
+    /// Creates or updates an object by server-side apply. Fields of other managers stay.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn apply(&self, object: &Value) -> Result<(), AdministratorError> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
@@ -108,11 +110,11 @@ impl Administrator {
         applied.map(drop).map_err(|error| failure(format!("{kind} {name} cannot be applied"), &error))
     }
 
-    /// A token that ends. The API server may give it for less time than this.
+    /// Requests a token that expires. The API server may issue it for a shorter time.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn token(&self, namespace: &str, account: &str, life: Duration) -> Result<Token, AdministratorError> {
         let spec = TokenRequestSpec {
             expiration_seconds: Some(i64::try_from(life.as_secs()).unwrap_or(i64::MAX)),
@@ -132,11 +134,11 @@ impl Administrator {
         }
     }
 
-    /// The token that the cluster puts into a Secret.
+    /// Waits for the token that the cluster puts into a Secret.
     ///
     /// # Errors
     ///
-    /// What the API server says, or that none comes.
+    /// The error of the API server, or that there is no token in time.
     pub async fn token_of_secret(&self, namespace: &str, name: &str) -> Result<Token, AdministratorError> {
         let secrets = Api::<Secret>::namespaced(self.client.clone(), namespace);
         let end = Instant::now() + SETTLING;
@@ -163,11 +165,13 @@ impl Administrator {
         self.cluster.server.as_deref().unwrap_or_default()
     }
 
-    /// A kubeconfig for whoever has this token, as YAML; `server` is the URL of the API server when it is not the administrator's.
+    /// A kubeconfig with this token, as YAML; `server` is the URL of the API server when it is not
+    /// the administrator's.
     ///
     /// # Errors
     ///
-    /// When the administrator's kubeconfig does not say how the server is known, or names a file that cannot be read.
+    /// When the administrator's kubeconfig does not say how the server's certificate is verified,
+    /// or names a file that cannot be read.
     pub fn kubeconfig(
         &self,
         account: &str,
@@ -192,7 +196,7 @@ impl Administrator {
                 Ok(bytes) => Some(base64::engine::general_purpose::STANDARD.encode(bytes)),
                 Err(error) => return wrong(format!("{file}: {error}")),
             },
-            // One that every system knows.
+            // The certificate is verified by the authorities of the system.
             (None, None) => None,
         };
         let mut cluster = json!({ "server": server });
@@ -215,15 +219,16 @@ impl Administrator {
             "contexts": [{ "name": account, "context": context }],
             "current-context": account,
         });
-        serde_saphyr::to_string(&kubeconfig).or_else(|error| wrong(error.to_string()))
+        Ok(yaml::text(&kubeconfig))
     }
 }
 
-/// Tries what the daemon will do first with a kubeconfig. New rights count a moment after they were given.
+/// Tries the first request of the daemon with a kubeconfig, and repeats it until new rights are
+/// effective.
 ///
 /// # Errors
 ///
-/// What the API server says, last.
+/// The last error of the API server.
 pub async fn try_out(path: &Path) -> Result<(), AdministratorError> {
     let wrong = |why: String| AdministratorError::Kubeconfig(why);
     let kubeconfig = Kubeconfig::read_from(path).map_err(|error| wrong(words(&error)))?;
@@ -249,7 +254,7 @@ fn with_deadlines(mut config: Config) -> Config {
     config
 }
 
-/// The cluster that a context names.
+/// The name of the cluster of a context.
 fn cluster_of(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<Cluster> {
     let name = context.or(kubeconfig.current_context.as_deref())?;
     let context = kubeconfig.contexts.iter().find(|context| context.name == name)?.context.as_ref()?;

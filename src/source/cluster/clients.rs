@@ -1,4 +1,5 @@
-//! The clients of the API server, one for each purpose, that outlive credentials.
+//! The clients of the API server, one for each purpose. They are kept when credentials are
+//! renewed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,39 +10,39 @@ use tokio::sync::{Notify, watch};
 use super::requests::Requests;
 use super::switch::Switch;
 
-/// How long a connection to the API server may take to come about.
+/// The time limit for connecting to the API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The clients of the API server. Each has connections and deadlines of its own, so that failures
-/// of one do not affect the others. They stay the same when credentials are renewed; requests that
-/// are under way end with those that they began with. None of them repeats a request by itself.
+/// of one do not affect the others. When credentials are renewed the clients stay, and requests in
+/// progress end with the old credentials. None of them repeats a request by itself.
 #[derive(Clone)]
 pub struct Clients {
-    /// For lists and watches. Answers may last for ever: the reader sets deadlines.
+    /// For lists and watches. Responses may last for ever: the reader sets deadlines.
     pub watch: Client,
-    /// For status and Events: few at once, each answered within 15 s.
+    /// For statuses and Events: few at once, each with a response within 15 s.
     pub write: Client,
-    /// For Leases: answered within 5 s.
+    /// For Leases: with a response within 5 s.
     pub lease: Client,
     requests: Arc<Requests>,
     line: watch::Receiver<Line>,
-    /// Notified when the API server answers 401.
+    /// Notified when the API server responds 401.
     unknown: Arc<Notify>,
 }
 
-/// What each client is for.
+/// The purpose of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Lists and watches.
     Watch,
-    /// Status and Events.
+    /// Statuses and Events.
     Write,
     /// Leases.
     Lease,
 }
 
 impl Purpose {
-    /// How long an answer may take to begin, and pauses within it.
+    /// The time limit for the beginning of a response, and for pauses within it.
     pub const fn deadline(self) -> Option<Duration> {
         match self {
             Purpose::Watch => None,
@@ -50,7 +51,7 @@ impl Purpose {
         }
     }
 
-    /// How many requests are sent at once; more wait.
+    /// How many requests are sent at once; others wait.
     pub const fn concurrency(self) -> usize {
         match self {
             Purpose::Watch => 64,
@@ -60,37 +61,37 @@ impl Purpose {
     }
 }
 
-/// What connects us with the API server at this moment.
+/// The present connection to the API server.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
-    /// The clients with the newest credentials that were of use; `None` before the first.
+    /// The clients with the newest credentials that worked; `None` before the first.
     pub connections: Option<Arc<Connections>>,
-    /// Counts the renewals of credentials.
+    /// The number of renewals of credentials.
     pub renewals: u64,
-    /// Why the newest credentials are of no use.
+    /// Why the newest credentials cannot be used.
     pub failure: Option<Arc<str>>,
 }
 
 /// Clients with one set of credentials.
 pub struct Connections {
-    /// The server and everything that tells it from another.
+    /// The URL of the server and everything else that distinguishes it from another.
     pub server: String,
     clients: [Client; 3],
 }
 
 impl Connections {
-    /// Makes the clients. Nothing is sent; files are read.
+    /// Makes the clients. This reads files and sends nothing.
     ///
     /// # Errors
     ///
-    /// When a file that the kubeconfig names gives no credentials.
+    /// When a file that the kubeconfig names contains no credentials.
     pub fn new(config: &Config) -> Result<Self, kube::Error> {
         let client = |purpose: Purpose| {
             let mut config = config.clone();
             config.connect_timeout = Some(CONNECT_TIMEOUT);
             config.read_timeout = purpose.deadline();
             config.reset_reader_on_write = true;
-            // The callers have a back-off of their own and show failures at once.
+            // The callers have a backoff of their own and report failures at once.
             config.default_retry = false;
             Client::try_from(config)
         };
@@ -105,7 +106,7 @@ impl Connections {
 }
 
 impl Clients {
-    /// Clients over the connection that the switch has at the moment of a request.
+    /// Clients that use the connection of the switch at the time of each request.
     pub(super) fn new(line: watch::Receiver<Line>) -> Self {
         let (requests, unknown) = (Arc::<Requests>::default(), Arc::<Notify>::default());
         let client = |purpose| Switch::client(purpose, line.clone(), Arc::clone(&requests), Arc::clone(&unknown));
@@ -118,33 +119,33 @@ impl Clients {
         let clients = [client.clone(), client.clone(), client.clone()];
         let connections = Connections { server: String::new(), clients };
         let line = Line { connections: Some(Arc::new(connections)), ..Line::default() };
-        // Without a sender the line stays as it is.
+        // Without a sender the connection never changes.
         Clients::new(watch::channel(line).1)
     }
 
-    /// Which server is asked now; `None` before there are credentials.
+    /// The API server that is asked now; `None` before there are credentials.
     pub fn server(&self) -> Option<String> {
         self.line.borrow().connections.as_ref().map(|connections| connections.server.clone())
     }
 
-    /// What was asked so far.
+    /// The counters of requests.
     pub fn requests(&self) -> &Arc<Requests> {
         &self.requests
     }
 
-    /// Notified when the API server answers 401: the credentials have ended, whatever their own
-    /// expiry says.
+    /// Notified when the API server responds 401: the credentials are not valid any more, whatever
+    /// their expiry says.
     pub(super) fn unknown(&self) -> &Arc<Notify> {
         &self.unknown
     }
 
-    /// What connects us, to see it change.
+    /// The present connection, and changes of it.
     pub(super) fn line(&self) -> watch::Receiver<Line> {
         self.line.clone()
     }
 }
 
-/// Clients cannot be shown, and credentials should not.
+/// Clients have no text form, and credentials must not be shown.
 impl std::fmt::Debug for Connections {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Connections").field("server", &self.server).finish_non_exhaustive()

@@ -1,16 +1,17 @@
-//! JSON cut to a depth that can be read: API servers take objects that are nested deeper.
+//! Cuts JSON to a depth that can be parsed: API servers accept objects with deeper nesting.
 
 use serde::de::DeserializeOwned;
 
-/// Deepest nesting that is kept. The library refuses what is nested twice as deep; whatever of an object is read is nested
-/// far less, also in a list or in an event. Only its managed fields may be written as deep as anybody likes.
+/// The deepest nesting that is kept. The parser refuses JSON that is nested twice as deep. The
+/// fields that are read are nested far less, even in a list or an event; only managed fields may
+/// have any depth.
 const DEEPEST: usize = 64;
 
-/// Reads JSON of any depth, without what is nested too deep.
+/// Parses JSON of any depth, without values that are nested too deep.
 ///
 /// # Errors
 ///
-/// When it is none, or nothing that was expected.
+/// When the text is not JSON, or not of the expected type.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     let whole = serde_json::from_str(text);
     match whole.is_err().then(|| cut(text)).flatten() {
@@ -19,7 +20,8 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     }
 }
 
-/// The text with `null` in the place of whatever is nested too deep; `None` when nothing is.
+/// The text with `null` in the place of values that are nested too deep; `None` when there are
+/// none.
 pub fn cut(text: &str) -> Option<String> {
     let mut kept: Option<String> = None;
     let (mut depth, mut from) = (0_usize, 0);
@@ -57,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// So many lists in each other.
+    /// This many nested lists.
     fn nested(depth: usize) -> String {
         format!("{}{}", "[".repeat(depth), "]".repeat(depth))
     }
@@ -68,7 +70,7 @@ mod tests {
         let expected = format!("{}null{}", "[".repeat(DEEPEST), "]".repeat(DEEPEST));
         assert_eq!(cut(&nested(DEEPEST + 1)), Some(expected.clone()));
         assert_eq!(cut(&nested(100_000)), Some(expected), "at no cost to the stack");
-        // Brackets and quotes in text are text.
+        // Brackets and quotes within strings do not count.
         let text = r#"{"a": "[\"[\\", "deep": DEEP, "z": ["ü]", DEEP]}"#;
         let read: Value = read(&text.replace("DEEP", &nested(500))).unwrap();
         assert_eq!((&read["a"], &read["z"][0]), (&json!("[\"[\\"), &json!("ü]")));

@@ -1,8 +1,9 @@
-//! A double of the API server for the tests of this room and of `publish`: it speaks lists, watches and writes, and fails as
-//! it is told.
+//! A double of the API server for the tests of this room and of `publish`. It implements lists,
+//! watches and writes, in memory or over a socket, and fails as tests ask it to.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -14,6 +15,9 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::Frame;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -23,75 +27,78 @@ use tokio::time::Instant;
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// How the API server treats a node.
+/// How the API server responds to a node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mood {
-    /// It answers.
+    /// It responds normally.
     #[default]
     Well,
-    /// It never answers, and watches fall silent.
+    /// It never responds, and watches become silent.
     Away,
-    /// It answers that it cannot.
+    /// It responds with errors.
     Broken,
-    /// It never answers, and gets what it was asked when all is well again, although nobody waits for the answer any more.
+    /// It does not respond, and executes the request later, when nobody waits for the response any
+    /// more.
     Late,
 }
 
 /// How it refuses a write.
 #[derive(Debug, Clone, Copy)]
 pub struct Refusal {
-    /// The code of the answer.
+    /// The HTTP status.
     pub code: u16,
-    /// What the answer gives as the reason.
+    /// The `reason` in the response.
     pub reason: &'static str,
-    /// After how many seconds it asks to be asked again.
+    /// The `Retry-After` in seconds.
     pub after: u32,
 }
 
-/// What goes wrong with a request.
+/// The fault of a response.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
-    /// It is answered with this status.
+    /// The response has this status.
     Status(u16),
-    /// It is not answered.
+    /// There is no response.
     Silence,
-    /// A watch begins, and says at once that its position is gone.
+    /// The watch begins, and reports at once that its position is too old.
     Gone,
-    /// A watch begins, and ends at once.
+    /// The watch begins, and ends at once.
     End,
-    /// It is answered, but another namespace comes before.
+    /// The response is normal, but another namespace is created before it.
     Bustle,
 }
 
-/// The API server; clones are the same one.
+/// The API server; clones share it.
 #[derive(Clone, Default)]
 pub struct Double(Arc<Mutex<State>>);
 
-/// Plural, namespace and name.
+/// The plural of the kind, namespace and name.
 type Key = (String, String, String);
 
 #[derive(Default)]
 struct State {
     version: u64,
     objects: BTreeMap<Key, Value>,
-    /// Objects whose status was applied.
+    /// Objects with an applied status.
     applied: BTreeSet<Key>,
-    /// What happened to objects, in which version.
+    /// The events so far, with object and version.
     log: Vec<(Key, u64, Event)>,
     /// The oldest version from which a watch may begin.
     oldest: u64,
     watches: Vec<Watch>,
-    /// By plural and verb.
+    /// The coming faults, by plural and verb.
     faults: BTreeMap<(String, String), VecDeque<Fault>>,
     permanent: BTreeMap<(String, String), Fault>,
     requests: Vec<String>,
     page: usize,
-    /// Who applied a status, and the name of the object.
+    /// The writes of statuses so far: node, and name of the object.
     status_writes: Vec<(String, String)>,
-    /// Writes to paths that hold this text are refused.
+    /// Writes to paths that contain this text are refused.
     refusals: Vec<(String, Refusal)>,
-    /// Every refusal: when, by the clock of the test, and the path.
+    /// Every refusal: when, by the clock of the test, and its path.
     refused: Vec<(Instant, String)>,
+    /// Clients with another token get 401; `None` accepts every client.
+    token: Option<String>,
 }
 
 #[derive(Clone)]
@@ -114,12 +121,12 @@ impl Watch {
 }
 
 impl Double {
-    /// A client that asks it.
+    /// A client of this server.
     pub fn client(&self) -> Client {
         self.client_of("", watch::channel(Mood::Well).1)
     }
 
-    /// A client of this node.
+    /// A client of this server for a node, with its mood.
     pub fn client_of(&self, node: &str, mood: watch::Receiver<Mood>) -> Client {
         let (double, node) = (self.clone(), node.to_owned());
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -144,11 +151,34 @@ impl Double {
         Client::new(service, "default")
     }
 
+    /// Its address for clients over a socket.
+    pub async fn listen(&self) -> std::net::SocketAddr {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (double, address) = (self.clone(), listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let double = double.clone();
+                let service = service_fn(move |request| {
+                    let double = double.clone();
+                    async move { Ok::<_, Infallible>(double.answer("", request, watch::channel(Mood::Well).1).await) }
+                });
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        address
+    }
+
+    /// From now on accepts only clients with this token.
+    pub fn admit(&self, token: &str) {
+        self.state().token = Some(token.to_owned());
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates or changes an object, whatever it looks like.
+    /// Creates or replaces an object, without checking it.
     pub fn put(&self, plural: &str, object: Value) {
         self.state().put(key(plural, &object), object);
     }
@@ -161,12 +191,12 @@ impl Double {
         state.tell("DELETED", key, object);
     }
 
-    /// How many changes there were.
+    /// The number of changes so far.
     pub fn version(&self) -> u64 {
         self.state().version
     }
 
-    /// Changes an object, as anybody but us would.
+    /// Changes an object, as another client would.
     pub fn edit(&self, plural: &str, namespace: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let state = &mut *self.state();
         let key = (plural.to_owned(), namespace.to_owned(), name.to_owned());
@@ -187,39 +217,39 @@ impl Double {
         objects.map(|(_, object)| serde_json::from_value(object.clone()).unwrap()).collect()
     }
 
-    /// Refuses writes to paths that hold this text from now on.
+    /// From now on refuses writes to paths that contain this text.
     pub fn refuse(&self, what: &str, refusal: Refusal) {
         self.state().refusals.push((what.to_owned(), refusal));
     }
 
-    /// Refuses nothing any more.
+    /// Ends all refusals.
     pub fn relent(&self) {
         self.state().refusals.clear();
     }
 
-    /// When writes to paths that hold this text were refused.
+    /// When writes to paths that contain this text were refused.
     pub fn refused(&self, what: &str) -> Vec<Instant> {
         let state = self.state();
         let about = state.refused.iter().filter(|(_, path)| path.contains(what));
         about.map(|(when, _)| *when).collect()
     }
 
-    /// Who wrote status so far, in order.
+    /// The nodes that wrote statuses so far, in order.
     pub fn status_writers(&self) -> Vec<String> {
         self.state().status_writes.iter().map(|(node, _)| node.clone()).collect()
     }
 
-    /// Which objects status was written to so far, in order.
+    /// The objects whose statuses were written so far, in order.
     pub fn status_writes(&self) -> Vec<String> {
         self.state().status_writes.iter().map(|(_, name)| name.clone()).collect()
     }
 
-    /// The next request of this sort goes wrong; faults line up.
+    /// Lets the next request of this kind fail; several faults form a queue.
     pub fn fail_next(&self, plural: &str, verb: &str, fault: Fault) {
         self.state().faults.entry((plural.to_owned(), verb.to_owned())).or_default().push_back(fault);
     }
 
-    /// Every request of this sort goes wrong from now on, or none any more.
+    /// Lets every request of this kind fail from now on, or none any more.
     pub fn fail(&self, plural: &str, verb: &str, fault: Option<Fault>) {
         let key = (plural.to_owned(), verb.to_owned());
         match fault {
@@ -228,7 +258,8 @@ impl Double {
         }
     }
 
-    /// Ends the watches of a kind, and forgets what happened before: whoever comes back has to list.
+    /// Ends the watches of a kind. With `forget` it also drops the history, so that clients have
+    /// to list again.
     pub fn end_watches(&self, plural: &str, forget: bool) {
         let state = &mut *self.state();
         state.watches.retain(|watch| watch.asked.plural != plural);
@@ -244,7 +275,7 @@ impl Double {
         watches.for_each(|watch| drop(watch.lines.send(format!("{line}\n").into())));
     }
 
-    /// Pages of lists have at most this many objects.
+    /// Limits the pages of lists to this many objects.
     pub fn page(&self, size: usize) {
         self.state().page = size;
     }
@@ -254,8 +285,14 @@ impl Double {
         self.state().requests.clone()
     }
 
-    async fn answer(&self, node: &str, request: Request<Body>, mood: watch::Receiver<Mood>) -> Answer {
+    async fn answer<B>(&self, node: &str, request: Request<B>, mood: watch::Receiver<Mood>) -> Answer
+    where
+        B: hyper::body::Body<Error: Debug>,
+    {
         let (head, body) = request.into_parts();
+        if !self.state().knows(&head) {
+            return status(401);
+        }
         let asked = Asked::of(&head.method, &head.uri);
         let body = body.collect().await.unwrap().to_bytes();
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -280,7 +317,7 @@ impl Double {
             Some(Fault::Bustle) => {
                 let name = format!("new-{}", self.requests().len());
                 self.put("namespaces", json!({ "metadata": { "name": name, "labels": { "team": "a" } } }));
-                // Those who follow namespaces have learned of it.
+                // Afterwards, the sources that follow namespaces have seen it.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             None => {}
@@ -291,7 +328,7 @@ impl Double {
             "watch" => state.watch(asked, mood),
             "list" => state.list(&asked),
             "get" => state.objects.get(&key).map_or_else(|| status(404), success),
-            // As an API server does, which takes no Lease that counts for no time.
+            // Like a real API server, it refuses a Lease with a duration of 0.
             _ if body["kind"] == "Lease"
                 && body["spec"]["leaseDurationSeconds"].as_i64().is_none_or(|time| time < 1) =>
             {
@@ -305,6 +342,11 @@ impl Double {
 }
 
 impl State {
+    fn knows(&self, head: &http::request::Parts) -> bool {
+        let given = head.headers.get("authorization").and_then(|value| value.to_str().ok());
+        self.token.as_ref().is_none_or(|token| given == Some(&format!("Bearer {token}")))
+    }
+
     fn refuse(&mut self, head: &http::request::Parts) -> Option<Refusal> {
         let path = head.uri.path();
         let (_, refusal) = self.refusals.iter().find(|(what, _)| head.method != Method::GET && path.contains(what))?;
@@ -340,7 +382,8 @@ impl State {
         let later = self.log.iter().filter(|(_, version, _)| *version > from);
         later.for_each(|(key, _, event)| watch.tell(key, event));
         self.watches.push(watch);
-        // A connection to a server that goes away tells nothing any more, not even that it is gone.
+        // When the server becomes unreachable, its connections report nothing any more, not even
+        // their end.
         let is_cut = Arc::new(AtomicBool::new(false));
         let told = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
         let cut = Arc::clone(&is_cut);
@@ -389,7 +432,8 @@ impl State {
         success(&self.put(key, object))
     }
 
-    /// Applies a status on the server's side. Whatever was applied before and is not named any more is taken back.
+    /// Applies a status by server-side apply: fields that were applied before and are missing now
+    /// are removed.
     fn apply(&mut self, node: &str, key: Key, patch: &Value) -> Answer {
         let Some(mut object) = self.objects.get(&key).cloned() else { return status(404) };
         let metadata = &patch["metadata"];
@@ -409,7 +453,7 @@ impl State {
             true => object,
             false => self.put(key, object),
         };
-        // Somebody nested managed fields deeper than the library reads.
+        // Managed fields may be nested deeper than the library can parse.
         let fields = (0..150).fold(json!({}), |inner, _| json!({ "f:x": inner }));
         answer["metadata"]["managedFields"] = json!([{ "fieldsV1": fields }]);
         success(&answer)
@@ -451,7 +495,7 @@ impl Asked {
         (self.plural.clone(), self.namespace.clone().unwrap_or_default(), self.name.clone())
     }
 
-    /// Whether an object with these labels is asked for.
+    /// Whether the request selects an object with these labels.
     fn wants(&self, (plural, namespace, _): &Key, labels: &Value) -> bool {
         let selector = self.query.get("labelSelector").map_or("", String::as_str);
         let has = |label: &str| match label.split_once('=') {
@@ -465,7 +509,7 @@ impl Asked {
 }
 
 impl Refusal {
-    /// As an API server words it.
+    /// The response in the form of an API server.
     fn answer(self) -> Answer {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": self.code, "reason": self.reason,

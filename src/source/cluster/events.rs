@@ -1,4 +1,4 @@
-//! The events of a watch, line by line, however deep their objects are nested.
+//! Reads the events of a watch, line by line, however deep their objects are nested.
 
 use std::error::Error;
 use std::io;
@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use super::depth;
 
-/// How many errors in each other are looked at.
+/// How many nested causes of an error are looked at.
 const MOST_CAUSES: usize = 16;
 
-/// Begins a watch; its events end when the API server ends it, in whatever way.
+/// Begins a watch. Its events end when the connection ends, in whatever way.
 ///
 /// # Errors
 ///
-/// When it is refused, or the API server cannot be reached.
+/// When the watch is refused, or the API server cannot be reached.
 pub async fn begin(
     client: &Client,
     request: Request<Vec<u8>>,
@@ -28,7 +28,7 @@ pub async fn begin(
     Ok(lines.filter_map(|line| std::future::ready(read(line))))
 }
 
-/// The event of a line; `None` when the line was cut by the end of the watch.
+/// The event in a line; `None` when the end of the connection cut the line.
 fn read(line: io::Result<String>) -> Option<Result<WatchEvent<Value>, kube::Error>> {
     let line = match line {
         Ok(line) => line,
@@ -45,14 +45,15 @@ fn read(line: io::Result<String>) -> Option<Result<WatchEvent<Value>, kube::Erro
     }
 }
 
-/// Whether it only says that the connection ended, which those of watches do at any time and in the middle of anything.
+/// Whether the error only means that the connection ended: connections of watches end at any time,
+/// even within a line.
 fn is_end(error: &io::Error) -> bool {
     let is_end = |error: &io::Error| matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::TimedOut);
     let inner = error.get_ref().map(|inner| inner as &(dyn Error + 'static));
     let mut causes = std::iter::successors(inner, |&cause| cause.source()).take(MOST_CAUSES);
     is_end(error)
         || causes.any(|cause| {
-            // The reader of chunks reports it only as text.
+            // The decoder of chunked bodies reports it only as text.
             cause.downcast_ref::<io::Error>().is_some_and(is_end)
                 || cause.to_string().contains("unexpected EOF during chunk")
         })

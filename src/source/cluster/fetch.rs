@@ -1,4 +1,4 @@
-//! Requests objects that were referred to only after their watch had reported them.
+//! Requests single objects that became referenced after their watch had reported them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,22 +18,22 @@ use super::words::words;
 use crate::model::ObjectId;
 use crate::source::kind::{Watched, for_kind};
 
-/// How many are asked for at once.
+/// The most requests at once.
 const AT_ONCE: usize = 8;
 
-/// Requests per second: an Ingress can name Secrets that do not exist, and every node would
-/// request them.
+/// The rate of requests per second: an Ingress can name Secrets that do not exist, and every node
+/// would request them.
 const PER_SECOND: u32 = 100;
 
-/// How long an answer may take.
+/// The time limit of a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time to the next attempt after one that failed.
+/// The pause after a failed request.
 const PAUSE: Duration = Duration::from_secs(1);
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Requests whatever is missing, for ever.
+/// Requests missing objects, for ever.
 pub async fn fetch(client: Client, shared: Arc<Shared>) {
     let mut asked = FuturesUnordered::new();
     let next = || shared.stores().missing().take();
@@ -60,7 +60,7 @@ pub async fn fetch(client: Client, shared: Arc<Shared>) {
     }
 }
 
-/// Asks for one object and keeps the answer.
+/// Requests one object and stores the response.
 async fn answer<K: Watched>(client: &Client, shared: &Shared, id: &ObjectId, since: Instant) {
     match ask::<K>(client, id).await {
         Ok(item) => {
@@ -69,15 +69,15 @@ async fn answer<K: Watched>(client: &Client, shared: &Shared, id: &ObjectId, sin
         }
         Err(why) => {
             tracing::debug!("{id} cannot be asked for: {why}");
-            // A failed request keeps its place meanwhile, so that an API server in trouble gets no
-            // more requests.
+            // A failed request keeps its place meanwhile, so that an overloaded API server does
+            // not get more requests.
             tokio::time::sleep(PAUSE).await;
             shared.stores().missing().put_back(id);
         }
     }
 }
 
-/// The object, `None` when there is none.
+/// Requests an object; `None` when it does not exist.
 async fn ask<K: Watched>(client: &Client, id: &ObjectId) -> Result<Option<Item<K>>, String> {
     let path = K::url_path(&(), Some(&id.namespace));
     let mut request = Request::new(path).get(&id.name, &GetParams::default()).map_err(|error| error.to_string())?;
@@ -88,8 +88,8 @@ async fn ask<K: Watched>(client: &Client, id: &ObjectId) -> Result<Option<Item<K
             let value = depth::read(&text).map_err(|error| error.to_string())?;
             Ok(Found::of(value).and_then(Item::of))
         }
-        // A Secret that we may not get counts as missing until the watch, which may see it,
-        // reports it.
+        // A Secret that we may not get counts as missing until a watch that may read it reports
+        // it.
         Err(kube::Error::Api(status)) if status.is_not_found() || status.is_forbidden() => Ok(None),
         Err(error) => Err(words(&error)),
     }

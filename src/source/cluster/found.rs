@@ -1,4 +1,4 @@
-//! An object as the API server gave it, or what is wrong with it.
+//! An object from the API server, decoded or not.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use k8s_openapi::{Metadata, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// A kind of object that Rust has a type for.
+/// A kind of object with a Rust type.
 pub trait Known:
     kube::Resource<DynamicType = ()> + Resource + Metadata<Ty = ObjectMeta> + DeserializeOwned + Send + Sync + 'static
 {
@@ -24,16 +24,16 @@ impl<K> Known for K where
 {
 }
 
-/// An object, whose name is known even where the rest cannot be made sense of.
+/// An object whose name is known even when the rest cannot be decoded.
 #[derive(Debug)]
 pub struct Found<K> {
     /// Its namespace, empty when it has none.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The place of this version in the history of its kind.
+    /// Its `resourceVersion`.
     pub position: Option<String>,
-    /// The object, or what is known of it all the same.
+    /// The object, or what is known of one that cannot be decoded.
     pub object: Result<K, Undecodable>,
 }
 
@@ -41,14 +41,14 @@ pub struct Found<K> {
 #[derive(Debug)]
 pub struct Undecodable {
     pub why: String,
-    /// What the API server calls it.
+    /// Its UID.
     pub uid: Option<Arc<str>>,
-    /// Its `status`, whatever that is.
+    /// Its `status`, in any form.
     pub status: Option<Value>,
 }
 
 impl<K: Known> Found<K> {
-    /// Of an object that was decoded; `None` when it has no name.
+    /// From a decoded object; `None` when it has no name.
     pub fn typed(object: K) -> Option<Self> {
         let metadata = Metadata::metadata(&object);
         Some(Found {
@@ -59,7 +59,7 @@ impl<K: Known> Found<K> {
         })
     }
 
-    /// Of whatever was sent in the place of an object; `None` when it has no name.
+    /// From any value in the place of an object; `None` when it has no name.
     pub fn of(value: Value) -> Option<Self> {
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let name = text("/metadata/name")?;

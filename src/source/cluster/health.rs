@@ -1,46 +1,48 @@
-//! The state of a watch.
+//! The health of a watch.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::model::Kind;
 
-/// API servers send a bookmark about once a minute where nothing changes.
+/// How long a watch may be silent: API servers send a bookmark about once a minute when nothing
+/// changes.
 const SILENCE: Duration = Duration::from_secs(75);
 
-/// A namespace, or everywhere.
+/// The namespace of a watch; `None` for all namespaces.
 pub type Section = Option<Arc<str>>;
 
 /// Whether anything can be served without the objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// Nothing is served before they are known.
+    /// Nothing is served before they were listed.
     Required,
-    /// Snapshots are made without them where we are not allowed to see them.
+    /// Snapshots are made without them when we lack the right to read them.
     Optional,
 }
 
-/// How the watch of one kind is, in one namespace or everywhere.
+/// The health of the watch of one kind, in one namespace or in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchHealth {
     /// The kind.
     pub kind: Kind,
-    /// The namespace, when it does not watch all.
+    /// The namespace; `None` for all namespaces.
     pub section: Section,
-    /// Whether nothing can be served without it.
+    /// Whether anything can be served without it.
     pub need: Need,
-    /// Whether everything was listed once. It stays so: stale is not gone.
+    /// Whether everything was listed once. This stays true: stale data is better than none.
     pub synced: bool,
     /// When the API server last confirmed that the data is current.
     pub heard: Option<Instant>,
     /// Why the watch fails now.
     pub failure: Option<Arc<str>>,
-    /// Whether the failure is that we are not allowed to see the kind, or that there is none.
+    /// Whether the failure is that we lack the right to read the kind, or that the API server does
+    /// not have it.
     pub refused: bool,
     /// Whether the watch was refused once: snapshots are then made without the kind until it is
-    /// listed, also while the API server is away.
+    /// listed, even while the API server is unreachable.
     pub done_without: bool,
-    /// The observed revision; `None` when the API server does not count.
+    /// The observed revision; `None` when the API server's versions are not numbers.
     pub position: Option<u128>,
 }
 
@@ -60,19 +62,18 @@ impl WatchHealth {
         }
     }
 
-    /// Whether a snapshot may be made: everything was listed, or nothing will be and nobody needs
-    /// it.
+    /// Whether a snapshot may be made: everything was listed, or the kind is optional and refused.
     pub fn is_settled(&self) -> bool {
         self.synced || (self.need == Need::Optional && self.done_without)
     }
 
-    /// Whether the watch works: it does not fail, and something came within the time in which a
-    /// bookmark is due.
+    /// Whether the watch works: it does not fail, and something was received within the time in
+    /// which a bookmark is due.
     pub fn is_heard(&self, now: Instant) -> bool {
         self.failure.is_none() && self.heard.is_some_and(|heard| now.saturating_duration_since(heard) < SILENCE)
     }
 
-    /// One word for machines.
+    /// The state in one word, for machines.
     pub fn state(&self) -> &'static str {
         match (self.synced, &self.failure) {
             (_, Some(_)) if self.refused => "refused",

@@ -1,4 +1,5 @@
-//! Lists what a migration is judged by, once, with the rights of an administrator; of Secrets it asks for names alone.
+//! Lists the objects that a migration is judged by, once, with the rights of an administrator. Of
+//! Secrets it requests the names only.
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::administrator::{Administrator, AdministratorError, failure};
 use super::depth;
 
-/// How many objects are asked for at once.
+/// The number of objects on a page of a list.
 const PAGE: u32 = 500;
 
 /// Group, version and kind.
@@ -17,7 +18,7 @@ type Listed = (&'static str, &'static str, &'static str);
 
 const INGRESS: Listed = ("networking.k8s.io", "v1", "Ingress");
 
-/// What says which Ingresses are whose, and what serves them.
+/// Kinds that say to which controller Ingresses belong, and that run the controller.
 const WHO_SERVES: &[Listed] = &[
     ("networking.k8s.io", "v1", "IngressClass"),
     INGRESS,
@@ -26,15 +27,15 @@ const WHO_SERVES: &[Listed] = &[
     ("", "v1", "Namespace"),
 ];
 
-/// What else they mean.
+/// Further kinds that influence what is served.
 const WHAT_IS_SERVED: &[Listed] = &[("", "v1", "ConfigMap"), ("", "v1", "Service")];
 
 impl Administrator {
-    /// The objects of all namespaces that a migration is judged by.
+    /// Lists the objects of all namespaces that a migration is judged by.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn inventory(&self) -> Result<Vec<Value>, AdministratorError> {
         let mut objects = self.who_serves().await?;
         for kind in WHAT_IS_SERVED {
@@ -44,11 +45,12 @@ impl Administrator {
         Ok(objects)
     }
 
-    /// The objects of all namespaces that say which Ingresses are whose, and what serves them.
+    /// Lists the objects of all namespaces that say to which controller Ingresses belong, and that
+    /// run the controller.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn who_serves(&self) -> Result<Vec<Value>, AdministratorError> {
         let mut objects = Vec::new();
         for kind in WHO_SERVES {
@@ -57,11 +59,11 @@ impl Administrator {
         Ok(objects)
     }
 
-    /// The Ingresses of all namespaces.
+    /// Lists the Ingresses of all namespaces.
     ///
     /// # Errors
     ///
-    /// What the API server says.
+    /// The error of the API server.
     pub async fn ingresses(&self) -> Result<Vec<Value>, AdministratorError> {
         self.list(&INGRESS).await
     }
@@ -92,7 +94,7 @@ impl Administrator {
         }
     }
 
-    /// Secrets without what is in them.
+    /// Lists the names of Secrets, without their data.
     async fn names_of_secrets(&self) -> Result<Vec<Value>, AdministratorError> {
         let api = Api::<Secret>::all(self.client.clone());
         let mut parameters = ListParams::default().limit(PAGE);

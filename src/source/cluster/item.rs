@@ -1,4 +1,4 @@
-//! An object that a watch reported, as it is kept, or what is wrong with it.
+//! Checks and trims an object that a watch reported.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::source::kind::Watched;
 use crate::source::validation::Problem;
 use crate::source::{Published, Stored, Version};
 
-/// Written by kubectl for itself; it can be larger than the object.
+/// The annotation that kubectl writes for itself; it can be larger than the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// An object that is fit to be kept, or what is wrong with it.
+/// An object as it is kept, or why it is not kept.
 #[derive(Debug)]
 pub struct Item<K: Watched> {
     /// Its name.
@@ -28,14 +28,14 @@ pub struct Item<K: Watched> {
 pub struct Unfit {
     /// What is wrong.
     pub problems: Vec<Problem>,
-    /// What the API server calls it.
+    /// Its UID.
     pub uid: Option<Arc<str>>,
-    /// The published status, which is valid whatever is wrong with the rest.
+    /// Its status, which is valid whatever is wrong with the rest.
     pub published: Option<Published>,
 }
 
 impl<K: Watched> Item<K> {
-    /// Checks and trims what was found; `None` when it has a name that no API server would give.
+    /// Checks and trims an object; `None` when an API server would not accept its name.
     pub fn of(found: Found<K>) -> Option<Self> {
         let id = identity::named(K::MODEL_KIND, K::NAMESPACED, Some(&found.namespace), Some(&found.name)).ok()?;
         let id = Arc::new(id);
@@ -53,7 +53,7 @@ impl<K: Watched> Item<K> {
                 }
             }
             Err(Undecodable { why, uid, status }) => {
-                // Other kinds have a status of another form, which is not published by us.
+                // Other kinds have statuses of another form, which we do not publish.
                 let status = status.and_then(|status| serde_json::from_value(status).ok());
                 let published = Some(Published::new(found.position, status));
                 Err(Unfit { problems: vec![Problem::undecodable(why)], uid, published })
@@ -89,12 +89,12 @@ fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K::Kept> {
     }
 }
 
-/// A digest of what is kept. A change of anything else, such as a status or a
-/// label, makes no new version. It stays the same over restarts, and a new object of an old name
-/// differs by its uid.
+/// A digest of what is kept of an object. A change of anything else, such as a status or a label,
+/// makes no new version. It stays the same across restarts, and a new object with an old name
+/// differs by its UID.
 pub fn fingerprint<K: Serialize>(object: &K) -> Version {
     let mut digester = Digester::default();
-    // Writing to a digest does not fail, and the types of the API have no keys that JSON could not take.
+    // Writing to a digest cannot fail, and all keys of the API types can be serialised.
     let _ = serde_json::to_writer(&mut digester, object);
     Version(digester.finish().hexadecimal(16).into())
 }

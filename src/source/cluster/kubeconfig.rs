@@ -1,4 +1,4 @@
-//! The kubeconfig and the files that it names.
+//! Reads the kubeconfig and the files that it names.
 
 use std::fs;
 use std::io;
@@ -10,10 +10,10 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use crate::model::Digest;
 
-/// Where the credentials are unless the administrator says otherwise.
+/// The default path of the kubeconfig.
 pub const DEFAULT_KUBECONFIG: &str = "/etc/ingressd/kubeconfig";
 
-/// Permissions that nobody but the owner of a kubeconfig may have.
+/// Permission bits of others, which a kubeconfig must not have.
 const FOREIGN_PERMISSIONS: u32 = 0o077;
 
 /// Why a kubeconfig cannot be used.
@@ -24,10 +24,10 @@ pub enum KubeconfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Others than its owner may use it.
+    /// Users other than its owner may access it.
     #[error(
         "the kubeconfig {} is refused: others than its owner may use it (mode {mode:04o}); run chmod 600 on it",
         path.display()
@@ -35,35 +35,36 @@ pub enum KubeconfigError {
     Exposed {
         /// The file.
         path: PathBuf,
-        /// Its permissions.
+        /// Its mode.
         mode: u32,
     },
-    /// What it says, or a file that it names, is of no use.
+    /// Its content, or a file that it names, cannot be used.
     #[error("the kubeconfig {} cannot be used: {source}", path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: Box<kube::config::KubeconfigError>,
     },
 }
 
-/// What a kubeconfig says.
+/// The content of a kubeconfig.
 #[derive(Debug)]
 pub struct Credentials {
-    /// The server and how to speak to it; deadlines are those of the library.
+    /// The server and how to connect to it; deadlines are those of the library.
     pub config: Config,
-    /// The kubeconfig and the files that it names: when one changes, so do the credentials.
+    /// The kubeconfig and the files that it names: the credentials change when one of them does.
     pub files: Vec<PathBuf>,
-    /// The [`fingerprint`] of these files, taken before they were read: what changed meanwhile differs from it.
+    /// The [`fingerprint`] of these files, taken before they were read: a change in the meantime
+    /// makes a difference to it.
     pub fingerprint: Digest,
 }
 
-/// Reads a kubeconfig and the certificates of the authorities that it names.
+/// Reads a kubeconfig and the CA certificates that it names.
 ///
 /// # Errors
 ///
-/// When it cannot be read, is open to others than its owner, or says nothing that can be used.
+/// When it cannot be read, is accessible to others than its owner, or cannot be used.
 pub async fn read(path: &Path) -> Result<Credentials, KubeconfigError> {
     let metadata = fs::metadata(path).map_err(|source| KubeconfigError::Read { path: path.to_owned(), source })?;
     let mode = metadata.permissions().mode() & 0o7777;
@@ -78,7 +79,7 @@ pub async fn read(path: &Path) -> Result<Credentials, KubeconfigError> {
     Ok(Credentials { config, files, fingerprint })
 }
 
-/// Those of contexts that are not used do no harm: they are only looked at.
+/// The files of all contexts: those of unused contexts are only watched.
 fn files(path: &Path, kubeconfig: &Kubeconfig) -> Vec<PathBuf> {
     let clusters = kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref());
     let users = kubeconfig.auth_infos.iter().filter_map(|named| named.auth_info.as_ref());
@@ -88,7 +89,7 @@ fn files(path: &Path, kubeconfig: &Kubeconfig) -> Vec<PathBuf> {
     std::iter::once(path.to_owned()).chain(named).collect()
 }
 
-/// Differs when the content or the permissions of any of these files differ, or whether it can be read.
+/// A digest of the content, the permissions and the readability of these files.
 pub fn fingerprint(files: &[PathBuf]) -> Digest {
     Digest::of_all(files.iter().map(|file| {
         let read = fs::read(file).and_then(|content| Ok((content, fs::metadata(file)?.permissions().mode())));

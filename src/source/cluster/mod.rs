@@ -1,4 +1,4 @@
-//! The live cluster by its API: credentials, clients and watches.
+//! The live cluster through its API: credentials, clients and watches.
 
 mod administrator;
 mod clients;
@@ -34,7 +34,9 @@ pub use found::{Found, Known};
 pub use health::{Need, Section, WatchHealth};
 pub(super) use item::{Item, fingerprint};
 pub use kubeconfig::{DEFAULT_KUBECONFIG, KubeconfigError};
-pub use references::{KEYS_OF_HEADERS, may_refer, of_config_map as headers_of, of_ingress as references_of};
+pub use references::{
+    KEY_OF_DH_PARAMETERS, KEYS_OF_HEADERS, may_refer, of_config_map as headers_of, of_ingress as references_of,
+};
 pub use renewal::{Connected, connect};
 pub use requests::Requests;
 pub use source::{ClusterSource, Holder, Scope, WatchOptions};

@@ -1,4 +1,5 @@
-//! Moves `Retry-After` of a refusal from the header to where the client library reads it.
+//! Copies `Retry-After` of a refusal from the header to the body, where the client library reads
+//! it.
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, Response};
@@ -7,11 +8,11 @@ use kube::client::Body;
 use kube::core::Status;
 use kube::core::response::StatusDetails;
 
-/// Most bytes that are read of what an API server says about a refusal.
+/// The most bytes that are read of a refusal's body.
 const LONGEST: usize = 64 * 1024;
 
-/// A busy API server answers in plain text, with the header `Retry-After`. The library drops
-/// headers of refusals, so the answer is rewritten as a `Status` that says the same.
+/// Rewrites a refusal in plain text as a `Status`. A busy API server responds in plain text with
+/// the header `Retry-After`, which the client library drops.
 pub async fn worded(answer: Response<Body>) -> Response<Body> {
     let code = answer.status();
     if !code.is_client_error() && !code.is_server_error() {
@@ -35,7 +36,7 @@ pub async fn worded(answer: Response<Body>) -> Response<Body> {
     });
     details.retry_after_seconds = details.retry_after_seconds.max(seconds);
     head.headers.remove(http::header::CONTENT_LENGTH);
-    // A value of strings and numbers can be written.
+    // Serialising strings and numbers cannot fail.
     Response::from_parts(head, Body::from(serde_json::to_vec(&status).unwrap_or_default()))
 }
 

@@ -15,64 +15,66 @@ use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
+use crate::source::yaml;
+
 /// How long a plugin may take.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Most bytes that are kept of what a plugin gives, and of what it complains about.
+/// The most bytes that are kept of a plugin's standard output, and of its standard error.
 const LONGEST_ANSWER: u64 = 1024 * 1024;
 const LONGEST_COMPLAINT: u64 = 400;
 
-/// Why a plugin gave no credentials. What it wrote on standard output may be secret and is never shown.
+/// Why a plugin returned no credentials. Its standard output may be secret and is never shown.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
-    /// The kubeconfig does not say what to run.
+    /// The kubeconfig names no command.
     #[error("the kubeconfig names a credential plugin (exec) without a command")]
     NoCommand,
     /// It does not start.
     #[error("the credential plugin {command} cannot be run: {source}{hint}")]
     Start {
-        /// What was to be run.
+        /// The command.
         command: String,
-        /// Why it does not start.
+        /// The error of the system.
         source: io::Error,
-        /// What the kubeconfig advises for that case.
+        /// The `installHint` of the kubeconfig.
         hint: String,
     },
-    /// What it wrote could not be read.
+    /// Its output could not be read.
     #[error("the credential plugin {command} cannot be listened to: {source}")]
     Read {
-        /// What was run.
+        /// The command.
         command: String,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It did not end in time, and was ended.
+    /// It exceeded the time limit and was killed.
     #[error("the credential plugin {command} did not end within {} s", LIMIT.as_secs())]
     Slow {
-        /// What was run.
+        /// The command.
         command: String,
     },
-    /// It says that it failed.
+    /// It exited with an error.
     #[error("the credential plugin {command} failed ({status}): {complaint}")]
     Failed {
-        /// What was run.
+        /// The command.
         command: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
-        /// What it wrote on standard error.
+        /// Its standard error.
         complaint: String,
     },
-    /// What it gave cannot be used.
+    /// Its output cannot be used.
     #[error("the credential plugin {command} gave {what}")]
     Useless {
-        /// What was run.
+        /// The command.
         command: String,
-        /// What it gave.
+        /// What is wrong with the output.
         what: &'static str,
     },
 }
 
-/// What plugins answer with.
+/// The output of a plugin.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Credential {
@@ -91,31 +93,30 @@ struct Given {
     client_key_data: Option<String>,
 }
 
-/// Whether the credentials of this user come from a plugin; every other entry takes precedence.
+/// Whether the credentials of this user come from a plugin; all other entries take precedence.
 pub fn is_needed(user: &AuthInfo) -> bool {
     let has_password = user.username.is_some() && user.password.is_some();
     user.exec.is_some()
         && !(has_password || user.token.is_some() || user.token_file.is_some() || user.auth_provider.is_some())
 }
 
-/// Runs the plugin and puts its credentials in its place, so that the library does not run it;
-/// returns when they expire, if they do.
+/// Runs the plugin and replaces its entry by its credentials, so that the library does not run it
+/// again. Returns when they expire, if they do.
 ///
 /// # Errors
 ///
-/// When it gives nothing that can be used.
+/// When it returns no credentials.
 pub async fn replace(user: &mut AuthInfo) -> Result<Option<Timestamp>, PluginError> {
     let Some(plugin) = user.exec.take() else { return Ok(None) };
     let command = plugin.command.clone().ok_or(PluginError::NoCommand)?;
     let answer = run(&plugin, &command).await?;
     let useless = |what| PluginError::Useless { command: command.clone(), what };
-    // JSON, which is YAML: some plugins write that.
+    // The output is parsed as YAML, which includes JSON: some plugins write YAML.
     let text = std::str::from_utf8(&answer).map_err(|_| useless("something that is no text"))?;
     if text.trim().is_empty() {
         return Err(useless("nothing"));
     }
-    let credential: Credential =
-        serde_saphyr::from_str(text).map_err(|_| useless("something that is no ExecCredential"))?;
+    let credential: Credential = yaml::parse(text).map_err(|_| useless("something that is no ExecCredential"))?;
     if plugin.api_version.is_some() && credential.api_version != plugin.api_version {
         return Err(useless("an ExecCredential of another version than the kubeconfig asks for"));
     }
@@ -132,7 +133,7 @@ pub async fn replace(user: &mut AuthInfo) -> Result<Option<Timestamp>, PluginErr
     Ok(given.expiration_timestamp)
 }
 
-/// Runs it, for no longer than it may take, and gives what it wrote.
+/// Runs the plugin within the time limit and returns its standard output.
 async fn run(plugin: &ExecConfig, command: &str) -> Result<Vec<u8>, PluginError> {
     let named = |source| PluginError::Read { command: command.to_owned(), source };
     let mut process = Command::new(command);
@@ -140,8 +141,8 @@ async fn run(plugin: &ExecConfig, command: &str) -> Result<Vec<u8>, PluginError>
     let variables = plugin.env.iter().flatten();
     process.envs(variables.filter_map(|variable| Some((variable.get("name")?, variable.get("value")?))));
     process.env("KUBERNETES_EXEC_INFO", information(plugin));
-    // The plugin has no terminal to ask at. It leads a process group, so that whatever it starts
-    // ends with it.
+    // The plugin has no terminal for questions. It leads a process group, so that the processes it
+    // starts are killed with it.
     process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
     let mut child = process.spawn().map_err(|source| PluginError::Start {
         command: command.to_owned(),
@@ -167,7 +168,7 @@ async fn run(plugin: &ExecConfig, command: &str) -> Result<Vec<u8>, PluginError>
     }
 }
 
-/// The input of the plugin: a JSON object of the kind that it answers with.
+/// The input of the plugin: a JSON object of the kind that it responds with.
 fn information(plugin: &ExecConfig) -> String {
     let mut specification = json!({ "interactive": false });
     if let (true, Some(cluster)) = (plugin.provide_cluster_info, &plugin.cluster) {
@@ -176,7 +177,7 @@ fn information(plugin: &ExecConfig) -> String {
     json!({ "apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": specification }).to_string()
 }
 
-/// The first bytes of the output. The rest is read too and dropped: a process that writes into a
+/// The first bytes of the output. The rest is read and dropped: a process that writes into a
 /// closed pipe is killed.
 async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -193,7 +194,7 @@ struct Group(Option<u32>);
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(leader) = self.0.and_then(|leader| i32::try_from(leader).ok()) {
-            // It may have ended by itself.
+            // The group may have ended by itself.
             let _ = killpg(Pid::from_raw(leader), Signal::SIGKILL);
         }
     }

@@ -1,4 +1,4 @@
-//! Single requests to the API server for the doctor's checks.
+//! Single requests to the API server, for the doctor's checks.
 
 use std::net::IpAddr;
 use std::time::SystemTime;
@@ -18,43 +18,44 @@ use serde::Deserialize;
 use super::clients::Clients;
 use super::words::words;
 
-/// How many Nodes are asked for at once.
+/// The number of Nodes on a page of a list.
 const PAGE: u32 = 500;
 
-/// Most Nodes that are asked for.
+/// The most Nodes that are requested.
 const MOST_NODES: usize = 5000;
 
-/// What the API server says about itself.
+/// What the API server reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// Its version, as in `v1.33.1`.
     pub version: String,
-    /// How many seconds its clock is ahead of ours; negative when it is behind. `None` when it does not tell the time. Times
-    /// in answers have whole seconds, so that it may be wrong by one.
+    /// How many seconds its clock is ahead of ours; negative when it is behind. `None` when its
+    /// response has no date. Dates have a resolution of one second, so the value may be wrong by
+    /// one.
     pub ahead: Option<i64>,
 }
 
-/// Something that may or may not be allowed.
+/// A question to the API server whether something is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccessReview {
-    /// The API group, empty for the oldest one.
+    /// The API group; empty for the core group.
     pub group: String,
     /// The resource, with its subresource behind a slash.
     pub resource: String,
-    /// What is to be done with it.
+    /// The verb.
     pub verb: String,
-    /// Where; `None` for everywhere.
+    /// The namespace; `None` for all.
     pub namespace: Option<String>,
-    /// To which object; `None` for all.
+    /// The name of the object; `None` for all.
     pub name: Option<String>,
 }
 
-/// What a Node says of networks.
+/// The networks of a Node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeNetworks {
     /// Its name.
     pub name: String,
-    /// The networks of its pods.
+    /// The networks of its pods (`podCIDRs`).
     pub pods: Vec<IpNet>,
     /// Its own addresses.
     pub addresses: Vec<IpAddr>,
@@ -66,11 +67,11 @@ struct Version {
     git_version: String,
 }
 
-/// Asks the API server for its version, and reads its clock from the answer.
+/// Requests the version of the API server, and reads its clock from the response.
 ///
 /// # Errors
 ///
-/// Why there is no answer, or that it is a refusal.
+/// Why there is no response, or that the request is refused.
 pub async fn server(clients: &Clients) -> Result<Server, String> {
     let request = Request::get("/version").body(Body::empty()).map_err(|error| error.to_string())?;
     let before = SystemTime::now();
@@ -86,20 +87,21 @@ pub async fn server(clients: &Clients) -> Result<Server, String> {
     Ok(Server { version: version.git_version, ahead })
 }
 
-/// How far the clock of whoever wrote this date between two moments is ahead, in seconds.
+/// How many seconds the clock that made this date is ahead, when the date was made between two of
+/// our times.
 fn ahead(date: &str, before: SystemTime, after: SystemTime) -> Option<i64> {
     let told = DateTimeParser::new().parse_timestamp(date).ok()?.as_second();
     let second = |time: SystemTime| Timestamp::try_from(time).ok().map(Timestamp::as_second);
     let (first, last) = (second(before)?, second(after)?);
-    // Any moment between the two may be meant.
+    // The response may have been made at any time between the two.
     Some(if told < first { told - first } else { (told - last).max(0) })
 }
 
-/// Whether the API server would allow this.
+/// Asks whether the API server would allow this.
 ///
 /// # Errors
 ///
-/// Why it does not tell.
+/// Why the question was not answered.
 pub async fn allows(clients: &Clients, asked: &AccessReview) -> Result<bool, String> {
     let (resource, subresource) = match asked.resource.split_once('/') {
         Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
@@ -125,7 +127,7 @@ pub async fn allows(clients: &Clients, asked: &AccessReview) -> Result<bool, Str
     Ok(reviewed.status.is_some_and(|status| status.allowed))
 }
 
-/// The networks of all Nodes.
+/// Lists the networks of all Nodes.
 ///
 /// # Errors
 ///

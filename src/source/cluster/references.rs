@@ -1,4 +1,4 @@
-//! Which Secrets and ConfigMaps objects may refer to, so that only those stay in memory.
+//! Tracks which Secrets and ConfigMaps objects refer to, so that only those stay in memory.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 use crate::model::{Kind, ObjectId, is_subdomain};
 
-/// A kind, in a namespace or everywhere: what one list holds.
+/// The kind and the namespace (or all namespaces) of one list request.
 type Listing = (Kind, Option<String>);
 
-/// The ends of all annotation keys, in every dialect, whose values name an object of these kinds.
+/// The endings of annotation keys, in all dialects, whose values name an object of these kinds.
 const SUFFIXES: [(&str, Kind); 4] = [
     ("-secret", Kind::Secret),
     ("-set-headers", Kind::ConfigMap),
@@ -22,8 +22,8 @@ const SUFFIXES: [(&str, Kind); 4] = [
     ("custom-headers", Kind::ConfigMap),
 ];
 
-/// How many annotations of an object may name Secrets and ConfigMaps. No dialect has half as many such keys, and
-/// invented keys would make every node request what they name.
+/// How many annotations of an object may name Secrets and ConfigMaps. No dialect has half as many
+/// such keys, and without a limit invented keys would make every node request whatever they name.
 const MOST_ANNOTATIONS: usize = 64;
 
 /// Whether an annotation with this key may name a Secret or ConfigMap.
@@ -35,8 +35,9 @@ fn kind_of(key: &str) -> Option<Kind> {
     SUFFIXES.iter().find(|(suffix, _)| key.ends_with(suffix)).map(|(_, kind)| *kind)
 }
 
-/// Secrets and ConfigMaps that an Ingress may refer to: those in its `tls`, and the values of annotations that may name one, alone or
-/// behind a namespace. That is more than its dialect would find, and never less.
+/// The Secrets and ConfigMaps that an Ingress may refer to: those in its `tls`, and the values of
+/// annotations that may name one, with or without a namespace. This includes at least those that
+/// its dialect would find.
 pub fn of_ingress(ingress: &Ingress) -> BTreeSet<ObjectId> {
     let own = ingress.metadata.namespace.as_deref().unwrap_or_default();
     let tls = ingress.spec.iter().flat_map(|spec| spec.tls.iter().flatten());
@@ -53,45 +54,52 @@ pub fn of_ingress(ingress: &Ingress) -> BTreeSet<ObjectId> {
     possible.map(|(kind, namespace, name)| ObjectId::new(kind, &namespace, &name)).collect()
 }
 
-/// Keys of the ConfigMap of an ingress-nginx that name others, which have headers.
+/// Keys of ingress-nginx's ConfigMap that name other ConfigMaps, with headers.
 pub const KEYS_OF_HEADERS: [&str; 2] = ["add-headers", "proxy-set-headers"];
 
-/// ConfigMaps that a ConfigMap may refer to, of its own namespace: its keys about headers name them. That is read of each that is
-/// kept, whatever it is for.
+/// The key that names a Secret with parameters for ciphers.
+pub const KEY_OF_DH_PARAMETERS: &str = "ssl-dh-param";
+
+/// The ConfigMaps and the Secret in the same namespace that a ConfigMap refers to by its keys
+/// about headers and by the key above. This is evaluated for each ConfigMap that is kept, whatever
+/// its purpose is.
 pub fn of_config_map(config_map: &ConfigMap) -> BTreeSet<ObjectId> {
     let own = config_map.metadata.namespace.as_deref().unwrap_or_default();
     let data = config_map.data.iter().flatten();
-    let named = data.filter(|(key, _)| KEYS_OF_HEADERS.contains(&key.as_str()));
-    let parts = named.filter_map(|(_, value)| value.trim().split_once('/'));
-    let possible = parts.filter(|(namespace, name)| *namespace == own && is_subdomain(name));
-    possible.map(|(namespace, name)| ObjectId::new(Kind::ConfigMap, namespace, name)).collect()
+    let kind = |key: &str| match key {
+        KEY_OF_DH_PARAMETERS => Some(Kind::Secret),
+        _ => KEYS_OF_HEADERS.contains(&key).then_some(Kind::ConfigMap),
+    };
+    let named = data.filter_map(|(key, value)| Some((kind(key)?, value.trim().split_once('/')?)));
+    let possible = named.filter(|(_, (namespace, name))| *namespace == own && is_subdomain(name));
+    possible.map(|(kind, (namespace, name))| ObjectId::new(kind, namespace, name)).collect()
 }
 
-/// The Secrets that are referred to, and those of them that still have to be requested.
+/// The referenced objects, and those of them that still have to be requested.
 #[derive(Debug, Default)]
 pub struct References {
-    /// How many objects, and settings, refer to it.
+    /// The number of references to each object, from objects and settings.
     counts: BTreeMap<ObjectId, usize>,
-    /// What was listed: an object that is referred to later has to be requested.
+    /// The lists that were read: an object that becomes referenced afterwards has to be requested.
     listed: BTreeSet<Listing>,
     /// For each list that is being read: references that are new since it began, because earlier
-    /// pages may have had the object.
+    /// pages may have contained the object.
     fresh: BTreeMap<Listing, BTreeSet<ObjectId>>,
     missing: Missing,
 }
 
 impl References {
-    /// References that are always there.
+    /// References that always exist.
     pub fn fixed(names: impl IntoIterator<Item = ObjectId>) -> Self {
         References { counts: names.into_iter().map(|name| (name, 1)).collect(), ..References::default() }
     }
 
-    /// Whether anything refers to it.
+    /// Whether anything refers to the object.
     pub fn holds(&self, id: &ObjectId) -> bool {
         self.counts.contains_key(id)
     }
 
-    /// The references of one object changed. Returns the objects that nothing refers to any more.
+    /// Replaces the references of one object. Returns the objects that nothing refers to any more.
     pub fn change(&mut self, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
         for name in after.difference(before) {
             let count = self.counts.entry(name.clone()).or_default();
@@ -127,13 +135,13 @@ impl References {
         }
     }
 
-    /// A list of a kind begins, in a namespace or everywhere.
+    /// Records that a list of a kind begins, in a namespace or in all.
     pub fn begin(&mut self, kind: Kind, section: Option<&str>) {
         self.fresh.insert((kind, section.map(str::to_owned)), BTreeSet::new());
     }
 
-    /// The list is complete. Returns the objects that may have been on it unnoticed, which are
-    /// requested now.
+    /// Records that the list is complete. Returns the objects that may have been on it without
+    /// being kept; they are requested now.
     pub fn end(&mut self, kind: Kind, section: Option<&str>) -> BTreeSet<ObjectId> {
         let listing = (kind, section.map(str::to_owned));
         let fresh = self.fresh.remove(&listing).unwrap_or_default();
@@ -142,28 +150,28 @@ impl References {
         fresh
     }
 
-    /// The watch reported it: any answer to a request for it is older.
+    /// Records that the watch reported the object: any response to a request for it is older.
     pub fn told(&mut self, id: &ObjectId) {
         self.missing.remove(id);
     }
 
-    /// What is to be asked for.
+    /// The objects to request.
     pub fn missing(&mut self) -> &mut Missing {
         &mut self.missing
     }
 }
 
-/// The queue of requests, each namespace in its turn: a namespace that names many objects delays
-/// only its own.
+/// The queue of requests. Namespaces take turns: a namespace that names many objects delays only
+/// its own.
 #[derive(Debug, Default)]
 pub struct Missing {
-    /// Every object without an answer yet, and since when it is missing.
+    /// Every object without a response yet, and since when it is missing.
     since: BTreeMap<ObjectId, Instant>,
-    /// Those that are not being requested at this moment, by namespace.
+    /// Those of them that are not being requested now, by namespace.
     waiting: BTreeMap<Arc<str>, BTreeSet<ObjectId>>,
     /// The namespace that had its turn last.
     last: Arc<str>,
-    /// What came to be missing, in order, down to the youngest that still is.
+    /// When objects became missing, in order, up to the last one that still is.
     arrivals: Vec<(Instant, ObjectId)>,
 }
 
@@ -195,7 +203,8 @@ impl Missing {
         }
     }
 
-    /// What is asked for next, of the namespace whose turn it is, and since when it is missing.
+    /// Takes the next object to request, of the namespace whose turn it is, and since when it is
+    /// missing.
     pub fn take(&mut self) -> Option<(ObjectId, Instant)> {
         let later = self.waiting.range::<str, _>((Bound::Excluded(&*self.last), Bound::Unbounded)).next();
         let (_, waiting) = later.or_else(|| self.waiting.first_key_value())?;
@@ -206,21 +215,21 @@ impl Missing {
         Some((id, since))
     }
 
-    /// No answer came: it is requested again, if it is still referred to.
+    /// Puts an object back whose request failed; it is requested again, if it is still referenced.
     pub fn put_back(&mut self, id: &ObjectId) {
         if self.since.contains_key(id) {
             self.wait(id);
         }
     }
 
-    /// An answer came for an object that is missing since then. Returns whether it counts: the
-    /// watch may have reported the object meanwhile, or nothing may have referred to it for a
-    /// while, in which its events were dropped.
+    /// Records the response for an object that is missing since then. Returns whether the response
+    /// is valid: the watch may have reported the object meanwhile, or nothing may have referred to
+    /// it for a while, in which its events were dropped.
     pub fn answered(&mut self, id: &ObjectId, since: Instant) -> bool {
         self.since.get(id) == Some(&since) && self.remove(id)
     }
 
-    /// Since when that is missing which came last.
+    /// Since when the last missing object is missing.
     pub fn youngest(&mut self) -> Option<Instant> {
         while let Some((since, name)) = self.arrivals.last() {
             if self.since.get(name) == Some(since) {
@@ -282,6 +291,24 @@ mod tests {
     }
 
     #[test]
+    fn a_config_map_names_objects_of_its_own_namespace_by_three_keys() {
+        let data = [
+            ("add-headers", "edge/answers"),
+            ("proxy-set-headers", "other/requests"),
+            ("ssl-dh-param", " edge/exchange "),
+            ("default-ssl-certificate", "edge/certificate"),
+        ];
+        let mut config_map = ConfigMap::default();
+        config_map.metadata.namespace = Some("edge".to_owned());
+        config_map.data = Some(data.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
+        let mut expected = names(&[("edge", "exchange")]);
+        expected.insert(ObjectId::new(Kind::ConfigMap, "edge", "answers"));
+        assert_eq!(of_config_map(&config_map), expected);
+        config_map.data = Some([("ssl-dh-param".to_owned(), "other/exchange".to_owned())].into());
+        assert_eq!(of_config_map(&config_map), names(&[]));
+    }
+
+    #[test]
     fn what_a_list_may_have_missed_is_asked_for() {
         let mut references = References::default();
         let (early, late, later) = (names(&[("a", "early")]), names(&[("a", "late")]), names(&[("a", "later")]));
@@ -295,11 +322,11 @@ mod tests {
         references.change(&BTreeSet::new(), &later);
         let (other, other_since) = references.missing().take().unwrap();
         assert_eq!((later, references.missing().take()), ([other.clone()].into(), None));
-        // What the watch tells meanwhile is newer than the answer.
+        // An event of the watch is newer than the response.
         references.told(&secret("a", "late"));
         assert!(!references.missing().answered(&name, since));
         assert!(references.missing().answered(&other, other_since));
-        // So is what it reported while nothing referred to the Secret.
+        // So is a change while nothing referred to the Secret.
         references.change(&late, &BTreeSet::new());
         references.change(&BTreeSet::new(), &late);
         assert!(!references.missing().answered(&name, since));
@@ -323,7 +350,7 @@ mod tests {
         for _ in 0..3 {
             take(&mut references);
         }
-        // What failed has its turn again, unless nothing refers to it any more.
+        // A failed request has its turn again, unless nothing refers to the object any more.
         let failed = take(&mut references);
         references.change(&names(&[("b", "y")]), &BTreeSet::new());
         references.missing().put_back(&failed.0);

@@ -1,4 +1,4 @@
-//! Keeps the connection to the API server at the credentials that are on disk.
+//! Renews the connection to the API server when the credentials on disk change or expire.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,15 @@ use super::plugin;
 use super::words::words;
 use crate::model::Digest;
 
-/// How often the files are looked at without an event of inotify: links may lead through folders
-/// that are not watched.
+/// How often the files are read without an event of inotify: symbolic links may lead through
+/// folders that are not watched.
 const LOOK_INTERVAL: Duration = Duration::from_secs(30);
 
-/// How long to wait after an event: several files are replaced together.
+/// How long to wait after an event, because several files are replaced together.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// Time to the next attempt after credentials that were of no use: twice as long each time, up to [`LOOK_INTERVAL`].
+/// The first pause after credentials that could not be used; it doubles each time, up to
+/// [`LOOK_INTERVAL`].
 const RETRY: Duration = Duration::from_secs(2);
 
 /// How long the start waits for the first credentials: a plugin may take longer, and there is
@@ -35,10 +36,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// their last fifth.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// Least time between two runs of a plugin because the API server answered 401.
+/// The least time between two runs of a plugin because the API server responded 401.
 const UNKNOWN_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The clients, and what keeps them connected for as long as it lives.
+/// The clients, and the task that renews their connection until this is dropped.
 #[derive(Debug)]
 pub struct Connected {
     clients: Clients,
@@ -58,11 +59,12 @@ impl Drop for Connected {
     }
 }
 
-/// Reads a kubeconfig and begins to follow it. The API server need not be there.
+/// Reads a kubeconfig and begins to follow its changes. The API server need not be reachable.
 ///
 /// # Errors
 ///
-/// When the kubeconfig is of no use. A plugin or token file that gives nothing yet is no error: it is asked again.
+/// When the kubeconfig cannot be used. A plugin or token file without credentials is no error: it
+/// is tried again.
 pub async fn connect(path: &Path) -> Result<Connected, KubeconfigError> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let credentials = kubeconfig::read(&path).await?;
@@ -81,36 +83,36 @@ pub async fn connect(path: &Path) -> Result<Connected, KubeconfigError> {
     };
     let task = tokio::spawn(renewal.keep(credentials));
     let known = first.wait_for(|line| line.connections.is_some() || line.failure.is_some());
-    // Nothing waits for it: requests fail until then, and are repeated.
+    // The result does not matter: requests fail until there are credentials, and are repeated.
     let _ = tokio::time::timeout(PATIENCE, known).await;
     Ok(Connected { clients, task })
 }
 
 struct Renewal {
     path: PathBuf,
-    /// What the credentials were made of.
+    /// The files with the credentials.
     files: Vec<PathBuf>,
     fingerprint: Digest,
-    /// The last run of a plugin, when the credentials are one's.
+    /// The last run of a plugin, when the credentials come from one.
     plugin: Option<Run>,
-    /// Attempts since the last that gave something of use, and when the next one is due.
+    /// The number of failed attempts since the last success, and when the next one is due.
     failures: u32,
     retry: Option<Instant>,
-    /// Notified when the API server answers 401.
+    /// Notified when the API server responds 401.
     unknown: Arc<Notify>,
     sender: watch::Sender<Line>,
 }
 
-/// A run of a plugin that gave credentials.
+/// A run of a plugin that returned credentials.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     ended: Instant,
-    /// When to run it again, if what it gave ends.
+    /// When to run it again, if its credentials expire.
     again: Option<Instant>,
 }
 
 impl Run {
-    /// It ended now, and gave credentials that end then.
+    /// A run that ended now, with credentials that expire at this time.
     fn new(valid_until: Option<Timestamp>) -> Self {
         let ended = Instant::now();
         let again = valid_until.map(|end| {
@@ -131,7 +133,7 @@ impl Renewal {
         loop {
             signs.watch(&self.files);
             let mut is_due = false;
-            // What changed before the folders were watched caused no event.
+            // Changes before the folders were watched caused no event.
             if kubeconfig::fingerprint(&self.files) == self.fingerprint {
                 let again = self.retry.or_else(|| self.plugin?.again);
                 tokio::select! {
@@ -153,7 +155,7 @@ impl Renewal {
         }
     }
 
-    /// Puts new credentials into use. When they are of no use the old ones stay.
+    /// Uses new credentials. When they cannot be used the old ones stay.
     async fn take(&mut self, read: Result<Credentials, KubeconfigError>) {
         let made = match read {
             Ok(credentials) => {
@@ -188,22 +190,22 @@ impl Renewal {
     }
 }
 
-/// Connections with these credentials, and the run of the plugin that gave them, if it was one.
+/// Makes connections with these credentials, and runs the plugin if they need one.
 async fn make(mut credentials: Credentials) -> Result<(Connections, Option<Run>), String> {
     let mut run = None;
     if plugin::is_needed(&credentials.config.auth_info) {
         let end = plugin::replace(&mut credentials.config.auth_info).await.map_err(|error| words(&error))?;
         run = Some(Run::new(end));
     }
-    // It reads files, which may take a while.
+    // This reads files, which may take a while.
     match tokio::task::spawn_blocking(move || Connections::new(&credentials.config)).await {
         Ok(made) => Ok((made.map_err(|error| words(&error))?, run)),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Events of inotify in the folders of the files. Without inotify there are none, and the files
-/// are only looked at periodically.
+/// Events of inotify about the folders of the files. Without inotify there are none, and the files
+/// are only read periodically.
 struct Signs {
     watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
@@ -220,14 +222,14 @@ impl Signs {
         Signs { watcher: notify::recommended_watcher(told).ok(), watched: BTreeSet::new() }
     }
 
-    /// Watches the folders of these files, and of what they link to.
+    /// Watches the folders of these files, and of the targets of symbolic links.
     fn watch(&mut self, files: &[PathBuf]) {
         let Some(watcher) = &mut self.watcher else { return };
         let targets = files.iter().filter_map(|file| std::fs::canonicalize(file).ok());
         let folders = files.iter().cloned().chain(targets).filter_map(|file| file.parent().map(Path::to_owned));
         let folders: BTreeSet<_> = folders.collect();
         for gone in self.watched.difference(&folders) {
-            // The kernel may have dropped the watch together with the folder.
+            // The kernel may have removed the watch together with the folder.
             let _ = watcher.unwatch(gone);
         }
         let watched = folders.into_iter().filter(|folder| {

@@ -1,21 +1,22 @@
-//! How many requests the API server got and how it answered.
+//! Counts the requests to the API server by verb and response.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use http::{Method, StatusCode};
 
-/// Counts of requests by verb and answer.
+/// The number of requests by verb and HTTP status.
 #[derive(Debug, Default)]
 pub struct Requests(Mutex<BTreeMap<(&'static str, Option<StatusCode>), u64>>);
 
 impl Requests {
-    /// Counts a request with the status of its answer, `None` when there was none.
+    /// Counts a request with the status of its response, `None` when there was none.
     pub fn count(&self, verb: &'static str, answer: Option<StatusCode>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry((verb, answer)).or_default() += 1;
     }
 
-    /// Verb, status code as text (`error` when there was no answer, or none for as long as somebody waited) and count, sorted.
+    /// Verb, status code as text (`error` when there was no response before the deadline) and
+    /// count, sorted.
     pub fn counts(&self) -> Vec<(&'static str, String, u64)> {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let name = |answer: Option<StatusCode>| answer.map_or("error".to_owned(), |code| code.as_str().to_owned());
@@ -23,7 +24,7 @@ impl Requests {
     }
 }
 
-/// The verb of a request in the words of Kubernetes; `known` is what the client library calls it.
+/// The Kubernetes verb of a request; `known` is the name that the client library gives it.
 pub fn verb(method: &Method, known: Option<&'static str>) -> &'static str {
     match (known, method) {
         (Some(known @ ("get" | "list" | "watch" | "create" | "delete")), _) => known,

@@ -21,22 +21,23 @@ use crate::source::kind::Watched;
 #[derive(Debug)]
 pub struct Shared {
     stores: Mutex<Stores>,
-    /// Something differs.
+    /// Notified when something has changed.
     pub changed: Notify,
-    /// There may be objects to ask for.
+    /// Notified when there may be objects to request.
     pub missing: Notify,
-    /// Whether everything that refers to others was told, so that it is known which objects are referred to.
+    /// Whether all objects with references were listed, so that it is known which objects are
+    /// referenced.
     pub referred: watch::Sender<bool>,
     /// Whether some object names a ConfigMap.
     pub names_config_maps: watch::Sender<bool>,
-    /// Grows when other namespaces are selected.
+    /// Incremented when other namespaces are selected.
     pub relist: watch::Sender<u64>,
-    /// Grows when a watch that failed works again.
+    /// Incremented when a watch that failed works again.
     pub revived: watch::Sender<u64>,
 }
 
 impl Shared {
-    /// Nothing is known yet.
+    /// A state in which nothing is known.
     pub fn new(stores: Stores) -> Arc<Self> {
         Arc::new(Shared {
             stores: Mutex::new(stores),
@@ -49,18 +50,18 @@ impl Shared {
         })
     }
 
-    /// Has ConfigMaps watched where an object names one.
+    /// Starts the watches of ConfigMaps if an object names one.
     pub fn begin_config_maps(&self) {
         let names = self.stores().wants_config_maps();
         self.names_config_maps.send_if_modified(|known| !std::mem::replace(known, names) && names);
     }
 
-    /// Locks the stores. The lock is held for a moment only.
+    /// Locks the stores, for a moment only.
     pub fn stores(&self) -> MutexGuard<'_, Stores> {
         self.stores.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the state of a watch; readers are notified when it differs.
+    /// Updates the health of a watch, and notifies readers when it has changed.
     pub fn note_health(&self, kind: Kind, section: &Section, change: impl FnOnce(&mut WatchHealth)) {
         if let Some(health) = self.stores().health(kind, section) {
             change(health);
@@ -94,19 +95,19 @@ impl Shared {
     }
 }
 
-/// Keeps the objects of one kind.
+/// Stores the objects of one kind.
 #[derive(Debug)]
 pub struct ObjectSink<K: Watched> {
     shared: Arc<Shared>,
     section: Section,
-    /// The list so far.
+    /// The list that is being read, so far.
     listed: Vec<Item<K>>,
-    /// What is published in those of it that are not served.
+    /// The part of it that is not served but has a published status.
     outside: Vec<Stored<K::Kept>>,
 }
 
 impl<K: Watched> ObjectSink<K> {
-    /// For this namespace, or everywhere.
+    /// A sink for this namespace, or for all.
     pub fn new(shared: Arc<Shared>, section: Section) -> Self {
         ObjectSink { shared, section, listed: Vec::new(), outside: Vec::new() }
     }
@@ -117,7 +118,7 @@ impl<K: Watched> ObjectSink<K> {
             self.shared.begin_config_maps();
             self.shared.referred.send_if_modified(|referred| !std::mem::replace(referred, synced) && synced);
         }
-        // A ConfigMap may name others.
+        // A ConfigMap may name other ConfigMaps.
         if K::REFERS || K::REFERENCED {
             self.shared.missing.notify_one();
         }
@@ -177,18 +178,18 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
     }
 }
 
-/// Keeps the namespaces that are selected, and lets the stores ignore the others.
+/// Stores which namespaces are selected, so that the others are ignored.
 #[derive(Debug)]
 pub struct NamespaceSink {
     shared: Arc<Shared>,
     objects: ObjectSink<Namespace>,
     names: BTreeSet<String>,
-    /// The list so far, while there is one.
+    /// The list that is being read, so far.
     listed: BTreeSet<String>,
 }
 
 impl NamespaceSink {
-    /// None yet.
+    /// A sink that has seen no namespace.
     pub fn new(shared: Arc<Shared>) -> Self {
         let objects = ObjectSink::new(Arc::clone(&shared), None);
         NamespaceSink { shared, objects, names: BTreeSet::new(), listed: BTreeSet::new() }
@@ -196,7 +197,8 @@ impl NamespaceSink {
 
     fn select(&self) {
         self.shared.stores().select(self.names.clone());
-        // What was added has to be listed, and lists take away what was removed.
+        // Added namespaces have to be listed, and lists remove those that are not selected any
+        // more.
         self.shared.relist.send_modify(|number| *number += 1);
     }
 }
@@ -231,7 +233,7 @@ impl Sink<Namespace> for NamespaceSink {
     }
 
     fn deleted(&mut self, _: &str, name: &str) {
-        // As long as its Ingresses are known, its labels are, too: `Stores` forgets the namespace
+        // While its Ingresses are known, its labels are kept too: `Stores` drops the namespace
         // with the last of them.
         if self.names.remove(name) {
             self.select();

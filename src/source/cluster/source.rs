@@ -1,4 +1,4 @@
-//! All watches of a live cluster, and the snapshots that are read from them.
+//! All watches of a live cluster, and the snapshots that are made from them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,39 +18,40 @@ use super::stream::{Stream, Timing};
 use crate::model::{Kind, ObjectId};
 use crate::source::kind::{Watched, for_kind, rows};
 
-/// How long a read waits at most for objects that are being requested: what refers to them came a
-/// moment ago.
+/// How long a read waits at most for objects that are being requested because something refers to
+/// them since a moment ago.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Which namespaces are watched.
+/// The namespaces that are watched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Scope {
     /// All of them.
     #[default]
     Everywhere,
-    /// These, each by itself: we need not be allowed to see others.
+    /// These namespaces, each by a watch of its own: rights for others are not needed.
     Namespaces(Vec<Arc<str>>),
-    /// Those with labels that this selector fits.
+    /// Namespaces whose labels match this selector.
     Selected(String),
 }
 
-/// What is watched.
+/// The options of the watches.
 #[derive(Debug, Clone, Default)]
 pub struct WatchOptions {
-    /// Where.
+    /// The namespaces.
     pub scope: Scope,
-    /// Secrets and ConfigMaps that the settings name: nothing is served without the ConfigMaps in the namespaces of these.
+    /// Secrets and ConfigMaps that the settings name. Nothing is served before the ConfigMaps in
+    /// the namespaces of these were listed.
     pub named: BTreeSet<ObjectId>,
     /// Whether nothing can be served without Nodes.
     pub nodes_required: bool,
-    /// Whether labels of namespaces decide about anything: then the first snapshot waits for
-    /// Namespaces, unless we may not see them.
+    /// Whether labels of namespaces matter: then the first snapshot waits for Namespaces, unless
+    /// we lack the right to read them.
     pub labels: bool,
-    /// How patient watches are.
+    /// The timing of the watches.
     pub timing: Timing,
 }
 
-/// A cluster that is watched; dropped, it is not any more.
+/// A watched cluster; the watches end when this is dropped.
 #[derive(Debug)]
 pub struct ClusterSource {
     shared: Arc<Shared>,
@@ -59,12 +60,13 @@ pub struct ClusterSource {
     tasks: JoinSet<()>,
 }
 
-/// Has a source keep objects that nothing in the cluster refers to any more.
+/// A handle by which a source is told to keep objects that nothing in the cluster refers to any
+/// more.
 #[derive(Debug)]
 pub struct Holder(Arc<Shared>);
 
 impl Holder {
-    /// These and no others from now on.
+    /// From now on keeps exactly these objects.
     pub fn hold(&self, objects: &BTreeSet<ObjectId>) {
         if self.0.stores().hold(objects) {
             self.0.begin_config_maps();
@@ -75,7 +77,7 @@ impl Holder {
 }
 
 impl ClusterSource {
-    /// Begins to watch.
+    /// Starts the watches.
     pub fn start(clients: &Clients, options: &WatchOptions) -> Self {
         let mut source = ClusterSource {
             shared: Shared::new(Stores::new(options.named.iter().cloned())),
@@ -100,7 +102,7 @@ impl ClusterSource {
         let named: BTreeSet<_> = options.named.iter().filter(|id| id.kind == Kind::ConfigMap).collect();
         let selects = matches!(options.scope, Scope::Selected(_));
         for section in sections {
-            // Whoever names one is closed where it may not be seen.
+            // Without the right to read the ConfigMap, the objects that name it are closed.
             let is_watched = |namespace: &Arc<str>| named.iter().any(|id| id.namespace == *namespace);
             if !section.as_ref().is_some_and(is_watched) {
                 source.shared.stores().expect_config_maps(section.clone());
@@ -117,12 +119,12 @@ impl ClusterSource {
         source
     }
 
-    /// By which it can be had to keep more.
+    /// The handle for objects to keep.
     pub fn holder(&self) -> Holder {
         Holder(Arc::clone(&self.shared))
     }
 
-    /// Watches a kind wherever it is needed.
+    /// Watches a kind in all namespaces where it is needed.
     fn watch_all<K: Watched>(&mut self, clients: &Clients, options: &WatchOptions, served: &[Section]) {
         let Some(need) = K::need(options) else { return };
         let selects = K::NAMESPACED && !K::NAMED && matches!(options.scope, Scope::Selected(_));
@@ -143,7 +145,7 @@ impl ClusterSource {
         self.follow::<K>(clients, section, selects, watch::channel(true).1);
     }
 
-    /// Begins as soon as `begins` says so.
+    /// Starts a watch as soon as `begins` is true.
     fn follow<K: Watched>(
         &mut self,
         clients: &Clients,
@@ -152,14 +154,14 @@ impl ClusterSource {
         mut begins: watch::Receiver<bool>,
     ) {
         let mut selection = self.shared.relist.subscribe();
-        // What has no namespace is not listed anew because of one.
+        // Cluster-scoped kinds are not listed again when namespaces are selected.
         let relist = if selects { self.shared.relist.subscribe() } else { watch::channel(0).1 };
         let mut referred = self.shared.referred.subscribe();
         let stream = Stream::<K>::new(clients, clients.watch.clone(), section.as_deref(), self.timing);
         let stream = stream.fields(K::FIELDS).page(K::PAGE).relist(relist).revived(self.shared.revived.clone());
         let mut sink = ObjectSink::<K>::new(Arc::clone(&self.shared), section);
         self.tasks.spawn(async move {
-            // The senders are held by whoever holds this task.
+            // The senders live as long as this task.
             if selects {
                 let _ = selection.wait_for(|number| *number > 0).await;
             }
@@ -179,20 +181,20 @@ impl ClusterSource {
         self.tasks.spawn(async move { stream.follow(&mut sink).await });
     }
 
-    /// Waits until something differs: objects, or how the watches are.
+    /// Waits until something changes: objects, or the health of watches.
     pub async fn next(&mut self) -> Observation {
         tokio::select! {
             () = self.shared.changed.notified() => {}
-            // Without a sender it stays as it is.
+            // Without a sender it never changes.
             Ok(()) = self.line.changed() => {}
             ended = self.tasks.join_next() => {
                 if let Some(Err(error)) = ended
                     && error.is_panic()
                 {
-                    // The stores may be half changed: nobody must go on with them.
+                    // The stores may be half changed, and must not be used any more.
                     std::panic::resume_unwind(error.into_panic());
                 }
-                // They end only with us.
+                // The tasks end only when this value is dropped.
                 std::future::pending::<()>().await;
             }
         }
@@ -200,8 +202,8 @@ impl ClusterSource {
         loop {
             let youngest = self.shared.stores().missing().youngest();
             let Some(youngest) = youngest else { break };
-            // Each Secret is waited for once, from the moment it was first missing: an object that
-            // refers to many delays nobody for long.
+            // Each Secret is waited for once, from the moment it was first missing: an object with
+            // many references delays nobody for long.
             let left = PATIENCE.saturating_sub(youngest.elapsed().max(asked.elapsed()));
             if left.is_zero() {
                 break;

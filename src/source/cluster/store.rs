@@ -1,4 +1,5 @@
-//! The objects of one kind as they are now, in order, at a cost that follows the change.
+//! The present objects of one kind, in order. The cost of an update follows the size of the
+//! change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,14 +11,14 @@ use crate::source::kind::Watched;
 use crate::source::validation::Problem;
 use crate::source::{LeftOut, List, Published, Snapshot, Stored};
 
-/// What a change means.
+/// The effect of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// Nothing that is kept differs.
+    /// Nothing that is kept has changed.
     Nothing,
-    /// Only statuses of the objects differ, which do not configure nginx.
+    /// Only statuses have changed, which do not influence nginx.
     Status,
-    /// Objects differ.
+    /// Objects have changed.
     Objects,
 }
 
@@ -29,12 +30,12 @@ pub struct Store<K: Watched> {
     problems: BTreeMap<Arc<ObjectId>, Unusable>,
 }
 
-/// What is wrong with an object.
+/// An object whose newest version cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unusable {
-    /// In words.
+    /// The findings about it.
     pub findings: Vec<Finding>,
-    /// What the API server calls the object.
+    /// Its UID.
     pub uid: Option<Arc<str>>,
 }
 
@@ -45,12 +46,12 @@ impl<K: Watched> Default for Store<K> {
 }
 
 impl<K: Watched> Store<K> {
-    /// The objects, to share.
+    /// The list of objects, shared.
     pub fn list(&self) -> &List<K::Kept> {
         &self.list
     }
 
-    /// Puts the objects, and what is wrong with some, into a snapshot.
+    /// Copies the objects, and what is wrong with some, into a snapshot.
     pub fn show(&self, snapshot: &mut Snapshot) {
         *K::list_mut(snapshot) = self.list.clone();
         for (id, unusable) in &self.problems {
@@ -59,7 +60,7 @@ impl<K: Watched> Store<K> {
         }
     }
 
-    /// Something is new or changed.
+    /// Adds or replaces an object.
     pub fn apply(&mut self, item: Item<K>) -> Effect {
         let Item { id, outcome } = item;
         match outcome {
@@ -108,7 +109,7 @@ impl<K: Watched> Store<K> {
         if before.as_ref() == self.problems.get(id) { effect } else { Effect::Objects }
     }
 
-    /// Something is gone.
+    /// Removes an object.
     pub fn delete(&mut self, namespace: &str, name: &str) -> Effect {
         let problems = self.problems.len();
         self.problems.retain(|id, _| (&*id.namespace, &*id.name) != (namespace, name));
@@ -122,7 +123,7 @@ impl<K: Watched> Store<K> {
         }
     }
 
-    /// Replaces all objects of a namespace, or all; others are removed, unless they are spared.
+    /// Replaces all objects of a namespace, or all; others are removed unless they are spared.
     /// Equal objects stay the same in memory.
     pub fn replace(
         &mut self,
@@ -165,21 +166,21 @@ impl<K: Watched> Store<K> {
         if objects.len() != before.len() || self.problems != problems_before {
             effect = Effect::Objects;
         }
-        // The same number of objects may still be other ones, but then one of them was new.
+        // With the same number of objects, a removed one must have been replaced by a new one.
         self.list = if effect == Effect::Nothing { before } else { objects.into() };
         effect
     }
 }
 
-/// An earlier version of an object that cannot be decoded any more, with its current status;
-/// `None` when that is the same.
+/// The earlier version of an object that cannot be decoded any more, with its current status;
+/// `None` when that is unchanged.
 fn published_in<K>(known: &Stored<K>, published: Option<Published>) -> Option<Stored<K>> {
     let before = known.published.as_deref()?;
     (Some(before) != published.as_ref()).then(|| Stored { published: published.map(Arc::new), ..known.clone() })
 }
 
 /// The replacement of an object. It shares the name, and the object itself where only the status
-/// differs.
+/// has changed.
 fn follow<K>(known: &Stored<K>, new: Stored<K>, effect: Effect) -> Stored<K> {
     let id = Arc::clone(&known.id);
     match effect {
@@ -209,7 +210,7 @@ mod tests {
     type Key = (&'static str, &'static str);
     const KEYS: [Key; 6] = [("a", "x"), ("a-b", "x"), ("a", "y"), ("b", "x"), ("b", "y-1"), ("b", "y")];
 
-    /// A Service with this port; port 0 cannot be used.
+    /// A Service with this port; port 0 is invalid.
     fn item((namespace, name): Key, port: i32) -> Item<Service> {
         let ports = vec![ServicePort { port, ..ServicePort::default() }];
         let mut object =
@@ -236,7 +237,8 @@ mod tests {
                 .prop_map(|(section, items)| Step::Replace(section, items)),
         ]
     }
-    /// What should be there, by the plainest means: the port, and whether the newest version is of no use.
+    /// The expected state, by the simplest means: the port, and whether the newest version is
+    /// invalid.
     #[derive(Debug, Default, Clone, PartialEq)]
     struct Model(BTreeMap<Key, (Option<i32>, bool)>);
 
@@ -293,7 +295,7 @@ mod tests {
                 assert!(store.list().is_sorted_by(|one, other| one.id < other.id));
                 assert_eq!(effect != Effect::Nothing, before != model.0);
                 for stored in store.list() {
-                    // What did not change is the same in memory.
+                    // Unchanged objects are the same in memory.
                     let known = list.find(&stored.id.namespace, &stored.id.name);
                     if let Some(known) = known.filter(|known| known.version == stored.version) {
                         assert!(Arc::ptr_eq(&known.object, &stored.object));

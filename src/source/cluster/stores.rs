@@ -16,11 +16,11 @@ use crate::model::{Kind, ObjectId};
 use crate::source::kind::{Watched, for_kind};
 use crate::source::{List, Snapshot, Stored};
 
-/// Everything that is known of the cluster.
+/// Everything that is known about the cluster.
 #[derive(Debug, Default)]
 pub struct Stores {
     pub(in crate::source) ingresses: Store<Ingress>,
-    /// Those of namespaces that are not selected, for as long as something is published in them.
+    /// Ingresses in namespaces that are not selected, as long as they have a published status.
     pub(in crate::source) outside: Store<Ingress>,
     pub(in crate::source) ingress_classes: Store<IngressClass>,
     pub(in crate::source) services: Store<Service>,
@@ -30,42 +30,43 @@ pub struct Stores {
     pub(in crate::source) nodes: Store<Node>,
     pub(in crate::source) namespaces: Store<Namespace>,
     references: References,
-    /// Objects that are kept for whoever reads snapshots, whatever refers to them here.
+    /// Objects that readers of snapshots want to keep, whether or not anything refers to them
+    /// here.
     held: BTreeSet<ObjectId>,
-    /// The namespaces that the settings select by their labels; `None` when they do not.
+    /// The namespaces that the settings select by labels; `None` when they do not.
     selected: Option<BTreeSet<String>>,
     health: BTreeMap<(Kind, Section), WatchHealth>,
-    /// Where ConfigMaps are watched as soon as an object names one.
+    /// The namespaces whose ConfigMaps are watched as soon as an object names one.
     idle: Vec<Section>,
-    /// Counts changes of objects, and of anything.
+    /// Counts changes of objects, and changes of anything.
     revision: u64,
-    /// When the oldest change was noticed that no snapshot has.
+    /// When the oldest change was noticed that is in no snapshot.
     noticed: Option<Instant>,
 }
 
-/// What is known at one moment.
+/// The known state at one time.
 #[derive(Debug, Clone, Default)]
 pub struct Observation {
-    /// The objects; `None` until every watch that is needed has listed everything.
+    /// The objects; `None` until every required watch has listed everything.
     pub snapshot: Option<Arc<Snapshot>>,
-    /// Grows whenever objects differ; a status that others wrote does not count.
+    /// Incremented whenever objects change; statuses that others wrote do not count.
     pub revision: u64,
-    /// When the oldest change was noticed that earlier readings do not have.
+    /// When the oldest change was noticed that earlier observations do not have.
     pub noticed: Option<Instant>,
-    /// How the watches are, by kind and namespace.
+    /// The health of the watches, by kind and namespace.
     pub watches: Arc<[WatchHealth]>,
-    /// Why the newest credentials cannot be used; the ones before may still do.
+    /// Why the newest credentials cannot be used; the earlier ones may still work.
     pub credentials: Option<Arc<str>>,
 }
 
 impl Observation {
-    /// When the API server last confirmed everything that is known; `None` before it confirmed everything once.
+    /// When the API server last confirmed everything that is known; `None` before the first time.
     pub fn confirmed(&self) -> Option<Instant> {
         let needed = self.watches.iter().filter(|watch| watch.synced || watch.need == Need::Required);
         needed.map(|watch| watch.heard).min().flatten()
     }
 
-    /// What is wrong with the watches that are needed, and with the credentials, in one line.
+    /// What is wrong with the required watches, and with the credentials, in one line.
     pub fn failure(&self) -> Option<Arc<str>> {
         let mut kinds_by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for watch in self.watches.iter().filter(|watch| !watch.is_settled() || watch.synced) {
@@ -83,33 +84,32 @@ impl Observation {
 }
 
 impl Stores {
-    /// Nothing is known yet; `fixed` are objects that the settings name.
+    /// A state in which nothing is known; `fixed` are objects that the settings name.
     pub fn new(fixed: impl IntoIterator<Item = ObjectId>) -> Self {
         Stores { references: References::fixed(fixed), ..Stores::default() }
     }
 
-    /// There will be a watch of this kind.
+    /// Announces a watch of this kind.
     pub fn expect(&mut self, kind: Kind, section: Section, need: Need) {
         self.health.insert((kind, section.clone()), WatchHealth::new(kind, section, need));
     }
 
-    /// There will be a watch of ConfigMaps as soon as an object names one.
+    /// Announces a watch of ConfigMaps that starts as soon as an object names one.
     pub fn expect_config_maps(&mut self, section: Section) {
         self.idle.push(section);
     }
 
-    /// Whether there is that watch now.
+    /// Whether ConfigMaps are watched now.
     pub fn wants_config_maps(&self) -> bool {
         self.idle.is_empty()
     }
 
-    /// Only these namespaces are selected from now on. Those that are added have to be listed
-    /// anew.
+    /// Selects exactly these namespaces from now on. Added ones have to be listed again.
     pub fn select(&mut self, namespaces: BTreeSet<String>) {
         self.selected = Some(namespaces);
     }
 
-    /// Whether something new or changed is to be kept, by its name.
+    /// Whether a new or changed object with this name is to be kept.
     pub fn keeps<K: Watched>(&self, namespace: &str, name: &str) -> bool {
         match K::REFERENCED {
             // It may be in a namespace that is not served, if the settings allow references across
@@ -119,7 +119,7 @@ impl Stores {
         }
     }
 
-    /// A watch reported a new or changed object.
+    /// Takes over a new or changed object that a watch reported.
     pub fn apply<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
         if K::REFERENCED {
@@ -128,7 +128,8 @@ impl Stores {
         let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(&known.object));
         let after = item.outcome.as_ref().ok().map(|stored| K::references(&stored.object));
         let effect = K::store(self).apply(item);
-        // An object that cannot be decoded is served as it was, with what it referred to.
+        // An object that cannot be decoded is served in its earlier version, with what that refers
+        // to.
         let after = after.or_else(|| before.clone()).unwrap_or_default();
         self.refer(&before.unwrap_or_default(), &after);
         self.note(effect);
@@ -137,8 +138,8 @@ impl Stores {
         }
     }
 
-    /// A watch reported an object that is not to be kept. An earlier version of it is dropped with
-    /// the next list.
+    /// Handles an object that is not to be kept. An earlier version of it is dropped with the next
+    /// list.
     pub fn pass_over<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
         let is_kept = K::store(self).list().find(&id.namespace, &id.name).is_some();
@@ -149,7 +150,7 @@ impl Stores {
         };
     }
 
-    /// A watch reported that an object was deleted.
+    /// Handles the deletion of an object.
     pub fn delete<K: Watched>(&mut self, namespace: &str, name: &str) {
         if K::REFERENCED {
             self.references.told(&ObjectId::new(K::MODEL_KIND, namespace, name));
@@ -163,14 +164,15 @@ impl Stores {
         }
     }
 
-    /// A list begins.
+    /// Records that a list begins.
     pub fn begin<K: Watched>(&mut self, section: &Section) {
         if K::REFERENCED {
             self.references.begin(K::MODEL_KIND, section.as_deref());
         }
     }
 
-    /// A list is complete; `outside` is what is published in those that are not served.
+    /// Records that a list is complete; `outside` are the objects that are not served but have a
+    /// published status.
     pub fn replace<K: Watched>(&mut self, section: &Section, items: Vec<Item<K>>, outside: Vec<Stored<K::Kept>>) {
         if let Some(store) = K::outside(self) {
             let items = outside.into_iter().map(|bare| Item { id: Arc::clone(&bare.id), outcome: Ok(bare) });
@@ -189,14 +191,15 @@ impl Stores {
         }
         if let Some(health) = self.health.get_mut(&(K::MODEL_KIND, section.clone())) {
             if !health.synced {
-                // The last of them makes the first snapshot, which is a change whatever is in it.
+                // The last required list completes the first snapshot, which is a change whatever
+                // it contains.
                 self.revision += 1;
             }
             health.synced = true;
         }
     }
 
-    /// Namespaces that are selected no longer are kept as long as Ingresses of them are.
+    /// Namespaces that are not selected any more are kept as long as there are Ingresses of them.
     fn forget_namespaces(&mut self) {
         let Some(selected) = &self.selected else { return };
         let ingresses = self.ingresses.list();
@@ -212,7 +215,8 @@ impl Stores {
         }
     }
 
-    /// The references of everything in two lists; what is the same in both costs nothing but a look.
+    /// Updates the references of all objects in two lists; objects that are the same in both cost
+    /// one comparison.
     fn refer_all<K: Watched>(&mut self, before: &List<K::Kept>, after: &List<K::Kept>) {
         for stored in after {
             let known = before.find(&stored.id.namespace, &stored.id.name);
@@ -228,7 +232,8 @@ impl Stores {
         }
     }
 
-    /// These objects are kept from now on, whatever refers to them; whether they differ from those before.
+    /// From now on keeps these objects, whether or not anything refers to them. Returns whether
+    /// they differ from those before.
     pub fn hold(&mut self, objects: &BTreeSet<ObjectId>) -> bool {
         let before = std::mem::replace(&mut self.held, objects.clone());
         self.refer(&before, objects);
@@ -237,7 +242,7 @@ impl Stores {
 
     fn refer(&mut self, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) {
         if after.iter().any(|id| id.kind == Kind::ConfigMap) {
-            // Nothing new is served before they are known, or known not to be seen.
+            // Nothing new is served before the ConfigMaps are listed, or known to be refused.
             for section in std::mem::take(&mut self.idle) {
                 self.expect(Kind::ConfigMap, section, Need::Optional);
             }
@@ -255,12 +260,12 @@ impl Stores {
         }
     }
 
-    /// What objects are to be asked for.
+    /// The objects to request.
     pub fn missing(&mut self) -> &mut Missing {
         self.references.missing()
     }
 
-    /// The answer to a request for an object that is missing since then; `None` when it does not
+    /// Stores the response for an object that is missing since then; `None` when it does not
     /// exist.
     pub fn answered<K: Watched>(&mut self, id: &ObjectId, since: tokio::time::Instant, item: Option<Item<K>>) {
         if let (true, Some(item)) = (self.missing().answered(id, since), item) {
@@ -269,23 +274,23 @@ impl Stores {
         }
     }
 
-    /// How a watch is.
+    /// The health of a watch.
     pub fn health(&mut self, kind: Kind, section: &Section) -> Option<&mut WatchHealth> {
         self.health.get_mut(&(kind, section.clone()))
     }
 
-    /// Whether every namespace of this kind was listed.
+    /// Whether this kind was listed in every namespace.
     pub fn is_synced(&self, kind: Kind) -> bool {
         self.health.values().filter(|health| health.kind == kind).all(|health| health.synced)
     }
 
-    /// Whether every object was listed that may refer to others.
+    /// Whether all objects were listed that may refer to others.
     pub fn knows_references(&self) -> bool {
         let refers = |kind: &Kind| for_kind!(*kind, K => K::REFERS).unwrap_or(false);
         Kind::ALL.into_iter().filter(refers).all(|kind| self.is_synced(kind))
     }
 
-    /// What is known now.
+    /// The known state now.
     pub fn read(&mut self) -> Observation {
         let complete = self.health.values().all(WatchHealth::is_settled);
         let snapshot = complete.then(|| Arc::new(self.snapshot()));
@@ -299,9 +304,9 @@ impl Stores {
         }
     }
 
-    /// The observed revision of everything that decides which Ingresses are ours. Working watches
-    /// of several kinds and namespaces are at most moments apart. Without a working watch of
-    /// Ingresses, the revisions of other kinds say nothing of Ingresses.
+    /// The observed revision of all kinds that decide which Ingresses belong to our class. Working
+    /// watches of several kinds and namespaces are at most moments apart. Without a working watch
+    /// of Ingresses, the revisions of other kinds say nothing about Ingresses.
     fn position(&self, now: Instant) -> Option<u128> {
         let of = |kind: Kind| self.health.values().filter(move |health| health.kind == kind);
         let ingresses = of(Kind::Ingress);
@@ -312,7 +317,7 @@ impl Stores {
         }
     }
 
-    /// Kinds that are done without.
+    /// Kinds that snapshots are made without, because we lack the right to read them.
     fn unseen(&self) -> Vec<Kind> {
         let of = |kind: &Kind| self.health.values().any(|health| health.kind == *kind && !health.synced);
         Kind::ALL.into_iter().filter(of).collect()
@@ -427,7 +432,7 @@ mod tests {
         assert_eq!(observed(&watches).failure().as_deref(), Some("Secret, Service: connection refused"));
         let expired = Observation { credentials: Some("expired".into()), ..observed(&watches[..2]) };
         assert_eq!(expired.failure().as_deref(), Some("credentials: expired"));
-        // A watch that never reported anything makes the age unknown.
+        // The age is unknown as long as one watch never received anything.
         watches[0].heard = None;
         assert_eq!(observed(&watches).confirmed(), None);
     }

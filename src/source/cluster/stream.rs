@@ -1,4 +1,4 @@
-//! The list and watch protocol for one kind: what there is, and then every change.
+//! The list and watch protocol for one kind: a complete list, and then every change.
 
 use std::marker::PhantomData;
 use std::pin::pin;
@@ -19,16 +19,18 @@ use super::found::{Found, Known};
 use super::words::words;
 use super::{depth, events};
 
-/// How patient a stream is.
+/// The timing of a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
-    /// How long one page of a list, or the beginning of a watch, may take.
+    /// The time limit for one page of a list, or for the beginning of a watch.
     pub answer: Duration,
-    /// How long a watch may be silent before it is taken for dead. API servers send a bookmark about once a minute.
+    /// How long a watch may be silent before it counts as dead. API servers send a bookmark about
+    /// once a minute.
     pub silence: Duration,
-    /// How long a watch has to last to count as one that works.
+    /// How long a watch has to last to count as working.
     pub lasting: Duration,
-    /// First and longest pause after failures; each is up to twice as long, by chance, so that nodes do not ask all at once.
+    /// The first and the longest pause after failures. Each is extended by a random part up to
+    /// twice the time, so that nodes do not ask all at once.
     pub pauses: (Duration, Duration),
 }
 
@@ -43,20 +45,19 @@ impl Default for Timing {
     }
 }
 
-/// What a stream reports of a kind, in this order: a list in pages, changes, and failures at any
-/// time.
+/// The receiver of a stream's reports: a list in pages, then changes, and failures at any time.
 pub trait Sink<K>: Send {
-    /// A list begins; an unfinished one before it is void.
+    /// A list begins; an unfinished list before it is void.
     fn begin(&mut self);
     /// A page of the list.
     fn page(&mut self, found: Vec<Found<K>>);
-    /// The list is complete: what was not on it is gone.
+    /// The list is complete: objects that were not on it are gone.
     fn end(&mut self);
-    /// There is something new, or it changed.
+    /// An object is new or has changed.
     fn applied(&mut self, found: Found<K>);
-    /// It is gone.
+    /// An object was deleted.
     fn deleted(&mut self, namespace: &str, name: &str);
-    /// A bookmark: everything up to this position in the history of the kind was reported.
+    /// A bookmark: everything up to this `resourceVersion` was reported.
     fn heard(&mut self, position: Option<&str>);
     /// The stream fails now.
     fn failed(&mut self, failure: &Failure);
@@ -65,30 +66,30 @@ pub trait Sink<K>: Send {
 /// Why a stream fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The API server refused, or cannot be reached.
+    /// The API server refuses, or cannot be reached.
     #[error("{}", words(.0))]
     Client(#[from] kube::Error),
     /// A request cannot be made.
     #[error("{}", words(.0))]
     Request(#[from] kube::core::request::Error),
-    /// No answer came in time.
+    /// There was no response in time.
     #[error("the API server did not answer within {} s", .0.as_secs())]
     TooSlow(Duration),
-    /// The answer is no list.
+    /// The response is not a list.
     #[error("the API server answered with something that is no list: {0}")]
     NoList(#[source] serde_json::Error),
-    /// The API server does not know any more what changed since (410): a new list is needed.
+    /// The API server does not have the changes since then any more (410): a new list is needed.
     #[error("the API server does not know any more what changed")]
     Gone,
 }
 
 impl Failure {
-    /// Whether we are not allowed to see the kind, or the API server has none of it.
+    /// Whether we lack the right to read the kind, or the API server does not have it.
     pub fn is_refusal(&self) -> bool {
         matches!(self.code(), 403 | 404)
     }
 
-    /// The code of the answer; 0 when there was none.
+    /// The HTTP status of the response; 0 when there was none.
     pub fn code(&self) -> u16 {
         match self {
             Failure::Client(kube::Error::Api(status)) => status.code,
@@ -104,14 +105,14 @@ impl Failure {
     }
 }
 
-/// After a list, no other one is begun because of changed namespaces for this many times as long
-/// as it took.
+/// After a list, changes of namespaces start no other list for this many times as long as the list
+/// took.
 const REST: u32 = 4;
 
-/// One kind in one namespace, or everywhere.
+/// A stream of one kind in one namespace, or in all.
 pub struct Stream<K> {
     client: Client,
-    /// Where it is found, as `/apis/GROUP/VERSION/PLURAL`.
+    /// The path of its URL, as `/apis/GROUP/VERSION/PLURAL`.
     path: String,
     labels: Option<String>,
     fields: Option<String>,
@@ -139,7 +140,7 @@ impl<T> Page<T> {
 }
 
 impl<K: Known> Stream<K> {
-    /// A stream of the objects of this kind in a namespace, or everywhere, over this one of the clients.
+    /// A stream of the objects of this kind in a namespace, or in all, with this client.
     pub fn new(clients: &Clients, client: Client, namespace: Option<&str>, timing: Timing) -> Self {
         Stream {
             client,
@@ -148,7 +149,7 @@ impl<K: Known> Stream<K> {
             fields: None,
             page: 500,
             timing,
-            // Without a sender it stays as it is.
+            // Without a sender it never changes.
             relist: watch::channel(0).1,
             revived: watch::Sender::new(0),
             line: clients.line(),
@@ -156,13 +157,13 @@ impl<K: Known> Stream<K> {
         }
     }
 
-    /// Lists everything anew when this changes.
+    /// Lists everything again when this changes.
     pub fn relist(mut self, relist: watch::Receiver<u64>) -> Self {
         self.relist = relist;
         self
     }
 
-    /// Tells other streams when the API server answers again, and is told by them.
+    /// Notifies other streams when the API server responds again, and is notified by them.
     pub fn revived(mut self, revived: watch::Sender<u64>) -> Self {
         self.revived = revived;
         self
@@ -191,12 +192,12 @@ impl<K: Known> Stream<K> {
         let mut position: Option<String> = None;
         let mut pauses = self.pauses();
         let mut failing = false;
-        // Until when no list is begun because other namespaces are served.
+        // The time before which changes of namespaces start no list.
         let mut rested = Instant::now();
         let mut known = server(&self.line.borrow_and_update());
         loop {
             let server = server(&self.line.borrow_and_update());
-            // Positions of another server say nothing to this one.
+            // A `resourceVersion` of another server means nothing to this one.
             if std::mem::replace(&mut known, server.clone()) != server {
                 position = None;
             }
@@ -207,7 +208,7 @@ impl<K: Known> Stream<K> {
             let (mut line, mut relist) = (self.line.clone(), self.relist.clone());
             let began = Instant::now();
             // A list is read to its end whatever namespaces come meanwhile, and the next one comes
-            // after a pause, so that others have their turn.
+            // after a pause, so that other requests have their turn.
             let anew = async {
                 let asked = relist.changed().await;
                 tokio::time::sleep_until(rested.into()).await;
@@ -216,7 +217,7 @@ impl<K: Known> Stream<K> {
             let turn = self.turn(&mut position, &mut failing, sink);
             let ended = tokio::select! {
                 ended = turn => Some(ended),
-                // An error means that nobody can change the selection any more.
+                // After an error the selection cannot change any more.
                 Ok(_) = line.wait_for(|line| self::server(line) != server) => None,
                 Ok(()) = anew, if !lists => None,
             };
@@ -234,7 +235,8 @@ impl<K: Known> Stream<K> {
             let pause = match &ended {
                 Ok(()) if began.elapsed() >= self.timing.lasting => continue,
                 Ok(()) => pauses.next(),
-                // No failure: the watch was away for longer than the API server remembers.
+                // This is no failure: the watch was interrupted for longer than the API server
+                // keeps changes.
                 Err(Failure::Gone) => pauses.next(),
                 Err(failure) => {
                     failing = true;
@@ -245,9 +247,9 @@ impl<K: Known> Stream<K> {
             let mut revived = self.revived.subscribe();
             tokio::select! {
                 () = tokio::time::sleep(pause.unwrap_or(self.timing.pauses.1)) => {}
-                // New credentials may be what was missing.
+                // New credentials may solve the problem.
                 Ok(()) = self.line.changed() => pauses = self.pauses(),
-                // Another watch found the API server back.
+                // Another watch has reached the API server again.
                 Ok(()) = revived.changed(), if failing => {}
             }
         }
@@ -259,7 +261,8 @@ impl<K: Known> Stream<K> {
         builder.without_max_times().with_jitter().build()
     }
 
-    /// A list when there is no position to go on from, otherwise one watch. It ends when the API server ends it.
+    /// Makes a list when there is no `resourceVersion` to continue from, otherwise one watch. It
+    /// returns when the API server ends that.
     async fn turn(
         &self,
         position: &mut Option<String>,
@@ -299,8 +302,8 @@ impl<K: Known> Stream<K> {
                 Ok(Err(error)) => return Err(error.into()),
                 Err(_) => {
                     if silent {
-                        // The watch may wait for a position that a server with other data has yet
-                        // to reach.
+                        // The watch may wait for a `resourceVersion` that a server with other data
+                        // does not reach for long.
                         *position = None;
                     }
                     return Ok(());
@@ -332,7 +335,7 @@ impl<K: Known> Stream<K> {
         }
     }
 
-    /// Lists everything; gives the position to watch from.
+    /// Lists everything; returns the `resourceVersion` to watch from.
     async fn list(&self, sink: &mut impl Sink<K>) -> Result<String, Failure> {
         let mut parameters = ListParams {
             label_selector: self.labels.clone(),
@@ -359,7 +362,8 @@ impl<K: Known> Stream<K> {
     }
 }
 
-/// Typed at once, which takes little memory; only when that fails, without what is nested too deep, and then object by object.
+/// Decodes a page as typed objects at once, which takes little memory. Only when that fails,
+/// values that are nested too deep are cut, and objects are decoded one by one.
 fn read_page<K: Known>(text: &str) -> Result<(ListMeta, Vec<Found<K>>), serde_json::Error> {
     let typed = |text: &str| serde_json::from_str::<Page<K>>(text).map(|page| page.found(Found::typed));
     if let Ok(page) = typed(text) {
@@ -376,7 +380,7 @@ fn is_gone(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 410)
 }
 
-/// The server behind the line; another one has other positions.
+/// The server of the connection; another one has other versions.
 fn server(line: &Line) -> Option<String> {
     line.connections.as_ref().map(|connections| connections.server.clone())
 }

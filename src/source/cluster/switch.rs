@@ -15,13 +15,13 @@ use super::clients::{Line, Purpose};
 use super::patience::worded;
 use super::requests::{Requests, verb};
 
-/// Why a request was not answered.
+/// Why there was no response to a request.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchError {
     /// There are no credentials to send it with.
     #[error("{0}")]
     NotConnected(Arc<str>),
-    /// No answer came in time.
+    /// There was no response in time.
     #[error("the API server did not answer within {} s", .0.as_secs())]
     TooSlow(std::time::Duration),
 }
@@ -31,7 +31,7 @@ pub struct Switch {
     purpose: Purpose,
     line: watch::Receiver<Line>,
     requests: Arc<Requests>,
-    /// Notified when the API server answers 401.
+    /// Notified when the API server responds 401.
     unknown: Arc<Notify>,
 }
 
@@ -84,8 +84,8 @@ impl Service<Request<Body>> for Switch {
     }
 }
 
-/// A request that is sent. It is counted when it is over, which is also when whoever asks waits for the answer no longer: most
-/// deadlines are theirs.
+/// A request in progress. It is counted when it has ended, also when its caller stops waiting:
+/// most deadlines are the callers'.
 struct Asked {
     requests: Arc<Requests>,
     verb: &'static str,
@@ -106,7 +106,7 @@ mod tests {
     use super::super::clients::Clients;
     use super::*;
 
-    /// The path of what is never answered.
+    /// The path of requests without a response.
     const SILENT: &str = "/silent";
 
     #[tokio::test(start_paused = true)]

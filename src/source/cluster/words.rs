@@ -1,14 +1,14 @@
-//! Errors of the client library in one line.
+//! Texts of the client library's errors, in one line.
 
 use std::error::Error;
 
-/// Longest text in bytes: an API server may answer with a page.
+/// The longest text in bytes: an API server may respond with a whole page.
 const LONGEST: usize = 400;
 
-/// What an error says and, where that adds something, what caused it.
+/// The message of an error and, where that adds something, of its cause.
 pub fn words(error: &(dyn Error + 'static)) -> String {
     let error = match error.downcast_ref() {
-        // It only says that it comes from further inside.
+        // This variant only says that the error comes from an inner service.
         Some(kube::Error::Service(inner)) => &**inner as &(dyn Error + 'static),
         _ => error,
     };

@@ -1,4 +1,5 @@
-//! One check of a policy, said twice side by side: as an expression for an API server, and for this program.
+//! One check of a policy, in two equivalent forms: as a CEL expression for an API server, and as
+//! code for this program.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,16 +9,16 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressSpec};
 use crate::model::Field;
 use crate::source::{Snapshot, Stored};
 
-/// What is judged.
+/// The object to be checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
     /// Its annotations.
     pub annotations: &'a BTreeMap<String, String>,
-    /// What it asks for.
+    /// Its `spec`.
     pub spec: &'a IngressSpec,
     /// Its namespace.
     pub namespace: &'a str,
-    /// The labels of that, if they are known.
+    /// The labels of its namespace, if they are known.
     pub labels: Option<&'a BTreeMap<String, String>>,
 }
 
@@ -25,7 +26,7 @@ static NO_ANNOTATIONS: BTreeMap<String, String> = BTreeMap::new();
 static NO_SPEC: IngressSpec = IngressSpec { default_backend: None, ingress_class_name: None, rules: None, tls: None };
 
 impl<'a> Candidate<'a> {
-    /// The object, with what the snapshot knows of its namespace.
+    /// The object, with what the snapshot knows about its namespace.
     pub fn new(stored: &'a Stored<Ingress>, snapshot: &'a Snapshot) -> Self {
         let namespace = &*stored.id.namespace;
         Candidate {
@@ -36,7 +37,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// The value of an annotation, unless it is empty, which is the same as none.
+    /// The value of an annotation; an empty one counts as missing.
     pub fn value(&self, key: &str) -> Option<&'a str> {
         self.annotations.get(key).map(String::as_str).filter(|value| !value.trim().is_empty())
     }
@@ -44,15 +45,15 @@ impl<'a> Candidate<'a> {
 
 pub type Wrong<'a> = Box<dyn Fn(&Candidate<'_>) -> Vec<Field> + 'a>;
 
-/// What a policy asks for.
+/// One condition of a policy.
 pub struct Check<'a> {
-    /// True of what is right, in CEL.
+    /// A CEL expression that is true for valid objects.
     pub expression: String,
-    /// What is told of what is wrong.
+    /// The message about invalid objects.
     pub message: String,
-    /// The same, naming what is wrong, in CEL.
+    /// A CEL expression for a message that names what is wrong.
     pub naming: Option<String>,
-    /// Where it is wrong.
+    /// The code that finds the invalid fields.
     pub wrong: Wrong<'a>,
 }
 

@@ -1,4 +1,4 @@
-//! What the policies ask of annotations and paths, from the rows of the table.
+//! The checks of the policies on annotations and paths, generated from the rows of the table.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::translate::annotation::{
 };
 use crate::translate::{Limits, Options, subject};
 
-/// The prefix of our own keys, of which an Ingress has none.
+/// The prefix of our own keys, none of which is for Ingresses.
 const OWN_PREFIX: &str = "ingressd/";
 
-/// What a path has to be like, beside what every API server asks of it.
+/// The form of a path, in addition to the checks of every API server.
 const PATH: Shape = Shape {
     name: "a path without control characters",
     pattern: r"[^\x00-\x1f\x7f-\x{9f}\x{2028}\x{2029}]*",
@@ -27,14 +27,15 @@ fn annotation(key: &str) -> Field {
     Field::Annotation(key.to_owned().into())
 }
 
-/// Every spelling of a row's key, with the prefix; those that another one wins over come with that one.
+/// Every spelling of a row's key, with the prefix. A spelling comes with the one that takes
+/// precedence over it.
 fn spellings(row: &Row, table: &Table) -> Vec<(String, Option<String>)> {
     let full = |name: &str| format!("{}{name}", table.prefix);
     let aliases = row.aliases.iter().map(|alias| (full(alias), Some(full(row.key))));
     std::iter::once((full(row.key), None)).chain(aliases).collect()
 }
 
-/// A check of one annotation by an expression about the value `v`, which is not empty.
+/// A check of one annotation by an expression about its value `v`, which is not empty.
 fn of_value<'a>(
     (key, winner): (String, Option<String>),
     expression: &str,
@@ -56,7 +57,7 @@ fn of_value<'a>(
     Check { expression, message, naming: None, wrong: Box::new(wrong) }
 }
 
-/// The form of each value, and that no value is longer than it may be.
+/// Checks the form and the length of each value.
 pub fn values(table: &'static Table, options: &Options, abilities: Abilities) -> Vec<Check<'static>> {
     let mut checks = vec![lengths(table, &options.limits)];
     for row in table.rows().filter(|row| row.is_served()) {
@@ -69,13 +70,14 @@ pub fn values(table: &'static Table, options: &Options, abilities: Abilities) ->
             checks.push(of_value(spelling, &expression, message, move |value| !accepts(&form, value, abilities)));
         }
     }
-    // What some namespace may write, only the parser judges.
+    // A value that is allowed in some namespaces only is left to the parser.
     let protects =
         |row: &Row| matches!(row.on_error, OnError::Close | OnError::Refuse) && !row.is_allowed_somewhere(options);
     checks.into_iter().chain(not_served(table, protects)).collect()
 }
 
-/// What an API server that cannot read addresses makes of a form is what is told of it here as well.
+/// Whether a value has the form. For an API server that cannot parse addresses, this follows the
+/// server's weaker check.
 fn accepts(form: &Form, value: &str, abilities: Abilities) -> bool {
     match form {
         Form::Addresses if !abilities.networks => {
@@ -87,7 +89,7 @@ fn accepts(form: &Form, value: &str, abilities: Abilities) -> bool {
     }
 }
 
-/// That no annotation that has an effect is longer than the administrator lets it be.
+/// Checks that no effective annotation is longer than the administrator allows.
 fn lengths(table: &'static Table, limits: &Limits) -> Check<'static> {
     let most = limits.object.annotation_bytes;
     let too_long = move |value: &str| u64::try_from(value.len()).is_ok_and(|length| length > most);
@@ -105,7 +107,8 @@ fn lengths(table: &'static Table, limits: &Limits) -> Check<'static> {
     }
 }
 
-/// Keys that are known and not served, where they ask for something else than what happens anyway.
+/// Checks for keys that are known but not supported, where they ask for something that does not
+/// happen anyway.
 pub fn not_served(table: &'static Table, which: impl Fn(&Row) -> bool) -> Vec<Check<'static>> {
     let mut checks = Vec::new();
     for row in table.rows().filter(|row| which(row)) {
@@ -124,20 +127,22 @@ pub fn not_served(table: &'static Table, which: impl Fn(&Row) -> bool) -> Vec<Ch
     checks
 }
 
-/// Keys without an effect because the object has none of those that they count with.
+/// Checks for keys without effect, because the object has none of the keys that they depend on.
 pub fn alone(table: &'static Table, options: &Options) -> Vec<Check<'static>> {
     let mut groups: BTreeMap<&'static [Companion], Vec<&'static Row>> = BTreeMap::new();
     for row in table.rows().filter(|row| row.is_served() && !row.counts_with.is_empty()) {
         groups.entry(row.counts_with).or_default().push(row);
     }
-    // What the administrator says for all, or lets snippets say, is with each object.
+    // Values that the administrator sets for all objects, or that snippets may set, exist for each
+    // object.
     let is_said = |(key, _): &Companion| options.defaults.iter().any(|default| default.key == *key);
     groups.retain(|companions, _| !companions.iter().any(is_said));
     let snippets = table.rows().any(|row| row.is_allowed_somewhere(options));
     groups.into_iter().filter(|_| !snippets).map(|(companions, rows)| without(table, companions, rows)).collect()
 }
 
-/// That none of these rows has a value that asks for something, unless one of those is there that they count with.
+/// Checks that none of these rows has an effective value without one of the annotations that they
+/// depend on.
 fn without(table: &'static Table, companions: &'static [Companion], rows: Vec<&'static Row>) -> Check<'static> {
     let keys: Vec<(String, &Row)> =
         rows.iter().flat_map(|row| spellings(row, table).into_iter().map(move |(key, _)| (key, *row))).collect();
@@ -182,7 +187,7 @@ fn without(table: &'static Table, companions: &'static [Companion], rows: Vec<&'
     }
 }
 
-/// The values of a row that ask for nothing.
+/// The values of a row that have no effect.
 fn harmless(row: &'static Row) -> impl Iterator<Item = &'static str> {
     let nothing = row.tries.iter().filter(|(_, gives)| matches!(gives, Gives::Nothing));
     nothing.flat_map(|(value, _)| {
@@ -197,7 +202,7 @@ fn same(wanted: &str) -> Vec<String> {
     std::iter::once(wanted).chain(booleans).map(str::to_ascii_lowercase).collect()
 }
 
-/// Keys that need more trust than there is.
+/// Checks for keys that need more trust than the administrator grants.
 pub fn trust(table: &'static Table, most: Trust) -> Vec<Check<'static>> {
     let served = |trust: Trust| table.rows().filter(move |row| row.is_served() && row.trust == trust);
     let checks = Trust::ALL.into_iter().filter(|trust| *trust > most).filter_map(|trust| {
@@ -218,7 +223,7 @@ pub fn trust(table: &'static Table, most: Trust) -> Vec<Check<'static>> {
     checks.collect()
 }
 
-/// Keys with our prefixes that nobody knows.
+/// Checks for unknown keys with our prefixes.
 pub fn unknown(table: &'static Table) -> Vec<Check<'static>> {
     let (prefix, own) = (expression::text(table.prefix), expression::text(OWN_PREFIX));
     let unknown = format!("k.startsWith({own}) || (k.startsWith({prefix}) && !(k in variables.known))");
@@ -238,14 +243,14 @@ pub fn unknown(table: &'static Table) -> Vec<Check<'static>> {
     }]
 }
 
-/// The keys that are known, with their prefix, in order.
+/// The known keys with their prefix, in order.
 pub fn known(table: &Table) -> String {
     let mut known: Vec<String> = table.names().map(|name| format!("{}{name}", table.prefix)).collect();
     known.sort_unstable();
     expression::list(known.iter().map(String::as_str))
 }
 
-/// The characters of paths.
+/// Checks for the characters of paths.
 pub fn paths() -> Vec<Check<'static>> {
     let fits = expression::fits(&PATH, "p.path");
     let of_rule = format!("!has(r.http) || r.http.paths.all(p, !has(p.path) || ({fits}))");

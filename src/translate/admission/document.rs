@@ -1,9 +1,9 @@
-//! What the documentation says of the policies, from the rows.
+//! The documentation of the policies, generated from the rows.
 
 use super::{Policy, TABLE};
 use crate::translate::annotation::Table;
 
-/// The policies and what they are about, as a table in Markdown.
+/// A Markdown table of the policies.
 pub fn policies() -> String {
     let head = "| policy | what it is against | unless told otherwise |\n| --- | --- | --- |\n".to_owned();
     let rows = Policy::ALL
@@ -11,7 +11,7 @@ pub fn policies() -> String {
     head + &rows.concat()
 }
 
-/// What no policy judges of served annotations and why, as a table in Markdown.
+/// A Markdown table of the parts of annotations that no policy checks, with the reasons.
 pub fn not_judged() -> String {
     let served = |table: &'static Table| table.rows().filter(|row| row.is_served());
     let rows = served(TABLE).filter_map(|row| {

@@ -1,18 +1,18 @@
-//! Expressions of CEL: of texts, forms and selectors of labels.
+//! CEL expressions for texts, forms and label selectors.
 
 use crate::source::{LabelCondition, Selector};
 use crate::translate::annotation::{Form, Shape};
 
-/// White space as this program and CEL's `trim` know it, for RE2, whose own class is smaller.
+/// White space as this program and CEL's `trim` define it, for RE2, whose own class is smaller.
 const BLANK: &str = r"[\x09-\x0d\x{85}\pZ]";
 
-/// Digits of a number of 64 bits, without zeros before them. What is larger still is no number to CEL either.
+/// The digits of a 64-bit number without leading zeros. CEL does not accept larger numbers either.
 const DIGITS: &str = "(?:[0-9]{1,19}|1[0-8][0-9]{18})";
 
-/// What an API server's CEL can do that not each of them can.
+/// Features of CEL that depend on the version of the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
-    /// Whether it reads addresses and networks: since Kubernetes 1.31.
+    /// Whether it can parse addresses and networks: since Kubernetes 1.31.
     pub networks: bool,
 }
 
@@ -31,13 +31,14 @@ pub fn list<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// That what `it` stands for is somewhere, or as a whole, as the expression says.
+/// An expression that is true when the pattern matches in the value of `it`.
 fn matches(it: &str, pattern: &str) -> String {
     debug_assert!(!pattern.contains('\''), "{pattern} ends the text that it stands in");
     format!("{it}.matches(r'{pattern}')")
 }
 
-/// Whether the value that `it` stands for is of the form; `None` where nobody can say.
+/// An expression that is true when the value of `it` has the form; `None` where CEL cannot express
+/// that.
 pub fn form(form: &Form, it: &str, abilities: Abilities) -> Option<String> {
     let trimmed = format!("{it}.trim()");
     let every = |shape| format!("{it}.split(',').all(x, {})", fits(shape, "x"));
@@ -67,7 +68,7 @@ pub fn form(form: &Form, it: &str, abilities: Abilities) -> Option<String> {
     })
 }
 
-/// The booleans of Go.
+/// The spellings of booleans in Go.
 pub const BOOLEANS: [&str; 12] = ["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"];
 
 fn within(number: &str, least: u64, most: u64) -> String {
@@ -89,13 +90,14 @@ fn size(it: &str, least: u64, most: u64) -> String {
     format!("{is_size} && [{it}.lowerAscii()].all(x, {larger}{})", of_unit("b", 1))
 }
 
-/// An address or a network. What the parser takes besides goes by its letters: IPv4 within IPv6, and zeros before the length.
+/// An address or a network. The extra forms that our parser accepts are matched by their
+/// characters: IPv4 within IPv6, and leading zeros of the prefix length.
 fn network(it: &str) -> String {
     let besides = matches(it, "^[0-9a-fA-F:]*:[0-9.]+(?:/[0-9]{1,3})?$|^[0-9a-fA-F:.]+/0[0-9]+$");
     format!("isIP({it}) || isCIDR({it}) || {besides}")
 }
 
-/// Whether a text is of the shape.
+/// An expression that is true when a text has the shape.
 pub fn fits(shape: &Shape, it: &str) -> String {
     let it = if shape.verbatim { it.to_owned() } else { format!("{it}.trim()") };
     let it = if shape.any_case { format!("{it}.lowerAscii()") } else { it };
@@ -105,7 +107,7 @@ pub fn fits(shape: &Shape, it: &str) -> String {
     all.join(" && ")
 }
 
-/// Whether the labels that `labels` stands for are selected.
+/// An expression that is true when the selector matches the labels.
 pub fn selects(selector: &Selector, labels: &str) -> String {
     let conditions = selector.requirements().map(|(key, condition)| {
         let (key, values) =

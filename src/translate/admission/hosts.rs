@@ -1,4 +1,4 @@
-//! Which hosts a namespace may ask for, as a check.
+//! The check which hosts a namespace may claim.
 
 use super::check::{Candidate, Check};
 use super::expression;
@@ -6,14 +6,15 @@ use crate::model::{Field, ServerName};
 use crate::translate::allowed::{Allowance, AllowedHosts, HostPattern};
 use crate::translate::host;
 
-/// The hosts that an object asks for, in lower case; one without a name is empty.
+/// The hosts of an object's rules, in lower case; a missing host is empty.
 pub const ASKED: &str = "(has(object.spec.rules) ? object.spec.rules.map(r, has(r.host) ? r.host.lowerAscii() : '') : []) + \
      (has(object.spec.defaultBackend) && (!has(object.spec.rules) || object.spec.rules.size() == 0) ? [''] : [])";
 
 /// The labels of the namespace.
 pub const LABELS: &str = "has(namespaceObject.metadata.labels) ? namespaceObject.metadata.labels : {}";
 
-/// That a namespace asks for hosts that it may have; nothing where everybody may have all.
+/// Checks that a namespace claims only hosts that it may have; empty when every namespace may have
+/// all.
 pub fn checks(entries: &[AllowedHosts]) -> Vec<Check<'_>> {
     if entries.is_empty() {
         return Vec::new();
@@ -33,7 +34,7 @@ pub fn checks(entries: &[AllowedHosts]) -> Vec<Check<'_>> {
     }]
 }
 
-/// Whether an entry is about the namespace of the object.
+/// An expression that is true when an entry is about the namespace of the object.
 fn selects(entry: &AllowedHosts) -> String {
     let everybody = entry.namespaces.is_empty() || entry.namespaces.iter().any(|name| &**name == "*");
     let named = (!everybody).then(|| {
@@ -45,7 +46,7 @@ fn selects(entry: &AllowedHosts) -> String {
     if conditions.is_empty() { "true".to_owned() } else { conditions.join(" && ") }
 }
 
-/// Whether the host that `h` stands for is one of these.
+/// An expression that is true when the host `h` matches one of these patterns.
 fn holds(patterns: &[HostPattern]) -> String {
     if patterns.contains(&HostPattern::Any) {
         return "true".to_owned();

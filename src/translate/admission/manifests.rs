@@ -1,4 +1,4 @@
-//! The policies and their bindings, for `kubectl apply`.
+//! The ValidatingAdmissionPolicies and their bindings, for `kubectl apply`.
 
 use k8s_openapi::api::admissionregistration::v1::{
     MatchCondition, MatchResources, NamedRuleWithOperations, ValidatingAdmissionPolicy,
@@ -6,15 +6,15 @@ use k8s_openapi::api::admissionregistration::v1::{
     Variable,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::Serialize;
 
 use super::{Action, Admission, Check, Policy, TABLE, checks, expression, hosts};
+use crate::source::yaml::document;
 
-/// The annotations, which an object may have none of.
+/// The annotations of the object, which may be missing.
 const ANNOTATIONS: &str = "has(object.metadata.annotations) ? object.metadata.annotations : {}";
 
 impl Admission<'_> {
-    /// One document for each policy that asks for something, and one for its binding.
+    /// One document for each policy with checks, and one for its binding.
     pub fn documents(&self) -> Vec<String> {
         let asked = Policy::ALL.into_iter().map(|policy| (policy, self.checks(policy)));
         let asked = asked.filter(|(_, checks)| !checks.is_empty());
@@ -33,7 +33,7 @@ impl Admission<'_> {
         };
         let constraints = MatchResources { resource_rules: Some(vec![rule]), ..MatchResources::default() };
         let spec = ValidatingAdmissionPolicySpec {
-            // What cannot be judged, because it is too much, is not let in.
+            // An object that exceeds the cost limit of CEL is refused.
             failure_policy: Some("Fail".to_owned()),
             match_constraints: Some(constraints),
             match_conditions: Some(self.conditions()),
@@ -62,8 +62,9 @@ impl Admission<'_> {
         ObjectMeta { name: Some(self.name_of(policy)), ..ObjectMeta::default() }
     }
 
-    /// Which requests are judged: those for objects of our classes that change what they ask for. What is as it was stays possible: to
-    /// take a finalizer away, so that an object from before the policy can be deleted.
+    /// The requests that are checked: those for objects of our classes that change the spec or
+    /// annotations. Other changes stay possible, for example to remove a finalizer, so that an
+    /// object from before the policy can be deleted.
     fn conditions(&self) -> Vec<MatchCondition> {
         let condition = |name: &str, expression: String| MatchCondition { name: name.to_owned(), expression };
         let classes = expression::list(self.classes.iter().map(|class| &**class));
@@ -112,9 +113,4 @@ fn validation(check: Check<'_>) -> Validation {
 
 fn words(words: &[&str]) -> Option<Vec<String>> {
     Some(words.iter().map(|word| (*word).to_owned()).collect())
-}
-
-fn document(object: &impl Serialize) -> String {
-    let text = serde_saphyr::to_string(object);
-    format!("---\n{}", text.unwrap_or_else(|error| unreachable!("objects of strings can be written: {error}")))
 }

@@ -1,4 +1,4 @@
-//! What an API server should refuse at its door, as policies for it and as findings.
+//! What an API server should refuse at admission, as policies for it and as findings.
 
 mod check;
 mod checks;
@@ -25,29 +25,29 @@ use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Origin, Refused};
 use crate::source::{Snapshot, Stored};
 
-/// One of the policies, by what it is about.
+/// The policies, by subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
     /// Values of annotations.
     Values,
-    /// How much trust they need.
+    /// The trust that annotations need.
     Trust,
-    /// Keys that nobody knows.
+    /// Unknown keys.
     Unknown,
-    /// Keys that are known and have no effect.
+    /// Keys that are known and not supported.
     Unserved,
     /// Characters of paths.
     Paths,
-    /// Hosts that a namespace may have.
+    /// The hosts that a namespace may have.
     Hosts,
 }
 
 impl Policy {
-    /// All of them, in order.
+    /// All policies, in order.
     pub const ALL: [Policy; 6] =
         [Policy::Values, Policy::Trust, Policy::Unknown, Policy::Unserved, Policy::Paths, Policy::Hosts];
 
-    /// The word for it.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Policy::Values => "values",
@@ -59,7 +59,7 @@ impl Policy {
         }
     }
 
-    /// What it refuses, in one clause for people.
+    /// What it refuses; one clause for people.
     pub const fn about(self) -> &'static str {
         match self {
             Policy::Values => {
@@ -73,7 +73,8 @@ impl Policy {
         }
     }
 
-    /// What happens unless somebody says otherwise: what changes nothing is no reason to refuse a manifest that worked elsewhere.
+    /// The default action: what has no effect is no reason to refuse a manifest that works
+    /// elsewhere.
     pub const fn usual_action(self) -> Action {
         match self {
             Policy::Unknown | Policy::Unserved => Action::Warn,
@@ -82,16 +83,16 @@ impl Policy {
     }
 }
 
-/// What happens to an object against which a policy is.
+/// What happens to an object that violates a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// It is refused.
     Deny,
-    /// Whoever applies it is warned.
+    /// The user who applies it is warned.
     Warn,
-    /// It stands in the audit log of the API server.
+    /// It is recorded in the audit log of the API server.
     Audit,
-    /// There is no such policy.
+    /// The policy does not exist.
     Off,
 }
 
@@ -99,13 +100,13 @@ impl Action {
     const ALL: [(Action, &'static str); 4] =
         [(Action::Deny, "deny"), (Action::Warn, "warn"), (Action::Audit, "audit"), (Action::Off, "off")];
 
-    /// The word for it.
+    /// Its name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(action, _)| *action == self).map_or("", |(_, name)| name)
     }
 }
 
-/// One policy and what it does: `values=warn`.
+/// A policy and its action: `values=warn`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice(pub Policy, pub Action);
 
@@ -124,26 +125,26 @@ impl FromStr for Choice {
     }
 }
 
-/// What is asked of objects at the door, and of which.
+/// The policies with their settings.
 #[derive(Debug)]
 pub struct Admission<'a> {
-    /// What the administrator decides.
+    /// The administrator's settings.
     pub options: &'a Options,
     /// Names of IngressClasses that are ours.
     pub classes: Vec<Arc<str>>,
-    /// What the names of policies begin with.
+    /// The prefix of the policies' names.
     pub name: &'a str,
-    /// What is not as usual; the last word of each policy counts.
+    /// Actions that differ from the defaults; the last one for a policy counts.
     pub choices: Vec<Choice>,
-    /// What the CEL of the API server can do.
+    /// The CEL features of the API server.
     pub abilities: Abilities,
 }
 
-/// The rows that are judged.
+/// The rows that are checked.
 const TABLE: &Table = &ANNOTATIONS;
 
 impl Admission<'_> {
-    /// What happens against a policy.
+    /// The action of a policy.
     fn action(&self, policy: Policy) -> Action {
         let choice = self.choices.iter().rev().find(|Choice(chosen, _)| *chosen == policy);
         choice.map_or(policy.usual_action(), |Choice(_, action)| *action)
@@ -154,7 +155,7 @@ impl Admission<'_> {
         format!("{}-{}", self.name, policy.name())
     }
 
-    /// What a policy asks for; nothing where the administrator wishes nothing of it.
+    /// The checks of a policy; empty when its action is `off`.
     fn checks(&self, policy: Policy) -> Vec<Check<'_>> {
         let options = self.options;
         match policy {
@@ -173,19 +174,20 @@ impl Admission<'_> {
         }
     }
 
-    /// Whether the object is of our classes. Names that are given count besides those of the snapshot.
+    /// Whether the object is of our classes. The given names count in addition to those of the
+    /// snapshot.
     fn is_ours(&self, ingress: &Stored<Ingress>, snapshot: &Snapshot) -> bool {
         let named = ingress.object.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_deref());
         named.is_some_and(|named| self.classes.iter().any(|class| **class == *named))
             || class::select(ingress, snapshot, self.options).is_ok()
     }
 
-    /// How many of the objects are judged.
+    /// How many of the objects are checked.
     pub fn count(&self, snapshot: &Snapshot) -> usize {
         snapshot.ingresses.iter().filter(|ingress| self.is_ours(ingress, snapshot)).count()
     }
 
-    /// What the policies have against the objects, sorted.
+    /// The findings of the policies about the objects, sorted.
     pub fn judge(&self, snapshot: &Snapshot) -> Vec<Finding> {
         let all: BTreeMap<Policy, Vec<Check<'_>>> =
             Policy::ALL.into_iter().map(|policy| (policy, self.checks(policy))).collect();

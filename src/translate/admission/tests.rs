@@ -1,4 +1,5 @@
-//! What is refused at the door of an API server, as this program judges it; whether a server does so too, tests/live knows.
+//! What the policies refuse, as this program checks it; tests/live compares that with a real API
+//! server.
 
 use super::*;
 use crate::model::Field;
@@ -21,7 +22,7 @@ fn ingress(name: &str, annotations: &str, spec: &str) -> String {
     )
 }
 
-/// Severity, object and field of what is told.
+/// The severity, object and field of each finding.
 fn told(admission: &Admission<'_>, text: &str) -> Vec<String> {
     let findings = admission.judge(&manifests::snapshot(text));
     assert!(findings.iter().all(|finding| finding.reason == Reason::NotAdmitted));
@@ -126,11 +127,13 @@ fn every_bad_try_of_every_row_is_told_or_listed_as_not_judged() {
                 let annotations = beside.chain([(key.clone(), value.to_owned())]).collect();
                 let candidate = Candidate { annotations: &annotations, spec: &spec, namespace: "shop", labels: None };
                 let wrong: Vec<_> = checks.iter().flat_map(|check| (check.wrong)(&candidate)).collect();
-                // What counts with a key whose value is none is told besides.
+                // A dependent key of a key without effect is reported too.
                 let is_told = wrong.contains(&Field::Annotation(key.into()));
                 let is_left_out = row.is_served() && row.form.left_out().is_some();
                 match gives {
-                    Gives::Refused(_) => assert!(is_told || is_left_out, "{name}: {value:?} is let in"),
+                    Gives::Refused(_) | Gives::LeftOut(_) => {
+                        assert!(is_told || is_left_out, "{name}: {value:?} is let in")
+                    }
                     _ => assert_eq!(wrong, [], "{name}: {value:?} is kept out"),
                 }
             }
@@ -161,7 +164,7 @@ fn there_is_a_policy_and_a_binding_for_whatever_asks_for_something() {
         };
         (of("  name: "), of("  validationActions:"), of("  policyName: "))
     };
-    // No annotation that is served needs more than high trust, and every namespace may have every host.
+    // No supported annotation needs more than high trust, and every namespace may have every host.
     let names = ["test-values", "test-unknown", "test-unserved", "test-paths"];
     assert_eq!(kinds(&[]).2, names);
     assert_eq!(kinds(&[]).0, names.map(|name| [name, name]).concat());

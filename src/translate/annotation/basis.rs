@@ -1,17 +1,18 @@
-//! Which settings a reading of annotations depends on, so that others leave it as it is.
+//! Tracks which settings the reading of annotations depends on, so that it is kept when other
+//! settings change.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use super::row::{Row, Trust};
+use super::row::{Row, Scope, Trust};
 use super::table::Table;
 use crate::model::{Cidr, HeaderName, LookupTable};
-use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, Places, SnippetKind};
+use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, SnippetKind};
 
-/// Each line is one decision of the administrator that rows and families may ask for, with where it is in the settings.
+/// Each line is one setting that rows and families may ask for, as a function of the options.
 macro_rules! decisions {
     ($($(#[$doc:meta])* $name:ident: $type:ty = |$options:ident| $value:expr;)*) => {
-        /// Where the note about each decision is.
+        /// The index of each setting in the record of dependencies.
         #[expect(non_camel_case_types, reason = "they are called as what asks for them")]
         enum Decision { $($name),* }
 
@@ -24,7 +25,7 @@ macro_rules! decisions {
             })*
         }
 
-        /// Those that are not the same in both.
+        /// The settings that differ between the two.
         fn differing(one: &Options, other: &Options) -> u32 {
             let mut differing = 0;
             $(if $name(one) != $name(other) {
@@ -36,51 +37,50 @@ macro_rules! decisions {
 }
 
 decisions! {
-    /// Clients that are let in where an object says nothing.
+    /// The default list of allowed clients.
     allowlist: &[Cidr] = |options| &options.allowlist;
-    /// Clients that are not.
+    /// The default list of denied clients.
     denylist: &[Cidr] = |options| &options.denylist;
-    /// Whether hosts with a certificate send plain requests to https where an object says nothing.
+    /// Whether hosts with a certificate redirect plain requests to https by default.
     ssl_redirect: bool = |options| options.ssl_redirect;
-    /// Whether all hosts do.
+    /// Whether all hosts do so.
     force_ssl_redirect: bool = |options| options.force_ssl_redirect;
     /// The status of these redirects.
     redirect_status: u16 = |options| options.redirect_status;
     /// Whether references may name other namespaces.
     cross_namespace: bool = |options| options.cross_namespace;
-    /// Whether objects may have TLS of their hosts passed on unopened.
+    /// Whether objects may ask for TLS passthrough.
     passthrough: bool = |options| options.passthrough;
-    /// Whether requests whose path may mean something else to a backend are refused; `None` follows the dialect.
+    /// Whether requests with ambiguous paths are refused; `None` follows the dialect.
     strict_paths: Option<bool> = |options| options.strict_paths;
-    /// Headers of answers that objects may set.
+    /// Response headers that objects may set.
     allowed_headers: &[HeaderName] = |options| &options.allowed_headers;
-    /// Whether rules of the firewall are read once for all hosts.
+    /// Whether the rules of the firewall are loaded once for all hosts.
     shares_firewall_rules: bool = |options| options.shares_firewall_rules;
-    /// How much whoever may write an Ingress is trusted.
+    /// The trust in authors of Ingresses.
     max_trust: Trust = |options| options.max_trust;
-    /// Where settings were written, for findings.
-    places: &Places = |options| &options.places;
     /// Which snippets count in which namespaces.
     snippets: &[AllowedSnippets] = |options| &options.snippets;
     /// Whether annotations may be snippets at all.
     annotation_snippets: bool = |options| options.annotation_snippets;
-    /// Tables that snippets may read.
+    /// Lookup tables that snippets may use.
     lookup_tables: &[LookupTable] = |options| &options.lookup_tables;
-    /// All limits, for what stands for annotations that the object does not have.
+    /// All limits, for values that stand for annotations which the object does not have.
     limits: &Limits = |options| &options.limits;
-    /// How many bytes an annotation may have.
+    /// The longest annotation in bytes.
     annotation_bytes: u64 = |options| options.limits.object.annotation_bytes;
-    /// How many elements the lists of an object may have.
+    /// The most elements that all lists of an object may have.
     list_entries: u64 = |options| options.limits.object.list_entries;
-    /// How many origins an object may let in.
+    /// The most origins that an object may allow.
     origins: u64 = |options| options.limits.object.origins;
-    /// How much memory the buffers for one answer may take; 0 is no bound.
+    /// The most memory for the buffers of one response; 0 means no limit.
     answer_buffers: u64 = |options| options.limits.answer_buffers.0;
-    /// What passwords may cost.
+    /// The limits of passwords.
     passwords: PasswordLimits = |options| options.limits.password;
 }
 
-/// The administrator's decisions for whoever reads annotations: what is asked of them is noted.
+/// The administrator's settings for readers of annotations. It records which settings are asked
+/// for.
 #[derive(Debug)]
 pub struct NotedOptions<'a> {
     options: &'a Options,
@@ -88,12 +88,13 @@ pub struct NotedOptions<'a> {
 }
 
 impl<'a> NotedOptions<'a> {
-    /// Nothing is noted yet.
+    /// Options of which none was asked for.
     pub fn new(options: &'a Options) -> Self {
         NotedOptions { options, noted: Cell::new(0) }
     }
 
-    /// Whether a snippet of this kind counts in a namespace with these labels, as far as they are known.
+    /// Whether a snippet of this kind is allowed in a namespace with these labels, as far as they
+    /// are known.
     pub fn allows_snippet(
         &self,
         kind: SnippetKind,
@@ -105,34 +106,44 @@ impl<'a> NotedOptions<'a> {
             && self.options.allows_snippet(kind, namespace, labels)
     }
 
-    /// What objects ask for that do not say otherwise. Nothing has to be noted: which rows an object has itself is known.
+    /// What a key is about that is not read on objects, because the ConfigMap of the controller
+    /// alone has it. It is the same whatever the settings say.
+    pub(super) fn key_of_config_map(&self, name: &str) -> Option<Scope> {
+        let keys = self.options.keys_of_config_map;
+        keys.iter().find(|(key, _)| *key == name).map(|(_, scope)| *scope)
+    }
+
+    /// What objects ask for that do not say otherwise. Nothing has to be noted: which rows an
+    /// object has itself is known.
     pub(super) fn defaults(&self) -> &'a [DefaultValue] {
         &self.options.defaults
     }
 
-    /// What takes the place of a value above its ceiling, and the setting that says so. Nothing has to be noted for the same reason.
+    /// The replacement of a value above its ceiling, and the setting of the ceiling. It is not
+    /// recorded for the same reason.
     pub(super) fn instead_of(&self, row: &Row, value: &str) -> Option<(String, &'static str)> {
         row.ceiling.instead_of(value, &self.options.limits)
     }
 }
 
-/// What a reading depends on besides the object and what it refers to.
+/// What a reading depends on besides the object and the objects that it refers to.
 #[derive(Debug)]
 pub struct Basis {
     noted: u32,
-    /// Rows of which the object has a value itself: their ceilings count for it, and their defaults do not.
+    /// Rows of which the object itself has a value: their ceilings apply to it, and their defaults
+    /// do not.
     own: Box<[&'static Row]>,
 }
 
 impl Basis {
-    /// That of an object with these annotations, which were read under these options.
+    /// The basis of the reading of these annotations under these options.
     pub(super) fn of(table: &Table, annotations: &BTreeMap<String, String>, options: &NotedOptions<'_>) -> Self {
         let own = annotations.iter().filter(|(_, value)| !value.trim().is_empty());
         let own = own.filter_map(|(key, _)| table.find(key.strip_prefix(table.prefix)?)).collect();
         Basis { noted: options.noted.get(), own }
     }
 
-    /// Whether an object that is read by this table means the same after the change.
+    /// Whether the reading of an object by this table stays the same after the change.
     pub fn outlasts(&self, table: &Table, change: &Change<'_>) -> bool {
         let Change { before, after, differing, .. } = *change;
         let has_ceiling_alike = |row: &Row| row.ceiling.most(&before.limits) == row.ceiling.most(&after.limits);
@@ -146,19 +157,19 @@ impl Basis {
     }
 }
 
-/// From some settings to others.
+/// A change of settings.
 #[derive(Debug)]
 pub struct Change<'a> {
     before: &'a Options,
     after: &'a Options,
-    /// Decisions that are others.
+    /// The settings that differ.
     differing: u32,
-    /// Keys that have a default before or after, and whether it is the same.
+    /// Keys with a default before or after, and whether it is the same.
     defaults: Vec<(&'static str, bool)>,
 }
 
 impl<'a> Change<'a> {
-    /// What differs for annotations.
+    /// The differences that matter to annotations.
     pub fn between(before: &'a Options, after: &'a Options) -> Self {
         let of =
             |options: &'a Options, key: &'static str| options.defaults.iter().filter(move |default| default.key == key);

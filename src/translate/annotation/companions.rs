@@ -1,4 +1,5 @@
-//! Tells of annotations that have no effect because another one is absent; it must not know what any of them does.
+//! Reports annotations that have no effect because another one is missing. It must not know what
+//! any of them does.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +10,29 @@ use super::table::Table;
 use crate::finding::{Finding, Reason};
 use crate::model::Field;
 
-/// The key of another annotation, and what its value has to be: a word, [`SOMETHING`] or [`ANYTHING`].
+/// The key of another annotation, and its required value: a word, [`SOMETHING`] or [`ANYTHING`].
 pub type Companion = (&'static str, &'static str);
 
-/// Whatever asks for something.
+/// Any value that has an effect.
 pub const SOMETHING: &str = "";
 
-/// Whatever it is: who asks for nothing there means both.
+/// Any value, even one without effect.
 pub const ANYTHING: &str = "*";
 
-/// How far a row is followed that counts with one that counts with another one.
+/// How long a chain of dependent rows is followed.
 const LONGEST_CHAIN: usize = 3;
 
-/// Rows of which the object has a value, and where it was written.
+/// Rows of which the object has a value, with the annotation.
 pub type Dependents<'a> = Vec<(&'static Row, Entry<'a>)>;
 
-/// What an object says, by itself and by snippets, and the administrator for it.
+/// The annotations of an object, including those of snippets and the administrator's defaults.
 struct Said<'a> {
     context: &'a Context<'a>,
     annotations: &'a BTreeMap<String, String>,
     implied: &'a [ImpliedAnnotation<'a>],
 }
 
-/// What is missing, in words: `affinity: cookie`, or several with "or" between.
+/// The missing annotations in words: `affinity: cookie`, or several with "or" between.
 pub fn words(companions: &[Companion]) -> String {
     let word = |(key, value): &Companion| match *value {
         SOMETHING | ANYTHING => (*key).to_owned(),
@@ -46,13 +47,13 @@ pub fn words(companions: &[Companion]) -> String {
     }
 }
 
-/// Whether a value asks for what happens without it, as the tries of its row have it.
+/// Whether a value has no effect, according to the tries of its row.
 pub fn asks_for_nothing(row: &Row, value: &str) -> bool {
     let nothing = row.tries.iter().filter(|(_, gives)| matches!(gives, Gives::Nothing));
     nothing.into_iter().any(|(harmless, _)| !asks(value, harmless))
 }
 
-/// Whether a value of a row is what others count with.
+/// Whether a value of a row is the one that others depend on.
 pub fn fits(row: &Row, value: &str, wanted: &str) -> bool {
     match wanted {
         ANYTHING => true,
@@ -61,7 +62,8 @@ pub fn fits(row: &Row, value: &str, wanted: &str) -> bool {
     }
 }
 
-/// Tells of each of these rows that counts with an annotation which is not there, unless something worse is told of it.
+/// Adds a finding for each of these rows that depends on a missing annotation, unless there is a
+/// worse finding about it.
 pub fn tell(
     dependents: &Dependents<'_>,
     context: &Context<'_>,
@@ -78,7 +80,7 @@ pub fn tell(
         let (origin, findings) = (entry.origin(), &mut draft.reading.findings);
         let written = entry.key.strip_prefix(context.table.prefix).and_then(|name| context.table.find(name));
         let is_own = written.is_some_and(|written| written.key == row.key);
-        // What else would be told of a key without an effect does not matter.
+        // Other findings about a key without effect do not matter.
         findings
             .retain(|finding| !is_own || finding.origin != origin || finding.reason != Reason::UnsupportedAnnotation);
         let is_worse = |finding: &Finding| finding.origin == origin && finding.reason != Reason::NoEffectAlone;
@@ -90,7 +92,7 @@ pub fn tell(
 }
 
 impl Said<'_> {
-    /// With what the row would count, and what there is not.
+    /// The annotations that the row depends on, when none of them is there.
     fn missing(&self, row: &'static Row, draft: &Draft, chain: usize) -> Option<&'static [Companion]> {
         let (missing, mut further) = (row.counts_with, None);
         if missing.is_empty() || chain == 0 {
@@ -108,7 +110,8 @@ impl Said<'_> {
         further.or(Some(missing))
     }
 
-    /// Whether somebody asks for a companion. What is wrong with its value is told of it, and counts as if it were there.
+    /// Whether an annotation that others depend on is there. One with an invalid value counts as
+    /// there, because it has a finding of its own.
     fn is_there(&self, row: &Row, companion: &Row, wanted: &str, draft: &Draft) -> bool {
         let Said { context, annotations, implied } = self;
         for key in spellings(companion, context.table) {

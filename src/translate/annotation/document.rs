@@ -1,4 +1,4 @@
-//! The documentation of the rows, as a page for the web and as a manual page.
+//! The documentation of the rows, as a web page and as a manual page.
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
@@ -18,11 +18,13 @@ impl Scope {
             }
             Scope::Route => "routes of the object",
             Scope::Upstream => "way to the backends",
+            Scope::Listener => "listeners, of which the administrator decides alone",
+            Scope::Node => "node, of which the administrator decides alone",
         }
     }
 }
 
-/// What holds for a row besides its own paragraph.
+/// Remarks on a row in addition to its own paragraph.
 fn remarks(row: &Row) -> String {
     let aliases = match row.aliases {
         [] => String::new(),
@@ -41,12 +43,16 @@ fn remarks(row: &Row) -> String {
         "" => String::new(),
         default => format!("Default: {default}. "),
     };
+    let setting = match row.setting {
+        "" => String::new(),
+        setting => format!("Without it the administrator's `{setting}` counts. "),
+    };
     let alone = match row.counts_with {
         [] => String::new(),
         companions => format!("It has no effect without {}. ", companions::words(companions)),
     };
     let takes = row.form.described().map(|form| format!("Takes {form}. ")).unwrap_or_default();
-    format!("{alone}{aliases}{takes}{default}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}")
+    format!("{alone}{aliases}{takes}{default}{setting}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}")
         .trim_end()
         .to_owned()
 }
@@ -55,8 +61,10 @@ fn outcome(gives: Gives) -> (&'static str, &'static str) {
     match gives {
         Gives::Sets(line) => ("gives ", line),
         Gives::Cut(line) => ("is too much and gives ", line),
+        Gives::Near(line) => ("is not quite served and gives ", line),
         Gives::Nothing => ("changes nothing", ""),
         Gives::Refused(text) => ("is refused: ... ", text),
+        Gives::LeftOut(text) => ("is left out: ... ", text),
     }
 }
 
@@ -65,7 +73,7 @@ fn beside(row: &Row) -> String {
     pairs.join(", ")
 }
 
-/// How much of the dialect is served, family by family, in Markdown.
+/// A Markdown summary of how much of the dialect is supported, by family.
 pub fn summary(table: &Table) -> String {
     let served = |rows: &[Row]| rows.iter().filter(|row| row.is_served()).count();
     let (all, ours) =
@@ -115,7 +123,7 @@ fn section(text: &mut String, row: &Row) {
     }
 }
 
-/// Text for a cell of a table, on one line.
+/// Text for a table cell, on one line.
 fn cell(text: &str) -> String {
     text.escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'").replace('|', "\\|")
 }

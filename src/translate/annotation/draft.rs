@@ -1,16 +1,16 @@
-//! What the rows have read so far, before it is put together.
+//! The values that the rows have read so far, before families combine them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Table;
 use super::basis::NotedOptions;
-use super::value::ServiceUrl;
+use super::value::{ServiceUrl, excerpt};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
     AnswerDuration, Argument, BackendHeaders, Balance, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, FastCgi,
     Field, FirewallSetting, HeaderName, HeaderValue, HostName, LogLine, ObjectId, Origin, OriginPattern, Pattern,
-    Protocols, RedirectUrl, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
+    Protocols, RedirectUrl, Refused, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Reading};
@@ -24,12 +24,12 @@ pub struct Entry<'a> {
     pub key: &'a str,
     /// The value as written.
     pub value: &'a str,
-    /// Where the value was written, when the object does not have the annotation.
+    /// The place of the value, when it is not an annotation of the object.
     pub default: Option<&'a Origin>,
 }
 
 impl Entry<'_> {
-    /// Where the value was written.
+    /// The place of the value.
     pub fn origin(&self) -> Origin {
         let own = || Origin::field(self.object, Field::Annotation(Cow::Owned(self.key.to_owned())));
         self.default.cloned().unwrap_or_else(own)
@@ -43,77 +43,77 @@ pub struct Context<'a> {
     pub object: &'a Arc<ObjectId>,
     /// Its namespace.
     pub namespace: &'a str,
-    /// Whose semantics it has.
+    /// The dialect of its class.
     pub dialect: Dialect,
-    /// The keys that are read.
+    /// The table of keys.
     pub table: &'static Table,
-    /// Everything else.
+    /// The snapshot.
     pub snapshot: &'a Snapshot,
-    /// The administrator's decisions.
+    /// The administrator's settings.
     pub options: &'a NotedOptions<'a>,
 }
 
 /// Redirects from http to https.
 #[derive(Debug, Default)]
 pub struct HttpsDraft {
-    /// Where the host has a certificate.
+    /// For hosts with a certificate.
     pub redirect: Option<bool>,
-    /// Everywhere.
+    /// For all hosts.
     pub forced: Option<bool>,
-    /// A trailing slash stays.
+    /// Whether a trailing slash is kept.
     pub keep_trailing_slash: bool,
 }
 
 /// Redirects of all requests.
 #[derive(Debug, Default)]
 pub struct RedirectDraft {
-    /// For ever.
+    /// The permanent target.
     pub permanent: Option<RedirectUrl>,
-    /// Its status.
+    /// The status of the permanent redirect.
     pub permanent_status: Option<u16>,
-    /// For now; wins over the permanent one.
+    /// The temporary target, which takes precedence.
     pub temporal: Option<RedirectUrl>,
-    /// Its status.
+    /// The status of the temporary redirect.
     pub temporal_status: Option<u16>,
 }
 
-/// Buffers for answers; two keys make one directive.
+/// Buffers for responses; two keys make one directive.
 #[derive(Debug, Default)]
 pub struct BuffersDraft {
-    /// How many.
+    /// The number of buffers.
     pub count: Option<(u64, Origin)>,
-    /// How large each.
+    /// The size of each.
     pub size: Option<(ByteSize, Origin)>,
 }
 
-/// Lists of addresses.
+/// Address lists.
 #[derive(Debug, Default)]
 pub struct AccessDraft {
-    /// Who is let in.
+    /// Allowed networks.
     pub allow: Option<Vec<Cidr>>,
-    /// Who is not.
+    /// Denied networks.
     pub deny: Option<Vec<Cidr>>,
 }
 
-/// Where passwords, certificates or headers are.
+/// A reference to a Secret or ConfigMap.
 #[derive(Debug)]
 pub struct SecretReference {
-    /// The namespace, when written.
+    /// The namespace, when it is written.
     pub namespace: Option<String>,
     /// The name.
     pub name: String,
-    /// Where it was written.
+    /// The field with the reference.
     pub origin: Origin,
 }
 
 /// Basic authentication.
 #[derive(Debug, Default)]
 pub struct AuthenticationDraft {
-    /// Where it was asked for.
+    /// The field that asks for it.
     pub asked: Option<Origin>,
     /// The Secret.
     pub secret: Option<SecretReference>,
-    /// It is a map of users.
+    /// Whether the Secret is a map of users.
     pub map: bool,
     /// The realm.
     pub realm: Option<Text>,
@@ -122,68 +122,68 @@ pub struct AuthenticationDraft {
 /// Authentication by another service.
 #[derive(Debug, Default)]
 pub struct ExternalDraft {
-    /// Where it is asked, and where that was written.
+    /// The URL of the service, with its field.
     pub url: Option<(ServiceUrl, Origin)>,
-    /// The method of the question.
+    /// The method of the subrequest.
     pub method: Option<HeaderName>,
-    /// Where clients sign in, as written.
+    /// The URL for signing in, as written, with its field.
     pub sign_in: Option<(String, Origin)>,
-    /// The parameter that brings them back.
+    /// The query parameter with the URL to return to.
     pub parameter: Option<Arc<str>>,
-    /// Headers of the answer for the backend.
+    /// Response headers that are passed to the backend.
     pub response_headers: Vec<HeaderName>,
-    /// The ConfigMap with headers for the question.
+    /// The ConfigMap with headers for the subrequest.
     pub request_headers: Option<SecretReference>,
-    /// Headers that a snippet has for the question.
+    /// Headers for the subrequest from a snippet.
     pub snippet_headers: Vec<(HeaderName, Template)>,
     /// `X-Auth-Request-Redirect`.
     pub request_redirect: Option<Template>,
-    /// By what answers are remembered.
+    /// The key of the response cache.
     pub memory_key: Option<Template>,
-    /// For how long.
+    /// For how long responses are cached.
     pub memory_durations: Option<Vec<AnswerDuration>>,
-    /// Its cookies reach clients whatever the answer.
+    /// Whether its cookies are passed to clients whatever the status of the response is.
     pub always_sets_cookie: bool,
-    /// How many idle connections are kept to it.
+    /// The number of idle connections to it.
     pub keepalive: Option<(u32, Origin)>,
-    /// How many questions go over one.
+    /// The number of subrequests on one connection.
     pub keepalive_requests: Option<(u32, Origin)>,
-    /// For how many seconds one may be idle.
+    /// How long a connection may be idle, in seconds.
     pub keepalive_timeout: Option<(u32, Origin)>,
 }
 
-/// Copies of requests.
+/// Mirrored requests.
 #[derive(Debug, Default)]
 pub struct MirrorDraft {
-    /// Where they go, and where that was written.
+    /// The URL of the target, with its field.
     pub url: Option<(ServiceUrl, Origin)>,
-    /// Their host.
+    /// Their `Host`.
     pub host: Option<Template>,
-    /// They have no body.
+    /// Whether they have no body.
     pub without_body: bool,
-    /// Something about them is wrong: none is made.
+    /// Whether a value is invalid, so that nothing is mirrored.
     pub is_broken: bool,
 }
 
 /// Parameters of FastCGI.
 #[derive(Debug, Default)]
 pub struct FastCgiDraft {
-    /// What is known already.
+    /// The parameters of annotations.
     pub own: FastCgi,
-    /// The ConfigMap with others.
+    /// The ConfigMap with further parameters.
     pub parameters: Option<SecretReference>,
 }
 
-/// Cross-origin requests.
+/// Cross-origin resource sharing.
 #[derive(Debug, Default)]
 pub struct CorsDraft {
-    /// They are asked for.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Something about them is wrong: none is let in.
+    /// Whether a value is invalid, so that no origin is allowed.
     pub withheld: bool,
     /// The origins.
     pub origins: Option<Vec<OriginPattern>>,
-    /// Where they were written.
+    /// The field with the origins.
     pub origins_at: Option<Origin>,
     /// The methods.
     pub methods: Option<Vec<HeaderName>>,
@@ -191,97 +191,97 @@ pub struct CorsDraft {
     pub headers: Option<Vec<HeaderName>>,
     /// The response headers.
     pub expose: Option<Vec<HeaderName>>,
-    /// Whether cookies are let in.
+    /// Whether credentials are allowed.
     pub credentials: Option<bool>,
-    /// Seconds.
+    /// The max-age in seconds.
     pub max_age: Option<u64>,
 }
 
-/// Limits for each client.
+/// Limits per client.
 #[derive(Debug, Default)]
 pub struct LimitsDraft {
-    /// Requests each second.
+    /// Requests per second.
     pub per_second: Option<u32>,
-    /// Requests each minute.
+    /// Requests per minute.
     pub per_minute: Option<u32>,
     /// Connections.
     pub connections: Option<u32>,
-    /// Burst as a multiple of the rate.
+    /// The burst as a multiple of the rate.
     pub burst_multiplier: Option<u32>,
-    /// Who is not limited.
+    /// Exempt networks.
     pub exempt: Vec<Cidr>,
 }
 
-/// Which endpoint takes a request.
+/// Load balancing.
 #[derive(Debug, Default)]
 pub struct BalanceDraft {
-    /// Clients are kept at one by a cookie.
+    /// Whether clients are bound to an endpoint by a cookie.
     pub affinity: bool,
-    /// Its name.
+    /// The name of the cookie.
     pub name: Option<HeaderName>,
-    /// For which requests.
+    /// The `Path` of the cookie.
     pub path: Option<CookiePath>,
-    /// For which hosts.
+    /// The `Domain` of the cookie.
     pub domain: Option<Text>,
-    /// For how many seconds.
+    /// The `Max-Age` of the cookie in seconds.
     pub max_age: Option<u64>,
-    /// The same, as a time of its end.
+    /// The same, from the key for an expiry time.
     pub expires: Option<u64>,
     /// `SameSite`.
     pub same_site: Option<SameSite>,
-    /// `SameSite=None` is left out for programs that mishandle it.
+    /// Whether `SameSite=None` is omitted for clients that misinterpret it.
     pub conditional_same_site: bool,
-    /// Another session is given where an endpoint fails.
+    /// Whether another session is given when an endpoint fails.
     pub changes_on_failure: bool,
-    /// Only by https.
+    /// Whether the cookie is always `Secure`.
     pub secure: bool,
-    /// Clients may change sides of a canary.
+    /// Whether clients may change sides of a canary.
     pub changes_side: bool,
-    /// What an endpoint is chosen by.
+    /// The hash key of an endpoint.
     pub key: Option<RewriteTarget>,
-    /// Several endpoints have what one is chosen by.
+    /// Whether a key value has several endpoints.
     pub shares_key: bool,
-    /// How many these are.
+    /// The number of these endpoints.
     pub sharing: Option<u8>,
-    /// How one is chosen where nothing of a request decides.
+    /// The load balancing without a key.
     pub by_connections: Option<Balance>,
 }
 
-/// Part of the requests for another object's paths.
+/// A canary: a share of the requests for another object's paths.
 #[derive(Debug, Default)]
 pub struct CanaryDraft {
-    /// Where it was asked for.
+    /// The field that asks for it.
     pub asked: Option<Origin>,
-    /// The header that decides.
+    /// The header that is tested.
     pub header: Option<HeaderName>,
-    /// What it has to be.
+    /// The required value.
     pub value: Option<HeaderValue>,
-    /// What it has to match.
+    /// The expression that the value must match.
     pub pattern: Option<Pattern>,
-    /// The cookie that decides.
+    /// The cookie that is tested.
     pub cookie: Option<HeaderName>,
-    /// How many of the whole.
+    /// The weight.
     pub weight: Option<u64>,
-    /// The whole.
+    /// The total that the weight is a part of.
     pub total: Option<u64>,
 }
 
-/// Certificates of clients.
+/// Client certificates.
 #[derive(Debug, Default)]
 pub struct ClientDraft {
-    /// The Secret with the authority.
+    /// The Secret with the CA.
     pub secret: Option<SecretReference>,
-    /// What clients have to show; nothing where it is `off`.
+    /// What is required; `Some(None)` means `off`.
     pub demand: Option<Option<Demand>>,
-    /// What the common name has to begin with, and where it was written.
+    /// The pattern of the common name, with its field.
     pub common_name: Option<(Pattern, Origin)>,
-    /// Where `demand` was written.
+    /// The field of `demand`.
     pub demand_at: Option<Origin>,
-    /// How many authorities may stand between.
+    /// The most intermediate certificates.
     pub depth: Option<u32>,
-    /// Where others are sent.
+    /// The redirect target for refused clients.
     pub error_page: Option<RedirectUrl>,
-    /// Backends are told the certificate.
+    /// Whether backends get the certificate.
     pub is_told: bool,
 }
 
@@ -290,92 +290,92 @@ pub struct ClientDraft {
 pub struct BackendTlsDraft {
     /// The Secret.
     pub secret: Option<SecretReference>,
-    /// Where it was asked for that the backend is verified.
+    /// The field that asks to verify the backend.
     pub verify: Option<Origin>,
-    /// How many authorities may stand between.
+    /// The most intermediate certificates.
     pub depth: Option<u32>,
-    /// The name of the backend.
+    /// The name in the backend's certificate.
     pub name: Option<HostName>,
-    /// It is told in the handshake.
+    /// Whether it is sent in the handshake (SNI).
     pub tells_name: bool,
-    /// Versions.
+    /// The versions of TLS.
     pub protocols: Option<Protocols>,
-    /// Ciphers.
+    /// The ciphers.
     pub ciphers: Option<Ciphers>,
 }
 
-/// A firewall that looks into requests.
+/// The web application firewall.
 #[derive(Debug, Default)]
 pub struct FirewallDraft {
-    /// It is wanted, or not.
+    /// Whether it is switched on or off.
     pub enabled: Option<bool>,
-    /// The rules of OWASP are.
+    /// Whether the OWASP rules are used.
     pub core_rules: bool,
-    /// The object itself asks for these.
+    /// Whether the object itself asks for the OWASP rules.
     pub asks_for_core_rules: bool,
-    /// What its log calls a request.
+    /// The transaction ID for its log.
     pub transaction: Option<LogLine>,
-    /// What counts in the place of what its rules set.
+    /// Settings that override those of its rules.
     pub settings: Vec<FirewallSetting>,
 }
 
-/// Redirects of backends.
+/// Changes to the redirects of backends.
 #[derive(Debug, Default)]
 pub struct RedirectsDraft {
-    /// What they begin with, and where it was written; nothing where they stay as they are.
+    /// The prefix to replace, with its field; `None` inside means that redirects stay unchanged.
     pub from: Option<(Option<Text>, Origin)>,
-    /// What takes its place.
+    /// The replacement.
     pub to: Option<Option<Text>>,
 }
 
-/// Everything read so far.
+/// All values read so far.
 #[derive(Debug, Default)]
 pub struct Draft {
-    /// What is final already.
+    /// The parts of the reading that are final.
     pub reading: Reading,
-    /// How many elements the lists of the object have so far.
+    /// The number of elements in the lists of the object so far.
     pub elements: usize,
     /// Redirects from http to https.
     pub https: HttpsDraft,
     /// Redirects of all requests.
     pub redirect: RedirectDraft,
-    /// Redirects of backends.
+    /// Changes to the redirects of backends.
     pub redirects: RedirectsDraft,
-    /// What backends are told otherwise than all others.
+    /// Request headers that differ from the usual ones.
     pub backend_headers: BackendHeaders,
-    /// The ConfigMap with headers for answers.
+    /// The ConfigMap with response headers.
     pub answer_headers: Option<SecretReference>,
-    /// Buffers for answers.
+    /// Buffers for responses.
     pub buffers: BuffersDraft,
-    /// Lists of addresses.
+    /// Address lists.
     pub access: AccessDraft,
     /// Basic authentication.
     pub authentication: AuthenticationDraft,
     /// Authentication by a service that the object names.
     pub external: ExternalDraft,
-    /// Authentication by the service that the administrator names for all objects.
+    /// Authentication by a service that the administrator names for all objects.
     pub everywhere: ExternalDraft,
-    /// The object does without the latter.
+    /// Whether the object opts out of the latter.
     pub opts_out: bool,
-    /// Copies of requests.
+    /// Mirrored requests.
     pub mirror: MirrorDraft,
     /// Parameters of FastCGI.
     pub fastcgi: FastCgiDraft,
-    /// Cross-origin requests.
+    /// Cross-origin resource sharing.
     pub cors: CorsDraft,
-    /// Limits for each client.
+    /// Limits per client.
     pub limits: LimitsDraft,
-    /// Which endpoint takes a request.
+    /// Load balancing.
     pub balance: BalanceDraft,
-    /// Part of the requests for another object's paths.
+    /// A canary: a share of the requests for another object's paths.
     pub canary: CanaryDraft,
-    /// Certificates of clients.
+    /// Client certificates.
     pub client: ClientDraft,
     /// TLS towards backends.
     pub backend_tls: BackendTlsDraft,
-    /// A firewall that looks into requests.
+    /// The web application firewall.
     pub firewall: FirewallDraft,
-    /// Something that protects the whole host cannot be read.
+    /// Whether a value that protects the whole host is invalid.
     pub host_is_broken: bool,
 }
 
@@ -385,7 +385,7 @@ impl Draft {
         self.reading.behaviour.directives.push(Directive { row, arguments, origin });
     }
 
-    /// Adds a directive of the hosts of the object.
+    /// Adds a directive for the hosts of the object.
     pub fn host_directive(&mut self, row: &'static DirectiveRow, arguments: Vec<Argument>, origin: Origin) {
         self.reading.host.directives.push(Directive { row, arguments, origin });
     }
@@ -395,9 +395,16 @@ impl Draft {
         self.reading.findings.push(Finding::new(reason, origin, note));
     }
 
-    /// Says that a ceiling of the administrator took the place of what was asked for.
+    /// Leaves out a value of the right form that cannot be honoured, with a finding.
+    pub fn leave_out(&mut self, entry: &Entry<'_>, refused: &Refused) -> Result<(), Refused> {
+        let note = format!("{} is refused: {refused}; it is left out", excerpt(entry.value));
+        self.find(Reason::InvalidValue, entry.origin(), note);
+        Ok(())
+    }
+
+    /// Adds a finding that a ceiling of the administrator replaces a value.
     pub fn above_ceiling(&mut self, origin: Origin, asked: &str, instead: &str, setting: &str) {
-        // As charts write it for large files: the ceiling is meant for them.
+        // Charts set such values for large files: the ceiling is meant for them.
         if asked.trim_matches('"').trim_end_matches(|unit: char| unit.is_ascii_alphabetic()) == "0" {
             let note = format!("{asked} asks for no bound: {instead}, the administrator's {setting}, is it");
             let finding = Finding::new(Reason::AboveCeiling, origin, note);
@@ -409,7 +416,7 @@ impl Draft {
         self.find(Reason::AboveCeiling, origin, note);
     }
 
-    /// What is said of authentication by another service, by whoever wrote the value.
+    /// The draft of authentication for the author of the value: the object or the administrator.
     pub fn external_of(&mut self, entry: &Entry<'_>) -> &mut ExternalDraft {
         match entry.default {
             None => &mut self.external,
@@ -417,7 +424,7 @@ impl Draft {
         }
     }
 
-    /// Closes the routes and says why.
+    /// Closes the routes, with a finding.
     pub fn close(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
         self.reading.closed = true;
         let finding = Finding { severity: Severity::Error, ..Finding::new(reason, origin, note) };

@@ -1,4 +1,4 @@
-//! What counts of one key for one object, and what it took the place of.
+//! The effective value of one key for one object, and the values that it overrides.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,18 +9,28 @@ use super::row::{OnError, Row};
 use crate::finding::Reason;
 use crate::model::{Effective, Written, WrittenAt};
 
-/// What counts of a key, given without its prefix, for an object with these annotations: built in < default of the ConfigMap < object,
-/// and above these a ceiling of the administrator. Nothing where nothing counts: there is no such key, nobody says anything, or what is
-/// said closes the routes or refuses the object.
+/// What counts of a key, given without its prefix, for an object with these annotations: built in
+/// < settings < default of the ConfigMap < object, and above these a ceiling of the administrator.
+/// Nothing where nothing counts: there is no such key, nobody says anything, or what is said
+/// closes the routes or refuses the object. `settings` tells what counts of a setting.
 ///
-/// A value that cannot be used leaves what is built in, as it does for [`read`](super::read).
-pub fn effective(context: &Context<'_>, annotations: &BTreeMap<String, String>, name: &str) -> Option<Effective> {
+/// A value that cannot be used leaves what counts without it, as it does for
+/// [`read`](super::read).
+pub fn effective(
+    context: &Context<'_>,
+    annotations: &BTreeMap<String, String>,
+    name: &str,
+    settings: &dyn Fn(&str) -> Option<Effective>,
+) -> Option<Effective> {
     let row = context.table.find(name)?;
     let mut layers: Vec<Written> = Vec::new();
-    let mut add = |value: &str, at: WrittenAt| layers.push(Written { value: value.into(), at });
     if !row.default.is_empty() {
-        add(row.default, WrittenAt::BuiltIn);
+        layers.push(Written { value: row.default.into(), at: WrittenAt::BuiltIn });
     }
+    if let Some(Effective { counts, overridden }) = settings(row.setting) {
+        layers.extend(overridden.into_iter().chain([counts]));
+    }
+    let below = layers.len();
     let is_ours = |key: &str| context.table.find(key).is_some_and(|found| found.key == row.key);
     let default = context.options.defaults().iter().find(|default| is_ours(default.key));
     let own = std::iter::once(row.key).chain(row.aliases.iter().copied()).find_map(|name| {
@@ -39,18 +49,19 @@ pub fn effective(context: &Context<'_>, annotations: &BTreeMap<String, String>, 
     for entry in written.into_iter().flatten() {
         match is_usable(row, &entry, context) {
             true => layers.push(Written { value: entry.value.into(), at: WrittenAt::Object(entry.origin()) }),
-            false if row.on_error == OnError::Skip => layers.retain(|layer| layer.at == WrittenAt::BuiltIn),
+            false if row.on_error == OnError::Skip => layers.truncate(below),
             false => return None,
         }
     }
     let counts = layers.last()?;
     if let Some((instead, setting)) = context.options.instead_of(row, &counts.value) {
-        layers.push(Written { value: Arc::from(instead), at: context.options.places().of(setting) });
+        let at = settings(setting).map_or(WrittenAt::BuiltIn, |ceiling| ceiling.counts.at);
+        layers.push(Written { value: Arc::from(instead), at });
     }
     Effective::of(layers)
 }
 
-/// Whether the engine takes a value.
+/// Whether the engine accepts a value.
 fn is_usable(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>) -> bool {
     let mut draft = Draft::default();
     apply(row, entry, context, &mut draft);

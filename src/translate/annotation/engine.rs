@@ -1,4 +1,4 @@
-//! Walks the annotations of one object through the table of rows.
+//! Reads the annotations of one object by the rows of a table.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use super::snippets::{self, ImpliedAnnotation};
 use super::table::Table;
 use super::value::excerpt;
 use crate::finding::{Finding, Reason, Severity, unknown_key};
-use crate::model::{Field, Origin, Refused, WrittenAt};
+use crate::model::{Field, Origin, Refused};
 use crate::source::Snapshot;
-use crate::translate::{DefaultValue, Dialect, Options, Reading};
+use crate::translate::{DefaultValue, Dialect, Options, Reading, bounds};
 
-/// The prefix of our own keys; Services have some, Ingresses none yet.
+/// The prefix of our own keys; there are some for Services and none for Ingresses yet.
 const OWN_PREFIX: &str = "ingressd/";
 
 /// Reads all annotations of one object.
 ///
-/// What is wrong with them is in the findings of the reading; a bad value never takes the others with it, except
-/// where the reading says `closed` or `refused`.
+/// Mistakes are in the findings of the reading. A bad value does not affect the others, unless the
+/// reading is `closed` or `refused`.
 pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Reading {
     let (mut draft, table) = (Draft::default(), context.table);
     let implied = snippets::read(context, annotations, &mut draft);
@@ -33,7 +33,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
             dependents.push((row, entry));
         }
     }
-    // An empty value is the same as no annotation.
+    // An empty value counts as no annotation.
     let is_set = |key: &str| annotations.get(key).is_some_and(|value| !value.trim().is_empty());
     let mut foreign = None;
     for (key, value) in annotations {
@@ -54,7 +54,10 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
                     }
                 }
                 None => {
-                    let note = unknown_key(table.prefix, name, table.names());
+                    let note = match context.options.key_of_config_map(name) {
+                        Some(scope) => scope.is_not_for_objects(),
+                        None => unknown_key(table.prefix, name, table.names()),
+                    };
                     draft.find(Reason::UnknownAnnotation, entry.origin(), note);
                 }
             }
@@ -86,13 +89,13 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     draft.reading
 }
 
-/// The same, with what it depends on besides the object. Nothing was noted in the context before.
+/// The same, with what the reading depends on besides the object. The context must be unused.
 pub fn read_with_basis(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> (Reading, Basis) {
     let reading = read(context, annotations);
     (reading, Basis::of(context.table, annotations, context.options))
 }
 
-/// What the administrator wants of all objects that do not say otherwise.
+/// Applies the administrator's defaults for objects that have no value themselves.
 fn apply_defaults(
     context: &Context<'_>,
     annotations: &BTreeMap<String, String>,
@@ -115,10 +118,11 @@ fn apply_defaults(
     }
 }
 
-/// Whether a default can be used: what is wrong with it, and whether it protects something.
+/// Checks whether a default can be used: the result has its faults, and whether it protects
+/// something.
 pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, under: &Options) -> Reading {
-    let Options { limits, places, lookup_tables, .. } = under.clone();
-    let options = Options { defaults: [default.clone()].into(), limits, places, lookup_tables, ..Options::default() };
+    let Options { limits, lookup_tables, .. } = under.clone();
+    let options = Options { defaults: [default.clone()].into(), limits, lookup_tables, ..Options::default() };
     let (object, snapshot) = (&default.origin.object, &Snapshot::default());
     let options = &NotedOptions::new(&options);
     let context = Context { object, namespace: &object.namespace, dialect, table, snapshot, options };
@@ -128,7 +132,7 @@ pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, un
 pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mut Draft) {
     if entry.value.trim().is_empty() {
         let severity = match row.on_error {
-            // Somebody meant to protect something.
+            // The default was meant to protect something.
             OnError::Close => Severity::Warning,
             _ => Severity::Info,
         };
@@ -138,11 +142,12 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
     }
     let cut = context.options.instead_of(row, entry.value);
     if let Some((instead, setting)) = &cut {
-        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, &context.options.places().named(setting));
+        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, setting);
     }
     let entry = &Entry { value: cut.as_ref().map_or(entry.value, |(instead, _)| instead), ..*entry };
     let mut allowed = || trusted(row, context.options).and_then(|()| within(context.options, entry, draft));
     let done = match row.effect {
+        _ if !row.scope.is_of_objects() => Err(Refused(row.scope.is_not_for_objects().into())),
         // Whoever writes defaults is trusted.
         _ if row.is_served()
             && entry.default.is_none()
@@ -152,7 +157,7 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
         }
         Effect::Directive(directive, parse) => parse(entry.value).map(|arguments| match row.scope {
             Scope::Server => draft.host_directive(directive, arguments, entry.origin()),
-            Scope::Matching | Scope::Route | Scope::Upstream => {
+            Scope::Matching | Scope::Route | Scope::Upstream | Scope::Listener | Scope::Node => {
                 draft.directive(directive, arguments, entry.origin());
             }
         }),
@@ -172,33 +177,36 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
     }
 }
 
-/// Who may write an Ingress is trusted so far and no further.
+/// Checks the trust that the row needs against the trust in authors of Ingresses.
 fn trusted(row: &Row, options: &NotedOptions<'_>) -> Result<(), Refused> {
     if row.trust == Trust::Low || row.trust <= options.max_trust() {
         return Ok(());
     }
     let (needed, most) = (row.trust.name(), options.max_trust().name());
-    let at = match options.places().of("access.max-trust") {
-        WrittenAt::BuiltIn => String::new(),
-        at => format!(" ({at})"),
-    };
-    Err(Refused(format!("it needs trust {needed}, and the administrator's access.max-trust is {most}{at}").into()))
+    Err(Refused(format!("it needs trust {needed}, and the administrator's access.max-trust is {most}").into()))
 }
 
-/// What an object may ask for, whatever the row makes of it: lists have any length, and are read again for each change.
+/// Checks the length of a value, whatever its row is: lists can have any length, and are read
+/// again for each change.
 pub(super) fn within(options: &NotedOptions<'_>, entry: &Entry<'_>, draft: &mut Draft) -> Result<(), Refused> {
     let refused = |has: usize, what: &str, key: &str, most: u64| {
         Err(Refused(format!("{has} {what} are more than limits.{key} allows, which is {most}").into()))
     };
     let too_many = |has: usize, most: u64| u64::try_from(has).is_ok_and(|has| has > most);
-    if too_many(entry.value.len(), options.annotation_bytes()) {
-        return refused(entry.value.len(), "bytes", "object-annotation-bytes", options.annotation_bytes());
+    let (bytes, most) = (entry.value.len(), options.annotation_bytes());
+    if too_many(bytes, most) {
+        return refused(bytes, "bytes", "object-annotation-bytes", most);
     }
+    draft.reading.findings.extend(bounds::ANNOTATION_BYTES.near(bytes, most, || entry.origin()));
     // One element is no list; those before it are in the draft, or were too many.
     let elements = 1 + entry.value.bytes().filter(|byte| *byte == b',').count();
     if elements > 1 {
+        let (before, most) = (draft.elements, options.list_entries());
         draft.elements += elements;
-        let most = options.list_entries();
+        if bounds::LIST_ENTRIES.note(before, most).is_none() {
+            let near = bounds::LIST_ENTRIES.near(draft.elements, most, || entry.origin());
+            draft.reading.findings.extend(near);
+        }
         if too_many(draft.elements, most) {
             return refused(draft.elements, "elements in the lists of the object", "object-list-entries", most);
         }
@@ -237,7 +245,7 @@ pub(super) fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: 
 
 fn unserved(row: &Row, entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
     match row.on_error {
-        // Nobody serves it, and charts set it for everybody.
+        // The key is not supported, and charts set it everywhere.
         OnError::Skip if row.compared == Compared::Equal => {
             let finding = Finding::new(Reason::UnsupportedAnnotation, entry.origin(), instead);
             draft.reading.findings.push(Finding { severity: Severity::Info, ..finding });

@@ -1,4 +1,5 @@
-//! Reads the annotations of one object by a table of typed rows; it must not know paths, hosts or backends.
+//! The engine: reads the annotations of one object by a table of typed rows. It must not know
+//! paths, hosts or backends.
 
 mod basis;
 mod companions;
@@ -6,6 +7,7 @@ mod document;
 mod draft;
 mod effective;
 mod engine;
+pub mod mistakes;
 mod outline;
 mod row;
 mod snippets;
@@ -19,7 +21,8 @@ pub use document::{document, manual, summary};
 pub use draft::{Context, Draft, Entry, ExternalDraft, FastCgiDraft, MirrorDraft, SecretReference};
 pub use effective::effective;
 pub use engine::{judge, read, read_with_basis};
-pub use outline::outline;
+pub use mistakes::Elsewhere;
+pub use outline::{argument_words, outline};
 pub use row::{
     Ceiling, Compared, Effect, Family, Gives, Implied, OnError, Row, Scope, SnippetRow, Trust, Try, Unit, asks,
     built_in, nothing_to_finish, unserved,

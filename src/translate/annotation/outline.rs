@@ -1,4 +1,4 @@
-//! What a reading asks for in one line each, for tests, examples and people.
+//! Describes a reading in lines of text, for tests, examples and people.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::translate::{ClientRule, Reading, RequestedAuthentication, host};
 
-/// One line for each thing that the annotations ask for.
+/// One line for each effect of the annotations.
 pub fn outline(reading: &Reading) -> Vec<String> {
     let behaviour = &reading.behaviour;
     let mut lines: Vec<String> = behaviour.directives.iter().map(directive).collect();
@@ -279,6 +279,11 @@ fn backend_tls(tls: &BackendTls, say: &mut impl FnMut(String)) {
 }
 
 fn directive(directive: &Directive) -> String {
+    format!("{} {};", directive.row.name, argument_words(directive))
+}
+
+/// The arguments of a directive as nginx's configuration has them, but for quotes.
+pub fn argument_words(directive: &Directive) -> String {
     let argument = |argument: &Argument| match argument {
         Argument::Word(word) => (*word).to_owned(),
         Argument::Number(number) => number.to_string(),
@@ -289,7 +294,7 @@ fn directive(directive: &Directive) -> String {
         Argument::Ciphers(ciphers) => ciphers.to_string(),
         Argument::Text(text) => text.to_string(),
     };
-    format!("{} {};", directive.row.name, joined(" ", directive.arguments.iter().map(argument)))
+    joined(" ", directive.arguments.iter().map(argument))
 }
 
 fn origin_pattern(pattern: &OriginPattern) -> String {

@@ -1,44 +1,81 @@
-//! What one annotation is, as data: key, documentation, tries and effect.
+//! One annotation as data: key, documentation, tries and effect.
 
 use super::companions::Companion;
 use super::draft::{Context, Draft, Entry};
+use super::mistakes::Elsewhere;
 use super::value::Form;
 use super::value::{boolean, byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Argument, ByteSize, Refused};
 use crate::translate::{Limits, Options, SnippetKind};
 
-/// What a value changes.
+/// The scope of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The whole host: of the objects that say something, one decides.
+    /// The whole host: if several objects set it, one decides.
     Server,
     /// The routes of the object, and how all paths of its namespace on the host are matched.
     Matching,
     /// The routes of the object.
     Route,
-    /// The way to the backends of the object.
+    /// The connections to the backends of the object.
     Upstream,
+    /// What clients connect to, before it is known which host they ask for: addresses, ports, the
+    /// PROXY protocol. No object says it.
+    Listener,
+    /// The whole nginx of a node with its other sites, or the daemon. No object says it.
+    Node,
 }
 
-/// How much whoever may write the value must be trusted, as ingress-nginx ranks it.
+impl Scope {
+    /// Whether an object may say something of it.
+    pub const fn is_of_objects(self) -> bool {
+        !matches!(self, Scope::Listener | Scope::Node)
+    }
+
+    /// What it is about, for people.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Scope::Server => "hosts",
+            Scope::Matching | Scope::Route => "routes",
+            Scope::Upstream => "the way to backends",
+            Scope::Listener => "listeners",
+            Scope::Node => "the node",
+        }
+    }
+
+    /// What whoever writes such a key on an object is told.
+    pub fn is_not_for_objects(self) -> String {
+        let about = self.about();
+        match self.is_of_objects() {
+            true => format!(
+                "it is no annotation: the controller's ConfigMap says it for all, about {about}; write it there"
+            ),
+            false => format!(
+                "it is about {about}, which no object decides: the administrator does, in the controller's ConfigMap or the settings"
+            ),
+        }
+    }
+}
+
+/// The trust that a value needs in the author of the Ingress, as ingress-nginx ranks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Trust {
-    /// Harms nobody but the object's own users.
+    /// The value can harm only the object's own users.
     Low,
-    /// Free text or numbers that cost something.
+    /// The value is free text, or a number with a cost.
     Medium,
-    /// Reaches beyond the object, or other hosts.
+    /// The value affects more than the object, or other hosts.
     High,
-    /// Raw configuration.
+    /// The value is raw configuration.
     Critical,
 }
 
 impl Trust {
-    /// All of them, from the least on.
+    /// All levels, in ascending order.
     pub const ALL: [Trust; 4] = [Trust::Low, Trust::Medium, Trust::High, Trust::Critical];
 
-    /// As settings and documentation call it.
+    /// Its name in settings and documentation.
     pub const fn name(self) -> &'static str {
         match self {
             Trust::Low => "low",
@@ -49,23 +86,23 @@ impl Trust {
     }
 }
 
-/// What follows from a value that cannot be honoured.
+/// The consequence of an invalid value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnError {
-    /// This key alone has no effect.
+    /// Only this key has no effect.
     Skip,
-    /// Nothing is sent about cross-origin requests: browsers keep other origins out.
+    /// No CORS headers are sent, so browsers block other origins.
     WithholdCors,
-    /// No request of the object is copied.
+    /// No request of the object is mirrored.
     WithholdCopies,
     /// The routes of the object answer 503.
     Close,
-    /// This version of the object is not used; its last good one, if there is one, goes on being served.
+    /// This version of the object is not used; its last good one, if any, is still served.
     Refuse,
 }
 
 impl OnError {
-    /// One sentence for the documentation.
+    /// A sentence for the documentation.
     pub const fn sentence(self) -> &'static str {
         match self {
             OnError::Skip => "A value that cannot be used is skipped with a finding.",
@@ -84,72 +121,73 @@ impl OnError {
     }
 }
 
-/// Turns a value into the arguments of a directive.
+/// Parses a value to the arguments of a directive.
 pub type ParseArguments = fn(&str) -> Result<Vec<Argument>, Refused>;
 
-/// What a snippet asks for that is an annotation: its key without the prefix, and the value.
+/// An annotation that a snippet stands for: its key without the prefix, and the value.
 pub type Implied = (&'static str, String);
 
-/// A snippet of configuration, which counts only where the administrator lets it.
+/// A snippet of configuration, which is used only where the administrator allows it.
 #[derive(Debug, Clone, Copy)]
 pub struct SnippetRow {
-    /// What the administrator calls it.
+    /// Its kind in the settings.
     pub kind: SnippetKind,
-    /// Reads it: what is no annotation goes into the draft.
+    /// Reads it. The annotations that it stands for are returned, everything else goes into the
+    /// draft.
     pub read: fn(&mut Draft, &Entry<'_>, &Context<'_>) -> Result<Vec<Implied>, Refused>,
 }
 
-/// What a row does.
+/// The effect of a row.
 #[derive(Debug, Clone, Copy)]
 pub enum Effect {
-    /// It becomes one directive of the catalogue.
+    /// It sets one directive of the catalogue.
     Directive(&'static DirectiveRow, ParseArguments),
     /// It sets a part of the draft.
     Part(fn(&mut Draft, &Entry<'_>) -> Result<(), Refused>),
-    /// It is known but not served.
+    /// It is known but not supported.
     Unserved {
-        /// A value that is not served.
+        /// An example of a value that is not supported.
         example: &'static str,
-        /// The value that asks for what happens anyway; empty where there is none.
+        /// The value that asks for what happens anyway; empty when there is none.
         harmless: &'static str,
-        /// One sentence: what to use instead.
+        /// The alternative; one sentence.
         instead: &'static str,
     },
 }
 
-/// How a number is written.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// As a size.
+    /// It is a size.
     Bytes,
-    /// As seconds.
+    /// It is a number of seconds.
     Seconds,
-    /// As it is.
+    /// It has no unit.
     Count,
 }
 
-/// How far the number of a row may go.
+/// The upper limit of a row's number.
 #[derive(Debug, Clone, Copy)]
 pub enum Ceiling {
-    /// The row takes no number.
+    /// The row has no number.
     NoNumber,
-    /// None is needed, for this reason.
+    /// No limit is needed, for this reason.
     NotNeeded(&'static str),
-    /// As far as the administrator lets it.
+    /// A setting of the administrator is the limit.
     Setting {
         /// The key of the setting.
         key: &'static str,
-        /// How the number is written.
+        /// The unit.
         unit: Unit,
-        /// Whether 0 asks for no limit at all, so that the ceiling takes its place too.
+        /// Whether 0 means no limit, so that the ceiling replaces it too.
         zero_is_unlimited: bool,
-        /// The ceiling; 0 is none.
+        /// The ceiling; 0 means none.
         of: fn(&Limits) -> u64,
     },
 }
 
 impl Unit {
-    /// The number as an annotation has it.
+    /// The number as the value of an annotation.
     pub fn written(self, number: u64) -> String {
         match self {
             Unit::Bytes => ByteSize(number).to_string(),
@@ -167,7 +205,7 @@ impl Unit {
 }
 
 impl Ceiling {
-    /// How far the number may go; 0 is as far as it likes.
+    /// The ceiling; 0 means none.
     pub fn most(&self, limits: &Limits) -> u64 {
         match self {
             Ceiling::Setting { of, .. } => of(limits),
@@ -175,7 +213,7 @@ impl Ceiling {
         }
     }
 
-    /// What takes the place of a value that asks for too much, and the setting that says so.
+    /// The replacement of a value above the ceiling, and the setting of the ceiling.
     pub fn instead_of(&self, value: &str, limits: &Limits) -> Option<(String, &'static str)> {
         let Ceiling::Setting { key, unit, zero_is_unlimited, of } = self else { return None };
         let (ceiling, asked) = (of(limits), unit.read(value)?);
@@ -184,21 +222,23 @@ impl Ceiling {
     }
 }
 
-/// What the key does here, beside what it does with ingress-nginx. What holds for some values only is in findings.
+/// The effect of the key compared with ingress-nginx. Differences of some values only are in
+/// findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compared {
     /// The same.
     Equal,
-    /// Less gets through, or less is believed: why, and what to do; nothing has to be done where that is empty.
+    /// Stricter: less is accepted or trusted. The reason, and what to do (empty when nothing has
+    /// to be done).
     Stricter(&'static str, &'static str),
-    /// Something else: why, and what to do.
+    /// Different: the reason, and what to do.
     Different(&'static str, &'static str),
-    /// Nothing: why, and what to do.
+    /// No effect: the reason, and what to do.
     Refused(&'static str, &'static str),
 }
 
 impl Compared {
-    /// Why, and what to do.
+    /// The reason, and what to do.
     pub const fn words(self) -> (&'static str, &'static str) {
         match self {
             Compared::Equal => ("", ""),
@@ -209,20 +249,25 @@ impl Compared {
     }
 }
 
-/// What a value in a [`Try`] gives.
+/// The result of a value in a [`Try`].
 #[derive(Debug, Clone, Copy)]
 pub enum Gives {
-    /// This line of the outline.
+    /// It sets this line of the outline.
     Sets(&'static str),
-    /// What there would be without the annotation, and no finding.
+    /// It sets nothing, and there is no finding.
     Nothing,
-    /// This line of the outline, and a finding that the value asked for more.
+    /// It sets this line of the outline, with a finding that the value is above its ceiling.
     Cut(&'static str),
-    /// A finding whose note holds this text.
+    /// It sets this line of the outline, which is near to what the value asks for, with a finding
+    /// that says so.
+    Near(&'static str),
+    /// There is a finding whose note contains this text.
     Refused(&'static str),
+    /// The same, and whatever a bad value does, this one has no effect: it is of the form, and cannot be honoured.
+    LeftOut(&'static str),
 }
 
-/// A value and what it gives: a test, and an example in the manual.
+/// A value and its result: a test, and an example in the manual.
 pub type Try = (&'static str, Gives);
 
 /// One annotation.
@@ -230,49 +275,58 @@ pub type Try = (&'static str, Gives);
 pub struct Row {
     /// The key without its prefix.
     pub key: &'static str,
-    /// Other keys with the same meaning; the key wins over them.
+    /// Other spellings of the key; the key takes precedence over them.
     pub aliases: &'static [&'static str],
-    /// What it changes.
+    /// Its scope.
     pub scope: Scope,
-    /// Who should be allowed to set it.
+    /// The trust that it needs.
     pub trust: Trust,
-    /// What follows from a bad value.
+    /// The consequence of an invalid value.
     pub on_error: OnError,
-    /// How far its number may go.
+    /// What ingress-nginx does with an invalid value; several where that depends on the value.
+    pub elsewhere: &'static [Elsewhere],
+    /// The upper limit of its number.
     pub ceiling: Ceiling,
-    /// What counts where nobody says anything, as it would be written; empty where that cannot be said.
+    /// The default as it would be written; empty when it cannot be written.
     pub default: &'static str,
-    /// What its values look like to whoever has no parser, such as an API server; rows that are not served need none.
+    /// The setting that says what counts where no object does, and neither the ConfigMap; empty
+    /// where there is none.
+    pub setting: &'static str,
+    /// What its values look like to whoever has no parser, such as an API server; rows that are
+    /// not served need none.
     pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,
-    /// The administrator's value counts together with his others of the family, whatever an object says itself.
+    /// Whether the administrator's default applies together with the other defaults of the family,
+    /// whatever an object sets itself.
     pub stands_alone: bool,
-    /// Annotations without one of which it has no effect; the administrator's own values count with each other alone where they stand
-    /// alone.
+    /// Annotations of which at least one is needed for an effect; for defaults that stand alone,
+    /// those of the administrator.
     pub counts_with: &'static [Companion],
-    /// Annotations that the tries need beside them.
+    /// Further annotations that the tries need.
     pub beside: &'static [(&'static str, &'static str)],
     /// Examples.
     pub tries: &'static [Try],
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
-    /// It is a snippet, and this is done where the administrator lets it.
+    /// The use as a snippet, where the administrator allows it.
     pub snippet: Option<SnippetRow>,
-    /// Whether that is what ingress-nginx does.
+    /// The comparison with ingress-nginx.
     pub compared: Compared,
 }
 
 impl Row {
-    /// What most rows have in common; every row sets key, documentation, tries and effect.
+    /// The defaults of a row; every row sets key, documentation, tries and effect.
     pub const DEFAULT: Row = Row {
         key: "",
         aliases: &[],
         scope: Scope::Route,
         trust: Trust::Low,
         on_error: OnError::Skip,
+        elsewhere: &[Elsewhere::Default],
         ceiling: Ceiling::NoNumber,
         default: "",
+        setting: "",
         form: Form::NotJudged("nobody has said yet what its values look like"),
         documentation: "",
         stands_alone: false,
@@ -289,7 +343,7 @@ impl Row {
         !matches!(self.effect, Effect::Unserved { .. })
     }
 
-    /// Its examples.
+    /// Its tries.
     pub fn tries(&self) -> Vec<Try> {
         match self.effect {
             Effect::Unserved { example, harmless, instead } => {
@@ -300,7 +354,7 @@ impl Row {
         }
     }
 
-    /// For a row that is not served: this value asks for what happens anyway.
+    /// For a row that is not supported: this value asks for what happens anyway.
     pub const fn unless(self, value: &'static str) -> Self {
         match self.effect {
             Effect::Unserved { example, instead, .. } => {
@@ -310,7 +364,7 @@ impl Row {
         }
     }
 
-    /// Whether its values count in some namespace although it is not served.
+    /// Whether its values are used in some namespace although it is not supported otherwise.
     pub fn is_allowed_somewhere(&self, options: &Options) -> bool {
         options.annotation_snippets
             && self.snippet.is_some_and(|snippet| options.allows_snippet_somewhere(snippet.kind))
@@ -321,12 +375,12 @@ impl Row {
         Row { scope, ..self }
     }
 
-    /// The row with this need for trust.
+    /// The row with this trust.
     pub const fn trust(self, trust: Trust) -> Self {
         Row { trust, ..self }
     }
 
-    /// The row beside ingress-nginx.
+    /// The row with this comparison.
     pub const fn compared(self, compared: Compared) -> Self {
         Row { compared, ..self }
     }
@@ -338,8 +392,8 @@ impl Row {
 }
 
 impl Row {
-    /// The form of the values that have an effect. Of a number that asks for more than its ceiling the parser makes the ceiling, so
-    /// that no number is too large.
+    /// The form of effective values. The parser reduces a number above its ceiling, so no number
+    /// is too large.
     pub fn form(&self, limits: &Limits) -> Form {
         let ceiling = self.ceiling.most(limits);
         let reaches = |most: u64| if ceiling > 0 && ceiling <= most { u64::MAX } else { most };
@@ -351,7 +405,8 @@ impl Row {
     }
 }
 
-/// A key that is known and not served: with a value for it, a paragraph for users, and one sentence about what to use instead.
+/// A row for a key that is known and not supported, with an example, a paragraph for users, and a
+/// sentence about the alternative.
 pub const fn unserved(
     key: &'static str,
     example: &'static str,
@@ -362,12 +417,12 @@ pub const fn unserved(
     Row { key, documentation, compared, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
 }
 
-/// What a row's default means, by the parser of the row.
+/// Parses a row's default by the parser of the row.
 pub fn built_in<T: Default>(default: &str, parse: impl FnOnce(&str) -> Result<T, Refused>) -> T {
     parse(default).unwrap_or_default()
 }
 
-/// Whether a value asks for something else than what happens anyway.
+/// Whether a value asks for something that does not happen anyway.
 pub fn asks(value: &str, harmless: &str) -> bool {
     match boolean(harmless) {
         Ok(harmless) => boolean(value) != Ok(harmless),
@@ -375,16 +430,16 @@ pub fn asks(value: &str, harmless: &str) -> bool {
     }
 }
 
-/// Annotations that belong together.
+/// A family of annotations.
 #[derive(Debug)]
 pub struct Family {
-    /// Heading in the documentation.
+    /// The heading in the documentation.
     pub title: &'static str,
     /// The rows, sorted by key.
     pub rows: &'static [Row],
-    /// Puts together what the rows set; runs once for each object, after all rows.
+    /// Combines the values of the rows; runs once for each object, after all rows.
     pub finish: fn(&mut Draft, &Context<'_>),
 }
 
-/// For families whose rows stand alone.
+/// For families whose rows need no combination.
 pub fn nothing_to_finish(_draft: &mut Draft, _context: &Context<'_>) {}

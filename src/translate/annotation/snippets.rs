@@ -1,5 +1,5 @@
-//! Snippets of an object where the administrator lets them count: what they ask for that is an annotation is read like one; it must not
-//! know how a snippet is read.
+//! Applies the snippets of an object where the administrator allows them: annotations that they
+//! stand for are read like annotations. It must not know how a snippet is parsed.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ pub struct ImpliedAnnotation<'a> {
 }
 
 impl ImpliedAnnotation<'_> {
-    /// The value, as if it were written where the snippet is.
+    /// The value with the place of the snippet.
     pub fn entry(&self) -> Entry<'_> {
         Entry { value: &self.value, ..self.snippet }
     }
 }
 
-/// Whether the value of a row is read as a snippet. Whoever writes defaults was asked before.
+/// Whether the value of a row is read as a snippet. Snippets in defaults are always allowed.
 pub fn is_read(row: &Row, entry: &Entry<'_>, context: &Context<'_>) -> bool {
     row.snippet.is_some_and(|snippet| {
         let labels = || context.snapshot.namespace(context.namespace).map(|stored| &stored.object.labels);
@@ -34,12 +34,12 @@ pub fn is_read(row: &Row, entry: &Entry<'_>, context: &Context<'_>) -> bool {
     })
 }
 
-/// Reads a snippet for itself alone.
+/// Parses a snippet without any other.
 pub fn prove(row: &Row, draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> Result<(), Refused> {
     row.snippet.map_or(Ok(()), |snippet| (snippet.read)(draft, entry, context).map(drop))
 }
 
-/// Reads the snippets that count for an object, and gives the annotations that they stand for.
+/// Reads the allowed snippets of an object, and returns the annotations that they stand for.
 pub fn read<'a>(
     context: &Context<'a>,
     annotations: &'a BTreeMap<String, String>,
@@ -76,7 +76,7 @@ fn add<'a>(
     implied: &mut Vec<ImpliedAnnotation<'a>>,
 ) -> Result<(), Refused> {
     let Some(snippet) = row.snippet else { return Ok(()) };
-    // The ceilings of what it stands for count, which the object itself does not name.
+    // The ceilings of these annotations apply, although the object does not name them.
     context.options.limits();
     if entry.default.is_none() {
         within(context.options, &entry, draft)?;
@@ -88,7 +88,7 @@ fn add<'a>(
         let said = std::iter::once(row.key).chain(row.aliases.iter().copied()).find(is_set);
         let is_implied = implied.iter().any(|other| other.row.key == row.key);
         match said {
-            // What the object says goes before what the administrator says for all.
+            // The object's own value takes precedence over the administrator's default.
             _ if entry.default.is_some() && (said.is_some() || is_implied) => {}
             Some(said) => {
                 return Err(Refused(format!("the annotation {said} says the same or otherwise; say it once").into()));

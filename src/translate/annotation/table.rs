@@ -1,4 +1,4 @@
-//! All keys of one prefix, as a value that the engine and the documentation are given.
+//! A table of all keys with one prefix, as a value for the engine and the documentation.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,17 +6,17 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::row::{Family, Row};
 
-/// The keys that whoever speaks one dialect writes.
+/// The keys of one dialect.
 pub struct Table {
-    /// What all keys begin with, for example `nginx.ingress.kubernetes.io/`.
+    /// The prefix of all keys, for example `nginx.ingress.kubernetes.io/`.
     pub prefix: &'static str,
-    /// Prefixes of other dialects' keys: an object with one of them is told that they are not read.
+    /// Prefixes of other dialects: an object with such a key gets a finding that it is not read.
     pub foreign: &'static [&'static str],
-    /// What the documentation says before the keys, one paragraph each.
+    /// The introduction of the documentation, as paragraphs.
     pub introduction: &'static [&'static str],
-    /// The keys, in the order in which people look for them.
+    /// The keys by family, in the order of the documentation.
     pub families: &'static [&'static Family],
-    /// The rows by all their spellings; made when it is first asked for.
+    /// The rows by all their spellings, computed on first use.
     pub index: Index,
 }
 
@@ -24,9 +24,10 @@ pub struct Table {
 pub type Index = OnceLock<HashMap<&'static str, &'static Row>>;
 
 impl Table {
-    /// The same keys behind another prefix, which ends with `/`. Objects with keys behind this one are told that they are not read.
+    /// The same keys with another prefix, which ends with `/`. Objects with keys of the present
+    /// prefix then get a finding that they are not read.
     ///
-    /// Settings are read again at any time, so each prefix is made once and stays.
+    /// Settings may be reloaded at any time, so the table for each prefix is made once and stays.
     pub fn behind(&'static self, prefix: &str) -> &'static Table {
         static OTHERS: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
         let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,17 +42,17 @@ impl Table {
         table
     }
 
-    /// Every key, family by family.
+    /// All rows, by family.
     pub fn rows(&self) -> impl Iterator<Item = &'static Row> + use<> {
         self.families.iter().flat_map(|family| family.rows)
     }
 
-    /// The row of a key or of another spelling of it, without the prefix.
+    /// The row with this key or spelling, without the prefix.
     pub fn find(&self, name: &str) -> Option<&'static Row> {
         self.index().get(name).copied()
     }
 
-    /// Every key and every other spelling, without the prefix.
+    /// All keys and spellings, without the prefix.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.index().keys().copied()
     }

@@ -1,4 +1,4 @@
-//! Properties of the table as a whole, and what must never be possible.
+//! Properties of the table as a whole, and attacks that must be impossible.
 
 mod basis;
 mod ceilings;
@@ -25,7 +25,7 @@ use crate::source::Snapshot;
 use crate::source::cluster::may_refer;
 use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
 
-/// Every key that ingress-nginx documents or has documented, and the other spellings.
+/// Every key that ingress-nginx documents or has documented, with the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");
 
 fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &Options) -> Reading {
@@ -34,7 +34,8 @@ fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &
     read(&Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options }, annotations)
 }
 
-/// Reads keys without their prefix by the semantics of the specification and default settings, but that allow whatever is off.
+/// Reads keys without their prefix in the specification dialect, with default settings that allow
+/// everything.
 fn given(annotations: &[(&str, &str)]) -> Reading {
     let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
     let allowed_headers = ["cache-control", "X-Frame-Options"].map(|name| HeaderName::new(name).unwrap()).to_vec();
@@ -47,7 +48,7 @@ fn tried(row: &Row, key: &str, value: &str) -> Reading {
     given(&all)
 }
 
-/// What becomes of the object.
+/// What happens to the object.
 #[derive(Debug, PartialEq)]
 enum End {
     Closed,
@@ -55,10 +56,10 @@ enum End {
     Skipped,
 }
 
-/// A name for people, the annotations, and what becomes of the object.
+/// A name for people, the annotations, and what happens to the object.
 type Impossible = (&'static str, &'static [(&'static str, &'static str)], End);
 
-/// What was possible in ingress-nginx, by its published weaknesses.
+/// Published vulnerabilities of ingress-nginx.
 const IMPOSSIBLE: &[Impossible] = &[
     ("CVE-2021-25742", &[("server-snippet", "location /x { alias /; }")], End::Refused),
     ("CVE-2023-5043", &[("configuration-snippet", "content_by_lua_block { }")], End::Refused),
@@ -108,16 +109,32 @@ fn every_try_gives_what_the_row_says() {
                         let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
                         assert_eq!(reasons, [Reason::AboveCeiling], "{key}: {value:?}");
                     }
+                    Gives::Near(line) => {
+                        assert!(lines.iter().any(|found| found == line), "{key}: {value:?} gives {lines:#?}");
+                        let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
+                        assert_eq!(reasons, [Reason::UnsupportedAnnotation], "{key}: {value:?}");
+                    }
                     Gives::Nothing => {
                         assert_eq!(lines, outline(&given(row.beside)), "{key}: {value:?}");
                         assert_eq!(reading.findings, [], "{key}: {value:?}");
                     }
-                    Gives::Refused(text) => {
+                    Gives::Refused(text) | Gives::LeftOut(text) => {
                         let notes: Vec<_> = reading.findings.iter().map(|finding| &*finding.note).collect();
                         assert!(notes.iter().any(|note| note.contains(text)), "{key}: {value:?} says {notes:#?}");
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn what_is_left_out_has_no_effect() {
+    for row in ANNOTATIONS.rows() {
+        for (value, _) in row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::LeftOut(_))) {
+            let reading = tried(row, row.key, value);
+            assert_eq!(outline(&reading), outline(&given(row.beside)), "{}: {value:?}", row.key);
+            assert!(!reading.closed && !reading.refused, "{}: {value:?}", row.key);
         }
     }
 }
@@ -181,7 +198,7 @@ fn whatever_takes_a_size_time_or_count_has_a_ceiling() {
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
-        // Those that are refused when too small are numbers as well.
+        // Values that are refused when they are too small are numbers as well.
         let takes_number =
             row.tries().iter().any(|(value, gives)| !matches!(gives, Gives::Refused(_)) && is_number(value));
         assert_eq!(takes_number, !matches!(row.ceiling, Ceiling::NoNumber), "{}", row.key);
@@ -386,7 +403,7 @@ fn an_empty_value_is_no_annotation_but_is_told() {
     }
 }
 
-/// Keys with one of the rows' own values in front, or with anything.
+/// Keys with one of the rows' own values, perhaps with a prefix, or with any text.
 fn hostile() -> impl Strategy<Value = (String, String)> {
     let keys: Vec<&'static str> = KNOWN.split_whitespace().chain(["", "no-such-key"]).collect();
     let values: Vec<&'static str> =

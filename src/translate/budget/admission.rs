@@ -1,4 +1,4 @@
-//! Which objects are served where a namespace asks for more than it may have.
+//! Decides which objects are served when a namespace asks for more than its budget.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -13,26 +13,29 @@ use crate::model::cost::Cost;
 use crate::model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
 use crate::source::Version;
 use crate::translate::subject::{self, Subject, Withheld};
-use crate::translate::{HostOptions, Limits, Reading, host, order};
+use crate::translate::{HostOptions, Limits, Reading, bounds, host, order};
 
-/// What is served of what was asked for.
+/// The objects within their budgets.
 #[derive(Debug, Default)]
 pub struct Admission<'a> {
-    /// The objects, the oldest first: those that are served, and those that are left out but for paths that stay closed.
+    /// The objects, the oldest first: those that are served, and those of which only closed paths
+    /// are left.
     pub subjects: Vec<Subject<'a>>,
     /// The size of each zone where it is not the usual one, by namespace.
     pub zones: BTreeMap<Arc<str>, ByteSize>,
-    /// Versions with more than one object may ask for.
+    /// Versions that alone exceed the limits of one object.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
-    /// Objects that are left out and keep the hosts that they ask for: as many as a namespace may have.
+    /// Objects that are left out and keep their claims on hosts: as many as a namespace may have.
     pub withheld: Vec<Withheld<'a>>,
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
-    /// Hosts on which a namespace has no path that is not closed, because it protects more than it may have.
+    /// Hosts on which all paths of a namespace are closed, because it protects more than its
+    /// budget.
     closed: HashMap<ServerName, BTreeSet<Arc<str>>>,
 }
 
-/// Leaves out the newest objects of namespaces that ask for too much. The objects come with the oldest first.
+/// Leaves out the newest objects of namespaces that exceed their budget. The objects come with the
+/// oldest first.
 pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
     let demands: Vec<_> = subjects.par_iter().with_min_len(256).map(Demand::of).collect();
     let mut most: BTreeMap<&Arc<str>, Cost> = BTreeMap::new();
@@ -75,6 +78,9 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
         if demand.own.zones > 0 {
             *counts.entry(namespace(&subject)).or_default() += demand.own.zones;
         }
+        let paths = usize::try_from(demand.own.routes).unwrap_or(usize::MAX);
+        let near = bounds::OBJECT_PATHS.near(paths, limits.object.paths, || Origin::object(subject.id()));
+        admission.findings.extend(near);
         admission.subjects.push(subject);
     }
     admission.zones = zones::sizes(counts, limits.namespace.zones);
@@ -89,11 +95,11 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
     admission
 }
 
-/// Of namespaces that may ask for too much, what they have.
+/// The totals of namespaces that may exceed a budget.
 type Tallies<'a> = HashMap<Arc<str>, Tally<'a>>;
 type Asked<'a, 'd> = Vec<(Subject<'a>, &'d Demand)>;
 
-/// Those that fit into what their namespaces may have.
+/// The objects within the budgets of their namespaces.
 fn take<'a, 'd>(
     asked: Asked<'a, 'd>,
     tallies: &mut Tallies<'a>,
@@ -112,7 +118,8 @@ fn take<'a, 'd>(
     taken
 }
 
-/// Those that fit into what their namespaces may have of what the node has. Those that have less than that keep everything.
+/// The objects within the shares of their namespaces in the node's total. A namespace below its
+/// share keeps everything.
 fn share<'a, 'd>(
     asked: Asked<'a, 'd>,
     tallies: &mut Tallies<'a>,
@@ -129,7 +136,7 @@ fn share<'a, 'd>(
     }
     let (number, kept) = (left_out.len(), take(asked, &mut anew, (limits, &shares), left_out));
     tallies.extend(anew);
-    // What is left out, for whichever reason, is decided about with the oldest first.
+    // All objects that are left out, for whichever reason, are handled with the oldest first.
     if number > 0 {
         left_out.sort_by(|(left, _), (right, _)| order::oldest_first(left.stored, right.stored));
     }
@@ -143,7 +150,7 @@ fn sum<'c>(costs: impl Iterator<Item = &'c Cost>) -> Cost {
     })
 }
 
-/// Totals that are nearly used up.
+/// Findings about totals that are nearly used up.
 fn nearly_all(all: &Cost, limits: &Limits) -> Vec<Finding> {
     let near = |Budget { what, unit, used, total, .. }: &Budget| {
         let total = total.as_ref()?;
@@ -156,7 +163,7 @@ fn nearly_all(all: &Cost, limits: &Limits) -> Vec<Finding> {
 /// Why an object is not served.
 struct Why {
     note: String,
-    /// The version itself is too much, whatever others ask for.
+    /// Whether the version alone is too large, whatever other objects ask for.
     by_itself: bool,
 }
 
@@ -171,7 +178,7 @@ fn object_over(demand: &Demand, limits: &Limits) -> Option<Why> {
     })
 }
 
-/// What a namespace has so far.
+/// The total of a namespace so far.
 #[derive(Debug, Default)]
 struct Tally<'a> {
     cost: Cost,
@@ -184,12 +191,12 @@ struct Tally<'a> {
     paths: HashMap<&'a str, Paths>,
 }
 
-/// Those of some snippets that are not among others.
+/// The snippets that are not among the others.
 fn unsaid(said: &[Arc<Snippet>], snippets: &[Arc<Snippet>]) -> Vec<Arc<Snippet>> {
     snippets.iter().filter(|snippet| !said.contains(snippet)).cloned().collect()
 }
 
-/// What snippets cost each route.
+/// The cost of snippets for each route.
 fn of_snippets(snippets: &[Arc<Snippet>]) -> Cost {
     sum(snippets.iter().map(|snippet| Cost::of_snippet(snippet)).collect::<Vec<_>>().iter())
 }
@@ -198,20 +205,21 @@ fn of_snippets(snippets: &[Arc<Snippet>]) -> Cost {
 #[derive(Debug, Clone, Default)]
 struct Paths {
     number: u64,
-    /// What is said of the host, once each, for each of them and for whatever none takes.
+    /// The snippets about the whole host, each once. They cost for each path and for the fallback.
     said: Vec<Arc<Snippet>>,
-    /// Whether all of them have to be strict, because one of the objects asks for it. Where nobody else has a path of the host its
-    /// server says so once; here each is counted, because anybody may come to share it.
+    /// Whether all paths have to be strict, because one of the objects asks for it. On a host of
+    /// one namespace the server checks this once; here each path is counted, because other
+    /// namespaces may come to share the host.
     are_strict: bool,
 }
 
 impl Paths {
-    /// How many of them are counted as strict.
+    /// How many of the paths are counted as strict.
     const fn strict(&self) -> u64 {
         if self.are_strict { self.number } else { 0 }
     }
 
-    /// With more of them, and what these cost more for what is said of the host.
+    /// The same with further paths, and the additional cost of these for the host.
     fn with(&self, number: u64, demand: &Demand) -> (Self, Cost) {
         let new = unsaid(&self.said, &demand.of_hosts);
         let mut cost = of_snippets(&self.said) * number;
@@ -223,7 +231,7 @@ impl Paths {
 }
 
 impl<'a> Tally<'a> {
-    /// Adds an object, or says why it does not fit.
+    /// Adds an object, or returns why it does not fit.
     fn take(&mut self, subject: &Subject<'a>, demand: &Demand, limits: &Limits, shares: &Shares) -> Option<Why> {
         let hosts: HashSet<_> = demand::hosts(subject).filter(|host| !self.hosts.contains(host)).collect();
         let backends: HashSet<_> = demand::backends(subject).filter(|one| !self.backends.contains(one)).collect();
@@ -281,7 +289,7 @@ impl<'a> Tally<'a> {
         None
     }
 
-    /// Budgets that are nearly used up.
+    /// Findings about budgets that are nearly used up.
     fn nearly(&self, namespace: &str, limits: &Limits) -> Vec<Finding> {
         let near = |Budget { key, what, unit, limit, used, .. }: &Budget| {
             let (used, limit) = (used(&self.cost), limit(limits));
@@ -296,7 +304,7 @@ fn number(count: usize) -> u64 {
 }
 
 impl<'a> Admission<'a> {
-    /// Tells of objects that are not served, and closes what they protect.
+    /// Adds findings about objects that are not served, and closes what they protect.
     fn leave_out(&mut self, left_out: Vec<(Subject<'a>, Why)>, limits: &Limits) {
         let served = hosts(&self.subjects);
         let mut closed: HashMap<&Arc<str>, u64> = HashMap::new();
@@ -311,7 +319,7 @@ impl<'a> Admission<'a> {
                 self.withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
             }
             let origin = Origin::object(subject.id());
-            // Where its requests would go to others, they must not get there unprotected.
+            // Requests for their paths must not reach the routes of others unprotected.
             let fallen = fallen(&subject, &served);
             if !fallen.is_empty() {
                 note += "; the paths that it protects answer 503 where other objects would take their requests";
@@ -327,7 +335,7 @@ impl<'a> Admission<'a> {
                         let rules = fallen.into_iter().map(|(number, _)| number).collect();
                         self.subjects.push(closed_subject(subject, rules));
                     }
-                    // Even closed they would be too many.
+                    // Even closed paths would be too many.
                     false => {
                         note += ", and so do all paths of the namespace on these hosts, because even closed ones are too many";
                         for (_, name) in fallen {
@@ -341,7 +349,8 @@ impl<'a> Admission<'a> {
         self.subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
     }
 
-    /// Closes hosts of namespaces that protect more than they may have, and tells of each object that loses routes by it.
+    /// Closes hosts of namespaces that protect more than their budget, and adds a finding for each
+    /// object that loses routes by it.
     pub fn close(&self, servers: &mut [Arc<Server>]) -> Vec<Finding> {
         let mut told = BTreeSet::new();
         if self.closed.is_empty() {
@@ -372,13 +381,15 @@ fn hosts(subjects: &[Subject<'_>]) -> HashSet<ServerName> {
     subjects.iter().flat_map(Subject::read).filter_map(|(_, rule)| rule.name.as_ref().ok().cloned()).collect()
 }
 
-/// The rules of an object that protects its paths whose requests would go to others without it, and where to.
+/// The rules of a protecting object whose requests would reach other objects without it, and the
+/// server for them.
 fn fallen(subject: &Subject<'_>, served: &HashSet<ServerName>) -> Vec<(usize, ServerName)> {
     let rules = subject.read().filter(|_| subject.is_protected);
     rules.filter_map(|(number, rule)| Some((number, falls(rule.name.as_ref().ok()?, served)?))).collect()
 }
 
-/// Closes what objects protect that are refused, where others would take their requests. That they are refused is told already.
+/// Closes the paths that refused objects protect, where other objects would get their requests.
+/// The refusal itself has a finding already.
 pub fn close_refused<'a>(refused: Vec<Subject<'a>>, subjects: &mut Vec<Subject<'a>>) {
     if refused.is_empty() {
         return;
@@ -392,10 +403,10 @@ pub fn close_refused<'a>(refused: Vec<Subject<'a>>, subjects: &mut Vec<Subject<'
     }
 }
 
-/// The server that would take the requests of a host, if it is not defined by this object.
+/// The server that would get the requests of a host, if this object does not define it alone.
 fn falls(name: &ServerName, served: &HashSet<ServerName>) -> Option<ServerName> {
     let parent = match name {
-        // Which of the other expressions would take them nobody but nginx can tell.
+        // Only nginx can tell which of the other expressions would match.
         ServerName::Expression(_) => return Some(name.clone()),
         ServerName::Exact(host) => host.as_str().split_once('.').and_then(|(_, parent)| HostName::new(parent).ok()),
         ServerName::Wildcard(_) | ServerName::CatchAll => None,
@@ -404,13 +415,13 @@ fn falls(name: &ServerName, served: &HashSet<ServerName>) -> Option<ServerName> 
     candidates.into_iter().flatten().find(|candidate| served.contains(candidate))
 }
 
-/// The object with nothing but these rules, all of whose paths answer 503.
+/// The object with these rules only, all of whose paths answer 503.
 fn closed_subject<'a>(subject: Subject<'a>, rules: Arc<[usize]>) -> Subject<'a> {
     let Reading { use_regex, rewrite_target, host, .. } = &*subject.reading;
     let reading = Reading {
         use_regex: *use_regex,
         rewrite_target: rewrite_target.clone(),
-        // What its host asks of clients protects more than its own paths.
+        // The host's client certificate rule protects more than the object's own paths.
         host: HostOptions { client_rule: host.client_rule.clone(), ..HostOptions::default() },
         closed: true,
         ..Reading::default()

@@ -1,4 +1,4 @@
-//! What an object asks for, before anything of it is resolved.
+//! Computes what an object asks for, before any reference is resolved.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,37 +11,38 @@ use crate::translate::port::PortReference;
 use crate::translate::rule;
 use crate::translate::subject::{self, Subject};
 
-/// What an object asks for.
+/// The demand of an object.
 #[derive(Debug)]
 pub struct Demand {
-    /// What it costs however much of it others have, too: paths and what belongs to the object.
+    /// Its cost without parts that others may share: paths, and what belongs to the object.
     pub own: Cost,
-    /// How many hosts, references to Services and Secrets it has, each counted as often as it is written.
+    /// The number of hosts, each counted as often as it is written.
     pub hosts: u64,
-    /// References to Services.
+    /// The number of references to Services.
     pub backends: u64,
-    /// References to Secrets with certificates.
+    /// The number of references to Secrets with certificates.
     pub certificates: u64,
-    /// Its long list.
+    /// Its long address list.
     pub list: Option<(ListMark, Cost)>,
-    /// The origins that it lets in.
+    /// The origins that it allows.
     pub origins: Option<(Arc<Cors>, Cost)>,
-    /// The variables that its texts name.
+    /// The variables in its texts.
     pub variables: Variables,
-    /// What it says of its hosts for all routes of its namespace there, whichever object asks for them.
+    /// Snippets about its hosts, for all routes of its namespace there.
     pub of_hosts: Vec<Arc<Snippet>>,
-    /// Whether paths of its hosts have to be strict.
+    /// Whether the paths of its hosts have to be strict.
     pub is_strict: bool,
 }
 
-/// A port of a Service, as an object names it, and how it wants it reached: each way is a group of endpoints by itself.
+/// A port of a Service as an object names it, and how it is used: each combination is an upstream
+/// of its own.
 pub type Backend<'a> = (&'a str, Option<PortReference<'a>>, Manner);
 
-/// How endpoints are chosen, spoken to and reached.
+/// Load balancing, protocol and TLS of an upstream.
 pub type Manner = (Option<Arc<Balance>>, Option<Protocol>, Option<Arc<BackendTls>>, bool);
 
 impl Demand {
-    /// What the object asks for.
+    /// Computes the demand of an object.
     pub fn of(subject: &Subject<'_>) -> Self {
         let (reading, behaviour) = (&subject.reading, &*subject.behaviour);
         let mut texts = reading.redirect.as_ref().map_or(0, |(_, location)| location.as_str().len());
@@ -61,7 +62,8 @@ impl Demand {
             hosts += 1;
             for (_, entry) in subject::paths(rule) {
                 let path = entry.path.as_deref().map_or(1, str::len);
-                // A rewritten path is an expression, and is written once more as what is replaced.
+                // A rewritten path is an expression, and is written once more in the `rewrite`
+                // directive.
                 let texts = texts + if target.is_some() || reading.use_regex { path } else { 0 };
                 own += Cost::of_route(path, texts, behaviour, has_tls);
                 if let Some(asked) = asked {
@@ -84,7 +86,7 @@ impl Demand {
         if let Some(requested) = &reading.authentication {
             own += Cost::of_asking(&requested.policy) * (own.routes + default);
             own += Cost::of_question(&requested.policy) * (hosts + default);
-            // Where it is no Service that something else refers to.
+            // Counted in case the service is not a Service that is counted elsewhere.
             own += Cost::of_upstream(0);
         }
         if let Some(requested) = &reading.mirror {
@@ -99,12 +101,12 @@ impl Demand {
         own += Cost::of_error_pages(reading.errors.statuses.len()) * (hosts + default);
         own += Cost::of_host_directives(&reading.host.directives) * (hosts + default);
         if let Some(ClientRule::Good(asked)) = &reading.host.client_rule {
-            // Each host reads the authority for itself, and which object decides is not known yet.
+            // Each host reads the CA for itself, and it is not known yet which object decides.
             own += Cost::of_client_certificates(asked) * (hosts + default);
             own.files += 1 + u64::from(asked.authority.revoked.is_some());
         }
         if let Some(firewall) = behaviour.firewall.as_deref() {
-            // Whether another object of the host reads the rules as well is not known yet.
+            // It is not known yet whether another object of the host loads the rules as well.
             own += Cost::of_firewall(firewall) * (hosts + default);
         }
         if reading.passthrough.is_some() {
@@ -139,7 +141,7 @@ impl Demand {
         cost
     }
 
-    /// What it costs at most, when nothing of it is anybody else's.
+    /// Its greatest cost, when it shares nothing with others.
     pub fn most(&self) -> Cost {
         let mut cost = self.own;
         cost += self.of_host() * self.hosts;
@@ -164,13 +166,13 @@ fn variables(subject: &Subject<'_>) -> Variables {
     variables
 }
 
-/// The hosts that an object defines, as written.
+/// The hosts of an object, as written.
 pub fn hosts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
     let alone = subject.default_backend().filter(|_| subject.rules().next().is_none()).map(|_| "");
     subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default()).chain(alone)
 }
 
-/// How many paths it has on each host.
+/// The number of its paths on each host.
 pub fn paths<'a>(subject: &Subject<'a>) -> HashMap<&'a str, u64> {
     let mut paths = HashMap::new();
     for (_, rule) in subject.rules() {

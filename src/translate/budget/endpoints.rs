@@ -1,17 +1,21 @@
-//! Which endpoints of too many are used.
+//! Limits the number of endpoints.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::super::Limits;
+use super::super::{Limits, bounds};
 use super::{is_near, near};
 use crate::finding::{Finding, Reason};
 use crate::model::{Endpoint, Origin, Upstream};
 
+/// The key of how many the upstreams of a namespace may have.
+pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
+
 /// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
 pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Vec<Finding>) {
-    for upstream in upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > count(limits.object.endpoints)) {
+    let most = limits.object.endpoints;
+    for upstream in upstreams.iter_mut().filter(|upstream| is_near(number(upstream.endpoints.len()), most)) {
         let Upstream { id, origin, endpoints } = Arc::make_mut(upstream);
         findings.extend(bound_one(origin, &id.port, endpoints, limits));
     }
@@ -26,7 +30,7 @@ pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Ve
         }
     }
     let most = count(limits.namespace.endpoints);
-    let (key, what) = ("limits.namespace-endpoints", "endpoints");
+    let (key, what) = (OF_NAMESPACE, "endpoints");
     used.retain(|_, used| is_near(number(*used), number(most)));
     for (namespace, used) in used.iter().filter(|(_, used)| **used <= most) {
         findings.push(near(namespace, key, what, number(*used), number(most)));
@@ -66,7 +70,10 @@ pub fn bound_one(origin: &Origin, port: &str, endpoints: &mut Vec<Endpoint>, lim
              allows no more; use fewer and larger pods, or have the administrator raise it"
         )
     };
-    (all > most).then(|| Finding::new(Reason::TooManyEndpoints, origin.clone(), note()))
+    match all > most {
+        true => Some(Finding::new(Reason::TooManyEndpoints, origin.clone(), note())),
+        false => bounds::ENDPOINTS.near(all, limits.object.endpoints, || origin.clone()),
+    }
 }
 
 fn count(limit: u64) -> usize {
@@ -77,8 +84,9 @@ fn number(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// How many each upstream may have so that all together have no more than `most`, but one each. It changes in steps, so
-/// that what others have seldom changes which endpoints of an upstream are used.
+/// How many endpoints each upstream may have so that all together have no more than `most`, but
+/// each at least one. The number changes in steps, so that changes of other upstreams seldom
+/// change which endpoints of an upstream are used.
 fn share(upstreams: &[usize], most: usize) -> usize {
     let mut sorted = upstreams.to_vec();
     sorted.sort_unstable();
@@ -99,7 +107,8 @@ fn in_steps(number: usize) -> usize {
     number >> low << low
 }
 
-/// Keeps those whose addresses have the lowest marks, in order: who is kept depends on nobody but those with lower marks.
+/// Keeps the endpoints whose addresses have the lowest hashes, in order: the choice of an endpoint
+/// depends only on those with lower hashes.
 fn choose(endpoints: &mut Vec<Endpoint>, most: usize) {
     if endpoints.len() <= most {
         return;
@@ -110,7 +119,7 @@ fn choose(endpoints: &mut Vec<Endpoint>, most: usize) {
     endpoints.sort_unstable();
 }
 
-/// A number that spreads addresses evenly and never changes: FNV-1a, mixed once more.
+/// A hash that distributes addresses evenly and never changes: FNV-1a, mixed once more.
 fn mark(address: IpAddr) -> u64 {
     let bytes = match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
@@ -168,7 +177,8 @@ mod tests {
             upstreams.remove(0).endpoints.clone()
         };
         let before = chosen(&mut (0..1000));
-        // Who was not chosen goes: nothing changes. Who was, gives way to one other.
+        // When an unused endpoint goes, nothing changes; when a used one goes, one other takes its
+        // place.
         let unchosen = |number: &u32| {
             !before.iter().any(|endpoint| endpoint.address.ip() == IpAddr::from((0x0a00_0000 + number).to_be_bytes()))
         };
@@ -176,10 +186,10 @@ mod tests {
         assert_eq!(chosen(&mut (0..1000).filter(|number| Some(*number) != first_unchosen)), before);
         let without = chosen(&mut (0..1000).filter(|number| Some(*number) != first_chosen));
         assert_eq!(before.iter().filter(|endpoint| !without.contains(endpoint)).count(), 1);
-        // One more moves one other at most.
+        // One more endpoint displaces at most one other.
         let with = chosen(&mut (0..1001));
         assert!(before.iter().filter(|endpoint| !with.contains(endpoint)).count() <= 1);
-        // They are spread over the addresses, not the first of them.
+        // The used endpoints are distributed over all addresses.
         assert!(before.iter().any(|endpoint| endpoint.address.ip() > IpAddr::from([10, 0, 3, 0])));
     }
 
@@ -204,7 +214,7 @@ mod tests {
                 "Settings limits.namespace-endpoints: NearBudget: the namespace \"shop\" has 970 endpoints of 1000 that it may have"
             ]
         );
-        // Everybody keeps one.
+        // Each upstream keeps at least one.
         let many = (0..10).map(|number| upstream("shop", &format!("s{number}"), 0..3)).collect();
         let (upstreams, _) = bounded(many, &limits(2000, 5));
         assert!(upstreams.iter().all(|upstream| upstream.endpoints.len() == 1));

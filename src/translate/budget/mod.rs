@@ -1,4 +1,4 @@
-//! Whether what objects and namespaces ask for is within what the administrator allows.
+//! Checks whether the demands of objects and namespaces are within the administrator's limits.
 
 mod admission;
 mod demand;
@@ -11,30 +11,32 @@ mod zones;
 pub use admission::{admit, close_refused};
 pub use endpoints::{bound as bound_endpoints, bound_one as bound_endpoints_of};
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Limits;
+use super::bounds::is_near;
+use super::{Limits, Namespaces, bounds};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
-use crate::model::{Kind, ObjectId, Origin};
+use crate::model::{HostName, Kind, ObjectId, Origin};
 
-/// Something that a namespace has a budget of.
+/// A budget of a namespace.
 struct Budget {
-    /// The key of the settings.
+    /// The key of its setting.
     key: &'static str,
-    /// What is counted.
+    /// What is counted, in words.
     what: &'static str,
-    /// How many are one of what the setting counts.
+    /// How many units of the count are one unit of the setting.
     unit: u64,
     limit: fn(&Limits) -> u64,
     used: fn(&Cost) -> u64,
-    /// What all namespaces may have together.
+    /// The limit of all namespaces together.
     total: Option<Total>,
 }
 
-/// What all namespaces may have together.
+/// The limit of all namespaces together.
 struct Total {
-    /// The key of the settings.
+    /// The key of its setting.
     key: &'static str,
     limit: fn(&Limits) -> u64,
 }
@@ -117,16 +119,32 @@ const BUDGETS: &[Budget] = &[
     },
 ];
 
-/// Whether four fifths of a budget are used.
-fn is_near(used: u64, limit: u64) -> bool {
-    used.saturating_mul(5) > limit.saturating_mul(4)
+/// The keys of budgets of which is told before they are used up.
+pub fn keys() -> impl Iterator<Item = &'static str> {
+    let of = |budget: &Budget| [Some(budget.key), budget.total.as_ref().map(|total| total.key)];
+    BUDGETS.iter().flat_map(of).flatten().chain([endpoints::OF_NAMESPACE])
 }
 
-/// Tells the administrator that a namespace will have used up a budget soon.
+/// The finding for the administrator that a namespace will soon have used up a budget.
 fn near(namespace: &str, key: &'static str, what: &str, used: u64, limit: u64) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
     let note = format!("the namespace {namespace:?} has {used} {what} of {limit} that it may have");
     Finding::new(Reason::NearBudget, origin, note)
+}
+
+/// Tells of namespaces that have nearly as many names as are resolved.
+pub fn near_names(names: &BTreeMap<HostName, Namespaces>, limits: &Limits) -> Vec<Finding> {
+    let most = u64::try_from(limits.names_of_namespace).unwrap_or(u64::MAX);
+    let mut counts = BTreeMap::<&Arc<str>, usize>::new();
+    for namespace in names.values().flatten() {
+        *counts.entry(namespace).or_default() += 1;
+    }
+    let near = |(namespace, count): (&Arc<str>, usize)| {
+        let note = bounds::NAMES.note(count, most)?;
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", bounds::NAMES.key)));
+        Some(Finding::new(Reason::NearBudget, origin, format!("namespace {namespace:?}: {note}")))
+    };
+    counts.into_iter().filter_map(near).collect()
 }
 
 /// Tells the administrator that all namespaces together will soon have used up what the node has.

@@ -1,18 +1,18 @@
-//! What each namespace may have where all together ask for more than the node has.
+//! The fair share of each namespace when all together ask for more than the node has.
 
 use super::BUDGETS;
 use crate::model::cost::Cost;
 use crate::translate::Limits;
 
-/// The most that each namespace may have of each of [`BUDGETS`], besides its own limits.
+/// The upper limits of each namespace for each of [`BUDGETS`], in addition to its own limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares([u64; BUDGETS.len()]);
 
 impl Shares {
-    /// Nothing has to be shared.
+    /// No upper limits, when there is enough for all.
     pub const NONE: Shares = Shares([u64::MAX; BUDGETS.len()]);
 
-    /// What is fair when the namespaces cost this much.
+    /// The fair shares for namespaces with these costs.
     pub fn of(costs: &[Cost], limits: &Limits) -> Self {
         let mut shares = Shares::NONE;
         for (share, budget) in shares.0.iter_mut().zip(BUDGETS) {
@@ -29,14 +29,14 @@ impl Shares {
         self.0.get(number).copied().unwrap_or(u64::MAX)
     }
 
-    /// Whether something costs more than its share.
+    /// Whether a cost exceeds its share.
     pub fn are_exceeded(&self, cost: &Cost) -> bool {
         BUDGETS.iter().zip(self.0).any(|(budget, share)| (budget.used)(cost) > share)
     }
 }
 
-/// The most that anybody may have when those who want less get all they want, and the others as much as each other; `None` when
-/// there is enough for everybody.
+/// The upper limit for each when those that want less get everything, and the others get equal
+/// amounts; `None` when there is enough for all.
 fn fair(mut wanted: Vec<u64>, total: u64) -> Option<u64> {
     wanted.sort_unstable();
     let mut left = total;

@@ -1,4 +1,4 @@
-//! What is served of namespaces that ask for too much, as lines of text in tables.
+//! What is served of namespaces that ask for too much.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn with(limits: impl FnOnce(&mut Limits)) -> Options {
     options
 }
 
-/// One path of a host of its own.
+/// An Ingress with one path of a host of its own.
 fn simple(name: &str, annotations: &str) -> String {
     ingress(name, "ingressd", &format!("{name}.example.com"), annotations, &[path("/", "Prefix", "web")])
 }
@@ -55,7 +55,8 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
     let core = ["a", "b", "c"].map(|name| simple(name, "enable-owasp-core-rules: 'true'")).join("\n---\n");
     let named = ["a", "b", "c"].map(|name| simple(name, &format!("upstream-hash-by: '$arg_{name}$http_x'")));
     let same = ["a", "b", "c"].map(|name| simple(name, "auth-url: http://10.0.0.9/, auth-response-headers: 'X-A,X-B'"));
-    // What one object says of a host is written for each path that others of its namespace have there.
+    // A snippet about a host is written for each path that other objects of the namespace have
+    // there.
     let wide = |name: &str| {
         let paths: Vec<_> = (0..20).map(|number| path(&format!("/{name}{number}"), "Prefix", "web")).collect();
         ingress(name, "ingressd", "a.example.com", "", &paths)
@@ -74,9 +75,9 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
             "asks for 3 hosts, of which limits.namespace-hosts allows 2",
         ),
         ("paths", three.clone(), |limits| limits.namespace.routes = 1, "a", "asks for 2 paths"),
-        // What comes after what is too large is served if it fits.
+        // An object after one that is too large is served if it fits.
         ("the largest", large.join("\n---\n"), |limits| limits.namespace.routes = 2, "a c", "asks for 3 paths"),
-        // A Service and a Secret that several refer to count once.
+        // A Service and a Secret that several objects refer to count once.
         (
             "Services",
             services.join("\n---\n"),
@@ -84,7 +85,7 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
             "a c",
             "asks for 2 ports of Services",
         ),
-        // Each way to its endpoints is a group of its own.
+        // Each way to its endpoints is an upstream of its own.
         (
             "ways to one Service",
             sticky.clone(),
@@ -103,9 +104,10 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
         ),
         ("files", three, |limits| limits.namespace.files = 3, "a b", "asks for 4 files"),
         ("zones", limited, |limits| limits.namespace.zones = 200 << 10, "a b", "MiB of shared memory"),
-        // Each host reads the rules for itself.
+        // Each host loads the rules for itself.
         ("rules of a firewall", core, |limits| limits.namespace.memory = 60 << 20, "a b", "MiB of nginx's memory"),
-        // nginx looks at all variables for each that a text names, and each request has room for all.
+        // nginx compares all variables for each reference in a text, and each request reserves
+        // memory for all.
         ("names of variables", named.join("\n---\n"), |limits| limits.namespace.test = 13_000, "a b", "seconds"),
         ("the same names", same.join("\n---\n"), |limits| limits.namespace.test = 13_000, "a b c", ""),
         (
@@ -184,7 +186,7 @@ fn what_the_node_has_is_shared_fairly() {
         objects.collect::<Vec<_>>().join("\n---\n")
     };
     let crowd = || in_namespace("crowd", &["a", "b", "c"]);
-    // What this many objects cost that refer to this many Services.
+    // The cost of this many objects that refer to this many Services.
     let cost = |objects, services| {
         let mut cost = Cost::of_host();
         cost += Cost::of_route(1, 0, &Behaviour::default(), false);
@@ -201,7 +203,7 @@ fn what_the_node_has_is_shared_fairly() {
     for (key, used, set) in totals {
         for (what, documents, total, expected) in [
             ("enough", vec![crowd(), in_namespace("other", &["x"])], cost(4, 2), "a b c x"),
-            // Whoever asks for less keeps everything.
+            // A namespace below its share keeps everything.
             ("not enough for one", vec![crowd(), in_namespace("other", &["x"])], cost(3, 2), "a b x"),
             ("not enough for both", vec![crowd(), in_namespace("other", &["x", "y"])], cost(2, 2), "a x"),
             ("nobody else there", vec![crowd()], cost(2, 1), "a b"),
@@ -224,7 +226,7 @@ fn what_the_node_has_is_shared_fairly() {
             let tells =
                 |note: &&str| note.contains("is its share, because all namespaces together") && note.contains(key);
             assert!(over.iter().all(tells), "{what}: {over:?}");
-            // The administrator is told in any case.
+            // The administrator gets a finding in any case.
             assert!(about(Reason::NearBudget).any(|finding| *finding.origin.object.name == *key), "{what}: {key}");
         }
     }
@@ -238,6 +240,51 @@ fn what_is_nearly_used_up_is_told_before_it_is() {
     };
     assert_eq!(of(&["a", "b", "c", "d"]), Vec::<String>::new());
     assert_eq!(of(&["a", "b", "c", "d", "e"]), ["limits.namespace-hosts NearBudget"]);
+}
+
+/// Each is the most that is allowed, told and served.
+#[test]
+fn what_one_object_nearly_has_too_much_of_is_told_before_it_has() {
+    type Row = (&'static str, fn(&mut Limits), String);
+    let paths = |count: usize| -> Vec<String> {
+        (0..count).map(|number| path(&format!("/{number}"), "Prefix", "web")).collect()
+    };
+    let annotated = |annotations: &str| ingress("a", "ingressd", "a.example", annotations, &paths(1));
+    let expressions: Vec<_> =
+        (0..5).map(|number| path(&format!("/{number}/[a-z]+"), "ImplementationSpecific", "web")).collect();
+    let list = "allowlist-source-range: \"10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5\"";
+    let origins =
+        "enable-cors: \"true\", cors-allow-origin: \"https://a.b,https://c.d,https://e.f,https://g.h,https://i.j\"";
+    let rows: [Row; 6] = [
+        ("limits.object-paths", |limits| limits.object.paths = 5, ingress("a", "ingressd", "a.example", "", &paths(5))),
+        (
+            "limits.paths-of-host",
+            |limits| limits.paths_of_host = 5,
+            ingress("a", "ingressd", "a.example", "", &paths(5)),
+        ),
+        (
+            "limits.expressions-of-host",
+            |limits| limits.expressions_of_host = 5,
+            ingress("a", "ingressd", "a.example", "use-regex: \"true\"", &expressions),
+        ),
+        ("limits.object-list-entries", |limits| limits.object.list_entries = 5, annotated(list)),
+        ("limits.object-annotation-bytes", |limits| limits.object.annotation_bytes = 45, annotated(list)),
+        ("limits.object-origins", |limits| limits.object.origins = 5, annotated(origins)),
+    ];
+    for (key, set, document) in rows {
+        let near = |translation: &Translation| -> Vec<String> {
+            let about = translation.findings.iter().filter(|finding| finding.reason == Reason::NearBudget);
+            about.map(ToString::to_string).collect()
+        };
+        let translation = translate(&document, with(set));
+        let told = near(&translation);
+        assert!(
+            told.len() == 1 && told[0].contains(key) && told[0].starts_with("Ingress default/a"),
+            "{key}: {told:?}"
+        );
+        assert_eq!(translation.findings.len(), 1, "{key}: everything is served: {:?}", translation.findings);
+        assert_eq!(near(&translate(&document, with(|_| ()))), Vec::<String>::new(), "{key}");
+    }
 }
 
 #[test]
@@ -323,7 +370,7 @@ fn where_even_closed_paths_are_too_many_the_host_is_closed_for_the_namespace_alo
     let shown = routes(&translation);
     assert!(shown.contains(&"  / -> 503".to_owned()) && shown.contains(&"  / -> web Http".to_owned()), "{shown:?}");
     assert!(!shown.iter().any(|line| line.contains("/1")), "{shown:?}");
-    // What is another's is no concern of this budget.
+    // Objects of others do not count in this budget.
     let theirs = translation.model.servers.iter().flat_map(|server| &server.routes);
     let theirs: Vec<_> = theirs.filter(|route| &*route.origin.object.namespace == "kube-system").collect();
     assert_eq!(theirs.len(), 1);
@@ -337,7 +384,8 @@ fn a_version_with_too_many_paths_gives_way_to_the_one_before() {
     for (most, expected) in [(2, 0), (1, 1)] {
         let translation = translate(&document, with(|limits| limits.object.paths = most));
         assert_eq!(translation.refused.len(), expected);
-        assert_eq!(translation.findings.len(), expected);
+        let over = translation.findings.iter().filter(|finding| finding.reason == Reason::OverBudget);
+        assert_eq!(over.count(), expected);
     }
 }
 
@@ -369,7 +417,7 @@ fn lists_and_values_of_an_object_have_bounds() {
         // They count together.
         (vec![allow(5), deny(5)], ""),
         (vec![allow(5), deny(6)], "a InvalidSecurityValue 11 elements"),
-        (vec![allow(10), exempt(2), ("limit-rps", "1".to_owned())], "a InvalidValue 12 elements"),
+        (vec![allow(10), exempt(2), ("limit-rps", "1".to_owned())], "a RefusedValue 12 elements"),
         (
             vec![("auth-realm", "r".repeat(201))],
             "a InvalidValue 201 bytes are more than limits.object-annotation-bytes",
@@ -382,7 +430,8 @@ fn lists_and_values_of_an_object_have_bounds() {
     ];
     for (annotations, expected) in rows {
         let translation = translate(&object(&annotations), with(limits));
-        let told = translation.findings.iter().filter(|finding| finding.reason != Reason::ClosedRoute).map(|finding| {
+        let besides = [Reason::ClosedRoute, Reason::NearBudget];
+        let told = translation.findings.iter().filter(|finding| !besides.contains(&finding.reason)).map(|finding| {
             format!(
                 "{} {} {}",
                 finding.origin.object.name,
@@ -404,7 +453,8 @@ fn lists_and_values_of_an_object_have_bounds() {
     }
 }
 
-/// A large cluster of one tenant, as it comes: each object with a host, a certificate, two paths, two Services and a few annotations.
+/// A large, ordinary cluster of one tenant: each object has a host, a certificate, two paths, two
+/// Services and a few annotations.
 #[test]
 fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
     const ANNOTATIONS: &str = "proxy-body-size: 8m, proxy-read-timeout: '120', limit-rps: '50', enable-cors: 'true', \
@@ -438,7 +488,7 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
         ingresses.push(other);
     }
     ingresses.sort_by(|left, right| left.id.cmp(&right.id));
-    // Nor do four such namespaces use up what the node has.
+    // Four such namespaces do not use up what the node has either.
     let options = with(|limits| {
         let NodeLimits { configuration, memory, test } = &mut limits.node;
         [configuration, memory, test].into_iter().for_each(|most| *most /= 4);
@@ -448,6 +498,6 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
     let told: Vec<_> = translation.findings.iter().filter(|finding| about_budgets(finding.reason)).collect();
     assert!(told.is_empty(), "{:?}", told.first());
     assert_eq!(translation.accepted.len(), 5000);
-    // Their 5000 zones share what the namespace has.
+    // Their 5000 zones share the namespace's limit.
     assert_eq!(translation.model.zone_size("default").to_string(), "80k");
 }

@@ -1,4 +1,4 @@
-//! How large the zones are in which a namespace's clients are counted.
+//! Computes the size of the zones for limits per client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::model::ByteSize;
 use crate::model::cost::LARGEST_ZONE;
 
-/// The least zone, for about a thousand clients.
+/// The smallest zone, for about a thousand clients.
 pub const SMALLEST: u64 = LARGEST_ZONE.0 >> 6;
 
 /// The size of each zone where it is not the usual one.
@@ -15,7 +15,8 @@ pub fn sizes(zones: BTreeMap<&Arc<str>, u64>, budget: u64) -> BTreeMap<Arc<str>,
     sizes.filter(|(_, size)| *size != LARGEST_ZONE).collect()
 }
 
-/// Halves, so that a further limit seldom changes the zones of the others: nginx counts from zero in a zone of another size.
+/// The size is halved repeatedly, so that a further limit seldom changes the zones of the others:
+/// nginx resets the counters when a zone changes its size.
 fn size(number: u64, budget: u64) -> ByteSize {
     let mut size = LARGEST_ZONE.0;
     while size > SMALLEST && number.saturating_mul(size) > budget {

@@ -1,9 +1,9 @@
-//! Clients by address.
+//! Annotations about client addresses.
 
 use std::sync::Arc;
 
 use crate::model::{AccessList, Origin};
-use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust};
+use crate::translate::annotation::{Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, Trust};
 use crate::translate::value::address_list;
 
 pub static FAMILY: Family = Family {
@@ -11,7 +11,9 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "allowlist-source-range",
+            elsewhere: &[Elsewhere::Close],
             aliases: &["whitelist-source-range"],
+            setting: "access.allowlist",
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Addresses,
@@ -31,6 +33,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "denylist-source-range",
+            elsewhere: &[Elsewhere::Close],
+            setting: "access.denylist",
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Addresses,

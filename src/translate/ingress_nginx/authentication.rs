@@ -1,4 +1,4 @@
-//! Names and passwords; whatever is wrong with them closes the routes.
+//! Annotations about basic authentication; any mistake closes the routes.
 
 use std::sync::Arc;
 
@@ -6,8 +6,9 @@ use super::password::{self, Password};
 use crate::finding::Reason;
 use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, Satisfy, SecretBytes, Text};
 use crate::translate::annotation::{
-    Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SecretReference, Trust,
+    Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SecretReference, Trust,
 };
+use crate::translate::bounds;
 use crate::translate::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
 
 const DEFAULT_REALM: &str = "Authentication Required";
@@ -19,6 +20,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "auth-realm",
+            elsewhere: &[Elsewhere::Refuse],
             counts_with: BASIC,
             default: DEFAULT_REALM,
             trust: Trust::Medium,
@@ -40,6 +42,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret",
+            elsewhere: &[Elsewhere::Close],
             counts_with: BASIC,
             compared: Compared::Stricter(
                 "Entries in plain text, and those whose hash takes nginx too long, are left out.",
@@ -75,6 +78,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret-type",
+            elsewhere: &[Elsewhere::Refuse],
             counts_with: BASIC,
             default: "auth-file",
             on_error: OnError::Close,
@@ -102,6 +106,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-type",
+            compared: Compared::Different(
+                "digest closes the routes: nginx has no module for it.",
+                "use basic over https",
+            ),
+            elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Close,
             form: Form::Word(&["basic"]),
             documentation: "Asks for a name and password: basic is the only type that is served. It needs auth-secret.",
@@ -151,7 +160,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let requested = std::mem::take(&mut draft.authentication);
     match (requested.asked, requested.secret) {
         (None, _) => {}
-        // A bad auth-secret has closed the routes already, and has said so.
+        // A bad auth-secret has closed the routes already, with a finding.
         (Some(_), None) if draft.reading.closed => {}
         (Some(asked), None) => {
             draft.close(Reason::ClosedRoute, asked, "there is no auth-secret; the routes answer 503 until there is");
@@ -170,7 +179,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     }
 }
 
-/// The password file; `None` has told why and closed the routes.
+/// The password file; `None` after the routes were closed with a finding.
 fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, map: bool) -> Option<PasswordFile> {
     let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace);
     if namespace != context.namespace && !context.options.cross_namespace() {
@@ -199,6 +208,8 @@ fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, 
     for fault in faults {
         draft.find(Reason::InvalidSecret, origin.clone(), fault);
     }
+    let most = u64::try_from(context.options.passwords().users).unwrap_or(u64::MAX);
+    draft.reading.findings.extend(bounds::PASSWORDS.near(passwords.len(), most, || origin.clone()));
     if passwords.is_empty() {
         let note = format!("Secret {namespace}/{} holds no password; the routes answer 503 until it does", wanted.name);
         draft.close(Reason::InvalidSecret, wanted.origin, note);

@@ -1,4 +1,5 @@
-//! How connections to the service of external authentication are kept; it must not know where the service is, or what it is asked.
+//! Annotations about connections to the external authentication service. They must not know where
+//! the service is, or what it is asked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,17 +11,17 @@ use crate::translate::value::{Whereabouts, boolean, integer};
 
 use super::external_authentication::{ASKS, BESIDE, URL};
 
-/// Idle connections to the service; without effect where there is no service.
+/// Idle connections to the service; it has no effect without a service.
 const KEEPALIVE: Row = Row { stands_alone: true, counts_with: ASKS, beside: BESIDE, ..Row::DEFAULT };
 
-/// How many questions go over one connection, and for how many seconds it may be idle, where nobody says so.
+/// The default number of subrequests on one connection, and the default idle time in seconds.
 const DEFAULT_REQUESTS: u32 = 1000;
 const DEFAULT_TIMEOUT: u32 = 60;
 
-/// The most idle connections that a worker keeps.
+/// The most idle connections of a worker.
 const MOST_KEPT: u32 = 1000;
 
-/// How many idle connections are kept.
+/// The number of idle connections.
 pub const CONNECTIONS: Row = Row {
     key: "auth-keepalive",
     ceiling: Ceiling::NotNeeded("it goes to 1000, and each is closed when nobody uses it"),
@@ -47,7 +48,7 @@ pub const CONNECTIONS: Row = Row {
     ..KEEPALIVE
 };
 
-/// How many questions go over one.
+/// The number of subrequests on one connection.
 pub const REQUESTS: Row = Row {
     key: "auth-keepalive-requests",
     counts_with: &[("auth-keepalive", SOMETHING)],
@@ -79,7 +80,7 @@ pub const SHARED_VARIABLES: Row = Row {
     ..KEEPALIVE
 };
 
-/// How long one may be idle.
+/// How long a connection may be idle.
 pub const TIMEOUT: Row = Row {
     key: "auth-keepalive-timeout",
     counts_with: &[("auth-keepalive", SOMETHING)],
@@ -100,12 +101,12 @@ pub const TIMEOUT: Row = Row {
     ..KEEPALIVE
 };
 
-/// A number whose row has proven that it is small.
+/// Converts a number that the row has limited.
 fn small(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// How connections to the service are kept, where somebody says so.
+/// The settings of connections to the service, when there are any.
 pub fn reuse(draft: &mut Draft, part: &ExternalDraft, whereabouts: &Whereabouts) -> Option<Arc<ConnectionReuse>> {
     let ExternalDraft { keepalive, keepalive_requests, keepalive_timeout, .. } = part;
     let (connections, _) = keepalive.as_ref()?;

@@ -1,4 +1,4 @@
-//! TLS towards backends: whom they are shown as, and whether they are verified.
+//! Annotations about TLS towards backends: client certificate and verification.
 
 use std::sync::Arc;
 
@@ -6,25 +6,25 @@ use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust,
-    built_in,
+    Ceiling, Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape,
+    Trust, built_in,
 };
 use crate::translate::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
 use crate::translate::{RequestedBackendTls, certificate};
 
-/// How many authorities may stand between, unless the object says otherwise.
+/// The default depth of the certificate chain.
 const DEPTH: &str = "1";
 
 const SECRET: &[(&str, &str)] = &[("proxy-ssl-secret", SOMETHING)];
 
-/// A row that has an effect beside proxy-ssl-secret alone.
+/// A row that depends on proxy-ssl-secret.
 const ROW: Row = Row {
     scope: Scope::Upstream,
     beside: &[("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "default/backend")],
     ..Row::DEFAULT
 };
 
-/// What [`Ciphers`] are.
+/// The form of [`Ciphers`].
 pub const CIPHERS: Shape = Shape {
     name: "a list of ciphers, in the words of OpenSSL",
     pattern: r"[A-Za-z0-9+:_!@=.-]+",
@@ -55,6 +55,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-name",
+            compared: Compared::Stricter("It is a name, without variables.", ""),
             counts_with: SECRET,
             trust: Trust::High,
             form: Form::Text(&HOST_NAME),
@@ -73,6 +74,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-protocols",
+            compared: Compared::Different(
+                "Without it TLS 1.3 is spoken as well.",
+                "set it to TLSv1.2 where a backend needs that",
+            ),
             counts_with: SECRET,
             form: Form::Words(&["TLSv1.2", "TLSv1.3"]),
             default: "TLSv1.2 TLSv1.3",
@@ -90,6 +95,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-secret",
+            elsewhere: &[Elsewhere::Refuse, Elsewhere::Close],
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Partly(
@@ -154,6 +160,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify-depth",
+            compared: Compared::Stricter("5 is the most.", ""),
             counts_with: &[("proxy-ssl-verify", "on")],
             default: DEPTH,
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
@@ -190,7 +197,7 @@ fn depth(value: &str) -> Result<u32, Refused> {
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let requested = std::mem::take(&mut draft.backend_tls);
     let Some(wanted) = requested.secret else {
-        // A bad proxy-ssl-secret has closed the routes already, and has said so.
+        // A bad proxy-ssl-secret has closed the routes already, with a finding.
         if let Some(origin) = requested.verify.filter(|_| !draft.reading.closed) {
             let note = "there is no proxy-ssl-secret with the authority (ca.crt) that has signed the backend's certificate; the \
                     routes answer 503 until there is";

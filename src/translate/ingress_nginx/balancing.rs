@@ -1,4 +1,4 @@
-//! Which endpoint takes a request, and how clients are kept at one.
+//! Annotations about load balancing and session affinity.
 
 use std::sync::Arc;
 
@@ -6,32 +6,33 @@ use crate::finding::Reason;
 use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 use crate::translate::RequestedSession;
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, Row, SOMETHING, Scope, Shape, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape,
+    Trust, built_in,
 };
-use crate::translate::value::{HASH_KEY, boolean, hash_key, integer};
+use crate::translate::value::{HASH_KEY, boolean, hash_key, integer, is_number};
 
-/// Name of the cookie unless the object says otherwise.
+/// The default name of the cookie.
 const NAME: &str = "INGRESSCOOKIE";
 
-/// Longest name of a cookie.
+/// The longest name of a cookie.
 const LONGEST_NAME: usize = 128;
 
-/// How many endpoints share a key, and how many at most.
+/// The default and the greatest number of endpoints that share a key.
 const SHARING: &str = "3";
 const MOST_SHARING: u64 = 100;
 
 const SESSION: &[(&str, &str)] = &[("affinity", "cookie")];
 
-/// A row of the way to the backends.
+/// A row about connections to backends.
 const WAY: Row = Row { scope: Scope::Upstream, trust: Trust::Medium, ..Row::DEFAULT };
 
-/// A row of the cookie.
+/// A row about the cookie.
 const COOKIE: Row = Row { counts_with: SESSION, beside: SESSION, ..WAY };
 
-/// A number of seconds that clients get.
+/// A number of seconds for clients.
 const SECONDS: Form = Form::Integer { least: 0, most: u32::MAX as u64 };
 
-/// What [`cookie_name`] takes.
+/// The form of [`cookie_name`].
 pub const COOKIE_NAME: Shape = Shape {
     name: "a name of letters, digits, - _ and .",
     pattern: "[A-Za-z0-9_.-]+",
@@ -39,14 +40,14 @@ pub const COOKIE_NAME: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// A domain for hosts below it as well.
+/// A domain, which includes the hosts below it.
 const COOKIE_DOMAIN: Shape = Shape {
     name: "a DNS name in lower case, perhaps with a dot in front",
     pattern: r"\.*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
     ..Shape::DEFAULT
 };
 
-/// What [`CookiePath`] takes.
+/// The form of [`CookiePath`].
 const COOKIE_PATH: Shape = Shape {
     name: "a path of printable ASCII without quotes, backslash, ; and $",
     pattern: r"/[!#%-:<-\[\]-~]*",
@@ -98,15 +99,12 @@ pub static FAMILY: Family = Family {
         Row {
             key: "affinity-mode",
             compared: Compared::Different("persistent is served as balanced.", ""),
-            form: Form::Partly(
-                &Form::Word(&["balanced", "persistent"]),
-                "that persistent is served as balanced, which is told and does no harm",
-            ),
+            form: Form::Word(&["balanced", "persistent"]),
             documentation: "How firmly a client is kept: `balanced` moves as few sessions as possible when endpoints come, \
                 `persistent` would move none, and is served as `balanced` with a finding.",
             tries: &[
                 ("balanced", Gives::Nothing),
-                ("persistent", Gives::Refused("served as balanced")),
+                ("persistent", Gives::Near("sessions by cookie INGRESSCOOKIE")),
                 ("no", Gives::Refused("not balanced or persistent")),
             ],
             effect: Effect::Part(|draft, entry| {
@@ -121,23 +119,23 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "load-balance",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
                 "ewma looks at connections, and not at how fast endpoints answer: of two by chance, the one with fewer takes a request.",
                 "",
             ),
             trust: Trust::Low,
-            form: Form::Partly(
-                &Form::Word(&["round_robin", "least_conn", "ewma"]),
-                "that ewma looks at connections alone, which is told and does no harm",
-            ),
+            form: Form::Word(&["round_robin", "least_conn", "ewma"]),
             documentation: "How an endpoint is chosen: `round_robin` (the default) takes each in its turn, `least_conn` the one \
                 with the fewest connections. `ewma`, which only ingress-nginx has, takes of two by chance the one with fewer \
                 connections, as that takes the faster one, with a finding. A session or a key goes before it.",
             tries: &[
                 ("round_robin", Gives::Nothing),
                 ("least_conn", Gives::Sets("endpoints by their connections")),
-                ("ewma", Gives::Refused("of two by chance the one with fewer connections takes a request")),
-                ("chash", Gives::Refused("upstream-hash-by")),
+                ("ewma", Gives::Near("endpoints by chance and their connections")),
+                ("chash", Gives::LeftOut("upstream-hash-by")),
+                ("sticky_balanced", Gives::LeftOut("affinity")),
                 ("random", Gives::Refused("not one of")),
             ],
             effect: Effect::Part(|draft, entry| {
@@ -150,7 +148,12 @@ pub static FAMILY: Family = Family {
                         draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                         Some(Balance::TwoByChance)
                     }
-                    "chash" => return Err(Refused::because("use upstream-hash-by, which says by what")),
+                    "chash" | "chashsubset" => {
+                        return draft.leave_out(entry, &Refused::because("use upstream-hash-by, which says by what"));
+                    }
+                    "sticky_balanced" | "sticky_persistent" => {
+                        return draft.leave_out(entry, &Refused::because("use affinity"));
+                    }
                     _ => return Err(Refused::because("it is not one of round_robin, least_conn, ewma")),
                 };
                 Ok(())
@@ -334,6 +337,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "upstream-hash-by",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
                 "The ring is another one: a key leads to another endpoint than with ingress-nginx, and to the same one from then on.",
                 "",
@@ -347,18 +352,28 @@ pub static FAMILY: Family = Family {
             tries: &[
                 ("$request_uri", Gives::Sets("endpoints by ${request_uri}")),
                 ("user-$http_x_user", Gives::Sets("endpoints by user-${http_x_user}")),
-                ("fixed", Gives::Refused("no variable")),
-                ("$ssl_client_raw_cert", Gives::Refused("unknown")),
-                ("$1$uri", Gives::Refused("capture")),
+                ("fixed", Gives::LeftOut("no variable")),
+                ("$ssl_client_raw_cert", Gives::LeftOut("unknown")),
+                ("$1$uri", Gives::LeftOut("capture")),
+                ("$uri;", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.balance.key = Some(hash_key(entry.value)?);
+                let is_of_form = |byte: u8| byte.is_ascii_alphanumeric() || b"-_${}".contains(&byte);
+                match hash_key(entry.value) {
+                    Ok(key) => draft.balance.key = Some(key),
+                    Err(refused) if entry.value.trim().bytes().all(is_of_form) => {
+                        return draft.leave_out(entry, &refused);
+                    }
+                    Err(refused) => return Err(refused),
+                }
                 Ok(())
             }),
             ..WAY
         },
         Row {
             key: "upstream-hash-by-subset",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
                 "The endpoints of a key are chosen one by one by its hash, and not from groups made beforehand: few keys move when \
                  endpoints come or go, and a key may have some endpoints less.",
@@ -384,6 +399,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "upstream-hash-by-subset-size",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             trust: Trust::Low,
             ceiling: Ceiling::NotNeeded("it goes to 100, and nothing grows by it"),
             form: Form::Integer { least: 1, most: MOST_SHARING },
@@ -394,11 +411,16 @@ pub static FAMILY: Family = Family {
             tries: &[
                 ("5", Gives::Sets("5 endpoints by ${request_uri}")),
                 ("1", Gives::Sets("endpoints by ${request_uri}")),
-                ("0", Gives::Refused("from 1 to 100")),
-                ("101", Gives::Refused("from 1 to 100")),
+                ("0", Gives::LeftOut("from 1 to 100")),
+                ("101", Gives::LeftOut("from 1 to 100")),
+                ("some", Gives::Refused("from 1 to 100")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.balance.sharing = Some(sharing(entry.value)?);
+                match sharing(entry.value) {
+                    Ok(number) => draft.balance.sharing = Some(number),
+                    Err(refused) if is_number(entry.value) => return draft.leave_out(entry, &refused),
+                    Err(refused) => return Err(refused),
+                }
                 Ok(())
             }),
             ..WAY
@@ -407,18 +429,18 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
-/// What one of these words stands for.
+/// The meaning of one of these words.
 fn one_of<T: Copy>(value: &str, words: &[(&str, T)], refusal: &'static str) -> Result<T, Refused> {
     let known = words.iter().find(|(word, _)| *word == value.trim());
     known.map(|(_, meaning)| *meaning).ok_or(Refused::because(refusal))
 }
 
-/// How many endpoints share a key.
+/// Parses the number of endpoints that share a key.
 fn sharing(value: &str) -> Result<u8, Refused> {
     integer(value, 1, MOST_SHARING).map(|number| u8::try_from(number).unwrap_or(u8::MAX))
 }
 
-/// The name of a cookie, short and plain.
+/// Parses the name of a cookie.
 pub fn cookie_name(value: &str) -> Result<HeaderName, Refused> {
     let name = HeaderName::new(value.trim())?;
     match name.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {

@@ -1,4 +1,5 @@
-//! Memory and files for requests and answers; sizes that contradict each other are for nginx itself to judge.
+//! Annotations about buffers and temporary files. Sizes that contradict each other are left to
+//! nginx's test.
 
 use crate::model::catalogue::{
     CLIENT_BODY_BUFFER_SIZE, CLIENT_MAX_BODY_SIZE, PROXY_BUFFER_SIZE, PROXY_BUFFERING, PROXY_BUFFERS,
@@ -7,19 +8,19 @@ use crate::model::catalogue::{
 use crate::model::{Argument, ByteSize, Refused};
 use crate::translate::Limits;
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, built_in,
+    Ceiling, Context, Draft, Effect, Elsewhere, Family, Form, Gives, Row, Scope, Trust, Unit, built_in,
 };
 use crate::translate::value::{ON_OFF, byte_size, integer, on_off};
 
-/// Largest buffer in memory: each connection has its own.
+/// The largest buffer in memory: each connection has its own.
 const LARGEST_BUFFER: u64 = 1 << 30;
-/// Largest size of what goes to the network or a file: beyond it a value is a mistake.
+/// The largest size for the network or a file: a larger value is a mistake.
 const LARGEST_SIZE: u64 = 1 << 50;
-/// Smallest number of buffers for one answer.
+/// The fewest buffers for one response.
 const FEWEST_BUFFERS: u64 = 2;
-/// Largest number of buffers for one answer.
+/// The most buffers for one response.
 const MOST_BUFFERS: u64 = 4096;
-/// What one of the two keys is when only the other is set.
+/// The value of one of the two keys when only the other is set.
 const BUFFERS: &str = "4";
 const BUFFER_SIZE: ByteSize = ByteSize(4096);
 
@@ -31,12 +32,14 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "client-body-buffer-size",
+            elsewhere: &[Elsewhere::Refuse],
             ceiling: size_ceiling("limits.body-buffer", |limits| limits.body_buffer.0),
             form: BUFFER,
             documentation: "Memory for a request body before it goes to a file.",
             tries: &[
                 ("16k", Gives::Sets("client_body_buffer_size 16k;")),
                 ("0", Gives::Refused("not from 1")),
+                ("16 KB", Gives::Refused("not a size")),
                 ("1g", Gives::Cut("client_body_buffer_size 1m;")),
             ],
             effect: Effect::Directive(&CLIENT_BODY_BUFFER_SIZE, buffer),
@@ -103,7 +106,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-buffers-number",
             scope: Scope::Upstream,
-            // As many as fit, whatever their size.
+            // As many buffers as fit, whatever their size is.
             ceiling: Ceiling::Setting {
                 key: "limits.answer-buffers",
                 unit: Unit::Count,
@@ -199,11 +202,11 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let count = count.map_or_else(|| built_in(BUFFERS, number_of_buffers), |(count, _)| count);
     let size = size.map_or(BUFFER_SIZE, |(size, _)| size);
     let ceiling = context.options.answer_buffers();
-    // One is at most a quarter of them all, so that four are left.
+    // A buffer is at most a quarter of all, so that there are at least four.
     let fitting = if ceiling > 0 { (ceiling / size.0).max(FEWEST_BUFFERS) } else { count };
     if count > fitting {
         let (asked, instead) = (format!("what {count} buffers of {size} take"), format!("{fitting} buffers"));
-        draft.above_ceiling(origin.clone(), &asked, &instead, &context.options.places().named("limits.answer-buffers"));
+        draft.above_ceiling(origin.clone(), &asked, &instead, "limits.answer-buffers");
     }
     let count = count.min(fitting);
     draft.directive(&PROXY_BUFFERS, vec![Argument::Number(count), Argument::Size(size)], origin);

@@ -1,4 +1,4 @@
-//! Objects that take some of the requests for the paths of another one.
+//! Annotations about canaries.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::translate::annotation::{
 };
 use crate::translate::value::{HEADER_NAME, boolean, integer};
 
-/// What the weight is a part of, unless the object says otherwise; less is not taken.
+/// The default and the least total of weights.
 const WHOLE: &str = "100";
 const LEAST_WHOLE: u64 = 100;
 
-/// What [`HeaderValue`] takes; the longest are for the parser.
+/// The form of [`HeaderValue`]; the length is left to the parser.
 const VALUE: Shape = Shape {
     name: "text without control characters",
     pattern: r"[^\x00-\x1f\x7f-\x{9f}\x{2028}\x{2029}]+",
@@ -23,7 +23,7 @@ const VALUE: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// Why expressions are not judged.
+/// The form of expressions, which only the parser can check.
 const EXPRESSION: Form =
     Form::NotJudged("it is an expression of PCRE that has to be cheap, which takes a reader of its grammar");
 
@@ -100,6 +100,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "canary-by-header-pattern",
+            compared: Compared::Stricter("Expressions that take nginx too long are refused.", ""),
             counts_with: &[("canary-by-header", SOMETHING)],
             scope: Scope::Upstream,
             trust: Trust::Medium,
@@ -181,7 +182,7 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
-/// A header that nginx has a variable for.
+/// Parses the name of a header for which nginx has a variable.
 fn header(name: &str) -> Result<HeaderName, Refused> {
     let known = HeaderName::new(name)?;
     match name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
@@ -192,7 +193,7 @@ fn header(name: &str) -> Result<HeaderName, Refused> {
     }
 }
 
-/// The least whole is also that of whoever names none.
+/// The least total is also the default.
 fn whole(value: &str) -> Result<u64, Refused> {
     integer(value, LEAST_WHOLE, u32::MAX.into())
 }

@@ -1,4 +1,4 @@
-//! Certificates of clients: whatever is wrong with them closes the routes.
+//! Annotations about client certificates; any mistake closes the routes.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use crate::finding::Reason;
 use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 use crate::translate::ClientRule;
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust,
-    built_in,
+    Ceiling, Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape,
+    Trust, built_in,
 };
 use crate::translate::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
 
-/// What a common name begins with in the value of auth-tls-match-cn.
+/// The prefix of a common name in the value of auth-tls-match-cn.
 const COMMON_NAME: &str = "CN=";
 
-/// How many authorities may stand between unless the object says otherwise.
+/// The default depth of the certificate chain.
 const DEPTH: &str = "1";
 
 const SECRET: &[(&str, &str)] = &[("auth-tls-secret", SOMETHING)];
 
-/// A row that has an effect beside auth-tls-secret alone.
+/// A row that depends on auth-tls-secret.
 const ROW: Row = Row { scope: Scope::Server, beside: &[("auth-tls-secret", "default/authority")], ..Row::DEFAULT };
 
-/// What auth-tls-match-cn begins with.
+/// The form of auth-tls-match-cn.
 const NAMED: Shape = Shape { name: "CN= and an expression", pattern: r"(?s)CN=.+", ..Shape::DEFAULT };
 
 pub static FAMILY: Family = Family {
@@ -31,6 +31,12 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "auth-tls-error-page",
+            compared: Compared::Different(
+                "Only a URL of http or https is served; a path or @name is left out.",
+                "write the whole URL",
+            ),
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             counts_with: SECRET,
             trust: Trust::High,
             form: Form::Partly(
@@ -41,18 +47,31 @@ pub static FAMILY: Family = Family {
                 https. They get 400 otherwise.",
             tries: &[
                 ("https://example.com/sorry", Gives::Sets("without a good certificate: to https://example.com/sorry")),
-                ("@sorry", Gives::Refused("not a URL")),
-                ("/sorry", Gives::Refused("not a URL")),
+                ("@sorry", Gives::LeftOut("not a URL")),
+                ("/sorry", Gives::LeftOut("not a URL")),
                 ("https://example.com/$uri", Gives::Refused("variables")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.client.error_page = Some(redirect_url(entry.value, false)?);
+                let is_place = |value: &str| {
+                    value.starts_with(['/', '@'])
+                        && value[1..].bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte))
+                };
+                match redirect_url(entry.value, false) {
+                    Ok(url) => draft.client.error_page = Some(url),
+                    Err(refused) if is_place(entry.value.trim()) => return draft.leave_out(entry, &refused),
+                    Err(refused) => return Err(refused),
+                }
                 Ok(())
             }),
             ..ROW
         },
         Row {
             key: "auth-tls-match-cn",
+            compared: Compared::Stricter(
+                "It is matched with the common name, from its beginning, and not anywhere in the subject.",
+                "",
+            ),
+            elsewhere: &[Elsewhere::Refuse],
             trust: Trust::High,
             on_error: OnError::Close,
             form: Form::Partly(&Form::Text(&NAMED), "the expression, which is one of PCRE and has to be cheap"),
@@ -76,6 +95,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-pass-certificate-to-upstream",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             counts_with: SECRET,
             form: Form::Boolean,
             documentation: "Tells backends the certificate, as PEM with percent signs, in the header ssl-client-cert.",
@@ -92,6 +113,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-secret",
+            elsewhere: &[Elsewhere::Refuse, Elsewhere::CloseHost],
             compared: Compared::Stricter("Requests without TLS are sent to https or get 403.", ""),
             trust: Trust::Medium,
             on_error: OnError::Close,
@@ -151,6 +173,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-verify-depth",
+            compared: Compared::Stricter("5 is the most.", ""),
             counts_with: SECRET,
             default: DEPTH,
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),

@@ -1,4 +1,5 @@
-//! ConfigMaps with headers that annotations name; it must not know which key names them, or what the headers are for.
+//! Reads ConfigMaps with headers that annotations name. It must not know which key names them, or
+//! what the headers are for.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +8,13 @@ use crate::model::{HeaderName, Kind, Origin, Refused};
 use crate::translate::annotation::{Context, Entry, SecretReference};
 use crate::translate::value::{excerpt, header_names, secret_reference};
 
-/// The most headers of one ConfigMap.
+/// The most headers in a ConfigMap.
 const MOST_HEADERS: usize = 32;
 
-/// Why a ConfigMap cannot be used: the routes are closed.
+/// Why a ConfigMap cannot be used, so that the routes are closed.
 pub type Fault = (Reason, Origin, String);
 
-/// The ConfigMap that a value names.
+/// Parses a reference to a ConfigMap.
 pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {
     let (namespace, name) = secret_reference(entry.value)
         .map_err(|_| Refused::because("it is not the name of a ConfigMap: name or namespace/name"))?;
@@ -21,7 +22,7 @@ pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {
     Ok(SecretReference { namespace, name, origin: entry.origin() })
 }
 
-/// The headers in a ConfigMap, each read by `read`; where one of them cannot be used, none is.
+/// The headers in a ConfigMap, each parsed by `read`; if one of them is invalid, none is used.
 pub fn headers<T>(
     context: &Context<'_>,
     wanted: &SecretReference,

@@ -1,4 +1,4 @@
-//! Cross-origin resource sharing; a mistake keeps other origins out.
+//! Annotations about cross-origin resource sharing; any mistake keeps other origins out.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,9 +7,11 @@ use crate::model::{Cors, HeaderName, OriginPattern, Refused};
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust, built_in,
 };
+use crate::translate::bounds;
 use crate::translate::value::{HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins};
 
-/// What is let in unless the object says otherwise. Were a text not of the right form, the list would be empty and let in nothing.
+/// The defaults for what is allowed. A text of the wrong form would give an empty list, which
+/// allows nothing.
 const DEFAULT_METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
 const DEFAULT_HEADERS: &str = "DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
                                Range, Authorization";
@@ -22,7 +24,7 @@ static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| built_in(DEFAULT_HE
 
 const ENABLED: &[(&str, &str)] = &[("enable-cors", "true")];
 
-/// What counts only where requests of other origins are let in.
+/// A row that depends on enable-cors.
 const BELONGING: Row = Row { counts_with: ENABLED, beside: ENABLED, ..Row::DEFAULT };
 
 pub static FAMILY: Family = Family {
@@ -177,17 +179,18 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         return;
     }
     let count = requested.origins.as_ref().map_or(0, Vec::len);
-    let is_too_many = |most: &u64| u64::try_from(count).is_ok_and(|count| count > *most);
-    if let Some(origin) = requested.origins_at
-        && let Some(most) = Some(context.options.origins()).filter(is_too_many)
-    {
-        let note = format!(
-            "{count} origins are more than limits.object-origins allows, which is {most}; no CORS headers are sent until it \
-             is mended"
-        );
-        let finding = Finding::new(Reason::InvalidValue, origin, note);
-        draft.reading.findings.push(Finding { severity: Severity::Error, ..finding });
-        return;
+    if let Some(origin) = requested.origins_at {
+        let most = context.options.origins();
+        if u64::try_from(count).is_ok_and(|count| count > most) {
+            let note = format!(
+                "{count} origins are more than limits.object-origins allows, which is {most}; no CORS headers are sent until \
+                 it is mended"
+            );
+            let finding = Finding::new(Reason::InvalidValue, origin, note);
+            draft.reading.findings.push(Finding { severity: Severity::Error, ..finding });
+            return;
+        }
+        draft.reading.findings.extend(bounds::ORIGINS.near(count, most, || origin));
     }
     draft.reading.behaviour.cors = Some(Arc::new(Cors {
         origins: requested.origins.unwrap_or_else(|| vec![OriginPattern::Any]),

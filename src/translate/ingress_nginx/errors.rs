@@ -1,18 +1,18 @@
-//! Answers that another backend gives in the place of a path's own.
+//! Annotations about error pages of another backend.
 
 use crate::model::{Refused, is_label};
 use crate::translate::annotation::{
-    Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, nothing_to_finish,
+    Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, nothing_to_finish,
 };
 use crate::translate::value::{boolean, excerpt};
 
-/// nginx takes none of it for an answer.
+/// A status that nginx does not accept in `error_page`.
 const IMPOSSIBLE: u16 = 499;
 
-/// More than anybody needs: each is a location of the host.
+/// The most statuses, each of which needs a location of the host.
 const MOST: usize = 32;
 
-/// A status that may have another answer.
+/// A status that can have an error page.
 const STATUS: Shape = Shape { name: "a status from 400 to 599", pattern: "[+]?0*[45][0-9][0-9]", ..Shape::DEFAULT };
 
 /// The name of a Service.
@@ -24,6 +24,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "custom-http-errors",
+            elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Partly(&Form::List(&STATUS), "that nginx cannot answer 499, and how many statuses there are"),
             documentation: "Statuses, a comma-separated list, whose answers the default backend gives: that of default-backend, \
@@ -47,6 +48,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "default-backend",
+            elsewhere: &[Elsewhere::Refuse],
             scope: Scope::Upstream,
             on_error: OnError::Refuse,
             form: Form::Text(&SERVICE),

@@ -1,4 +1,4 @@
-//! Authentication by another service; whatever is wrong with it closes the routes.
+//! Annotations about authentication by another service; any mistake closes the routes.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use crate::model::{
     Refused,
 };
 use crate::translate::annotation::{
-    Compared, Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, SOMETHING, Shape, Trust,
+    Compared, Context, Draft, Effect, Elsewhere, ExternalDraft, Family, Form, Gives, OnError, Row, SOMETHING, Shape,
+    Trust,
 };
 use crate::translate::value::{
     CONFIG_MAP_REFERENCE, HEADER_NAME, TemplateUse, answer_durations, boolean, header_names, method, name_of_host,
@@ -22,16 +23,16 @@ use super::config_map::{self, Fault};
 pub(super) const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
 pub(super) const ASKS: &[(&str, &str)] = &[("auth-url", SOMETHING)];
 pub(super) const BESIDE: &[(&str, &str)] = &[URL];
-/// What a question is without any of the other keys.
+/// The outline of a subrequest without any of the other keys.
 const ASKED: &str = "asks GET https://auth.example.com/check";
 
-/// For how long answers are remembered where nothing else is said.
+/// The default of how long responses are cached.
 const DURATIONS: &str = "200 202 401 5m";
 
-/// By the length of this header nginx knows how often a request came by.
+/// The header whose length tells nginx how often a request came by.
 const HOPS: &str = "x-ingress-hops";
 
-/// Headers that frame a request or a connection: nginx writes them itself.
+/// Headers that frame a request or a connection: nginx sets them itself.
 const FRAMING: [&str; 10] = [
     "connection",
     "content-length",
@@ -45,21 +46,21 @@ const FRAMING: [&str; 10] = [
     "upgrade",
 ];
 
-/// The most headers that a backend, or the service, is told.
+/// The most headers for a backend, or for the service.
 const MOST_HEADERS: usize = 32;
 
-/// How long the headers of a question may become together.
+/// The greatest total length of the headers of a subrequest.
 const LONGEST_HEADERS: u32 = 1 << 20;
 
-/// Statuses with the time behind them.
+/// Statuses followed by a time.
 const DURATION: Shape = Shape {
     name: "statuses with the time behind them",
     pattern: "(?:[2-5][0-9]{2}[ \t]+)*0*[0-9]{1,6}[smhd]?",
     ..Shape::DEFAULT
 };
-/// What tells clients apart.
+/// A key that distinguishes clients.
 const CACHE_KEY: Shape = Shape { name: "text with a variable", pattern: "[!-~]*[$][!-~]*", ..Shape::DEFAULT };
-/// The name of a parameter of a query.
+/// The name of a query parameter.
 const PARAMETER: Shape = Shape {
     name: "the name of a parameter",
     pattern: "[A-Za-z0-9._~-]+",
@@ -67,7 +68,7 @@ const PARAMETER: Shape = Shape {
     verbatim: true,
     ..Shape::DEFAULT
 };
-/// A URL that may hold variables.
+/// A URL that may contain variables.
 const URL_WITH_VARIABLES: Shape = Shape {
     name: "a URL of http or https",
     pattern: "(?:https?|[$]scheme|[$]pass_access_scheme)://[!-~]+",
@@ -75,7 +76,7 @@ const URL_WITH_VARIABLES: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// What keys have in common that count together with `auth-url` alone.
+/// A row that depends on `auth-url`.
 const BELONGING: Row =
     Row { on_error: OnError::Close, stands_alone: true, counts_with: ASKS, beside: BESIDE, ..Row::DEFAULT };
 
@@ -84,6 +85,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "auth-always-set-cookie",
+            elsewhere: &[Elsewhere::LeaveOut],
             form: Form::Boolean,
             documentation: "Cookies of the service at auth-url reach the client whatever the status of the answer; \
                 otherwise with answers below 400 alone.",
@@ -102,6 +104,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-cache-duration",
+            compared: Compared::Stricter("A week is the longest.", ""),
+            elsewhere: &[Elsewhere::Close, Elsewhere::LeaveOut],
             counts_with: &[("auth-cache-key", SOMETHING)],
             form: Form::Partly(&Form::List(&DURATION), "which statuses and times there may be"),
             trust: Trust::Medium,
@@ -126,6 +130,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-cache-key",
+            compared: Compared::Stricter(
+                "It holds a variable that tells clients apart, and none but those that repeat what the client sent.",
+                "",
+            ),
             form: Form::Partly(&Form::Text(&CACHE_KEY), "the variables that it may hold"),
             trust: Trust::Medium,
             documentation: "Answers of auth-url are remembered, and not asked for again, for requests to the same host for which \
@@ -157,6 +165,8 @@ pub static FAMILY: Family = Family {
         keepalive::TIMEOUT,
         Row {
             key: "auth-method",
+            compared: Compared::Stricter("CONNECT, TRACE and unusual methods are refused.", ""),
+            elsewhere: &[Elsewhere::Close],
             form: Form::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
             documentation: "The method of the question to auth-url: GET, the default, HEAD, POST, PUT, PATCH, DELETE or OPTIONS. \
                 The question has no body, whatever the method.",
@@ -175,6 +185,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-proxy-set-headers",
+            compared: Compared::Stricter("Values hold no variables but those that repeat what the client sent.", ""),
+            elsewhere: &[Elsewhere::Close],
             form: Form::Partly(
                 &Form::Text(&CONFIG_MAP_REFERENCE),
                 "whether the ConfigMap is there, may be named and what it holds",
@@ -202,6 +214,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-request-redirect",
+            elsewhere: &[Elsewhere::LeaveOut],
             form: Form::NotJudged("the variables that it may hold are known to the parser alone"),
             trust: Trust::Medium,
             documentation: "What the service at auth-url is told in X-Auth-Request-Redirect; otherwise that is the path and \
@@ -224,6 +237,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-response-headers",
+            compared: Compared::Stricter(
+                "Headers that frame a request, such as Host and Content-Length, are refused, and so are more than 32.",
+                "",
+            ),
+            elsewhere: &[Elsewhere::Close],
             form: Form::Partly(
                 &Form::List(&HEADER_NAME),
                 "headers that frame a request, and how many and how long they are",
@@ -254,6 +272,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-signin",
+            compared: Compared::Stricter(
+                "Its host is written out or $host, and it holds no variable that is decoded, such as $uri.",
+                "use $escaped_request_uri",
+            ),
             form: Form::Partly(&Form::Text(&URL_WITH_VARIABLES), "the variables that it may hold, and its host"),
             trust: Trust::High,
             documentation: "Where clients are sent, with 302, whom the service at auth-url answers 401: an absolute URL, whose \
@@ -311,6 +333,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-url",
+            elsewhere: &[Elsewhere::Refuse, Elsewhere::Close],
             counts_with: &[],
             form: Form::Partly(&Form::Text(&URL_WITH_VARIABLES), "the variables that it may hold, and its host"),
             documentation: "Asks this URL whether a request may pass: with a status from 200 to 299 it does, 401 and 403 go to \
@@ -320,7 +343,8 @@ pub static FAMILY: Family = Family {
                 $remote_addr, $request_method, $request_uri, $escaped_request_uri, $scheme and $server_name. The certificate \
                 of an https URL is not verified. A request that cannot be judged is never let in.",
             compared: Compared::Different(
-                "Names that are not of the cluster need upstreams.resolvers, and Services of other namespaces need cross-namespace.",
+                "Names that are not of the cluster are those of the DNS servers in upstreams.resolvers, and Services of other namespaces need \
+                 cross-namespace.",
                 "",
             ),
             trust: Trust::High,
@@ -348,7 +372,6 @@ pub static FAMILY: Family = Family {
         Row {
             key: "enable-global-auth",
             form: Form::Boolean,
-            on_error: OnError::Close,
             documentation: "With false, the service that the administrator names for all objects (global-auth-url) is not asked \
                 about the routes of the object.",
             tries: &[
@@ -369,15 +392,16 @@ pub static FAMILY: Family = Family {
 /// The annotation that names a service by its URL.
 pub const KEY: &str = "auth-url";
 
-/// With its prefix.
+/// The key with its prefix.
 pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/auth-url";
 
-/// The name that DNS has to tell for the annotation.
+/// The DNS name in the annotation, if it has one.
 pub fn name(value: &str) -> Option<crate::model::HostName> {
     name_of_host(service_url(value).ok()?)
 }
 
-/// Whether a header may be set: nginx refuses names that its tables do not take, and some are its own.
+/// Checks whether a header may be set: nginx refuses names that do not fit into its tables, and
+/// sets some itself.
 pub(super) fn settable(name: &HeaderName) -> Result<(), Refused> {
     if name.as_str().len() > LONGEST_HEADER_NAME {
         return Err(Refused::because("a name of a header has more than 46 letters, which is more than nginx takes"));

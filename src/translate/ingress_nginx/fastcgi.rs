@@ -1,23 +1,23 @@
-//! What FastCGI applications are told; it must not know the applications.
+//! Annotations about FastCGI. They must not know the applications.
 
 use std::sync::Arc;
 
 use crate::finding::Reason;
 use crate::model::{FastCgi, FileName, ParameterName, Protocol, Refused, Template};
 use crate::translate::annotation::{
-    Compared, Context, Draft, Effect, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope, SecretReference, Shape,
-    Trust,
+    Compared, Context, Draft, Effect, Elsewhere, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope,
+    SecretReference, Shape, Trust,
 };
 use crate::translate::value::{CONFIG_MAP_REFERENCE, TemplateUse, excerpt, secret_reference, template};
 
-/// The most parameters that a ConfigMap may have.
+/// The most parameters in a ConfigMap.
 const MOST_PARAMETERS: usize = 64;
 
-/// What changes the settings of the interpreter.
+/// Parameters that change settings of the PHP interpreter.
 const SETTINGS: [&str; 2] = ["PHP_ADMIN_VALUE", "PHP_VALUE"];
-/// What nginx alone knows of a request: others would have it read as another one.
+/// Parameters that only nginx may set: other values would change the meaning of a request.
 const FRAMING: [&str; 3] = ["CONTENT_LENGTH", "GATEWAY_INTERFACE", "REQUEST_METHOD"];
-/// What chooses the file that is run.
+/// Parameters that select the executed file.
 const FILES: [&str; 6] = [
     "CONTEXT_DOCUMENT_ROOT",
     "DOCUMENT_ROOT",
@@ -36,7 +36,8 @@ const FILE_NAME: Shape = Shape {
 
 const FCGI: &[(&str, &str)] = &[("backend-protocol", "FCGI")];
 
-/// What counts only where FastCGI is spoken. Other parameters would have another file run.
+/// A row that depends on the FastCGI protocol. Other values of it could let another file be
+/// executed.
 const BELONGING: Row = Row {
     scope: Scope::Upstream,
     trust: Trust::Medium,
@@ -51,6 +52,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "fastcgi-index",
+            elsewhere: &[Elsewhere::Refuse],
             form: Form::Text(&FILE_NAME),
             documentation: "The name of a file that is put behind paths that end with a slash, in SCRIPT_NAME and \
                 $fastcgi_script_name.",
@@ -68,6 +70,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "fastcgi-params-configmap",
+            elsewhere: &[Elsewhere::Refuse, Elsewhere::Close],
             form: Form::Partly(
                 &Form::Text(&CONFIG_MAP_REFERENCE),
                 "whether the ConfigMap is there, may be named and what it holds",
@@ -125,7 +128,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     }
 }
 
-/// The parameters in a ConfigMap; where one of them cannot be used, none is.
+/// The parameters in a ConfigMap; if one of them is invalid, none is used.
 fn read(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(ParameterName, Template)>, (Reason, String)> {
     let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace), &wanted.name);
     if namespace != context.namespace && !context.options.cross_namespace() {
@@ -151,7 +154,7 @@ fn read(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(Paramete
 
 fn parameter(key: &str, value: &str) -> Result<(ParameterName, Template), Refused> {
     let name = ParameterName::new(key)?;
-    // Applications on other systems do not tell capital letters from small ones.
+    // On some systems applications ignore the case of names.
     let upper = key.to_ascii_uppercase();
     if SETTINGS.contains(&upper.as_str()) {
         return Err(Refused::because(

@@ -1,4 +1,5 @@
-//! A firewall for requests; whatever is wrong with it closes the routes; it must not know where its rules are.
+//! Annotations about the web application firewall; any mistake closes the routes. They must not
+//! know where the rules are.
 
 use std::sync::Arc;
 
@@ -10,14 +11,15 @@ const PLAIN: &str = "a firewall";
 const WITH_CORE_RULES: &str = "a firewall with the rules of OWASP";
 const ON: &[(&str, &str)] = &[("enable-modsecurity", "true")];
 
-/// Files of the image of ingress-nginx that snippets include: the rules of OWASP, and what every route has anyway.
+/// Files of ingress-nginx's image that snippets include: the OWASP rules, and settings that every
+/// route has anyway.
 const CORE_RULES_INCLUDED: &str = "include /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf";
 const RULES_INCLUDED: &str = "include /etc/nginx/modsecurity/modsecurity.conf";
 
 /// Settings, one on each line.
 const SNIPPET: Shape = Shape { name: "lines of settings", pattern: "(?s)[#A-Za-z].*", longest: 4096, ..Shape::DEFAULT };
 
-/// The name of a transaction.
+/// A transaction ID.
 const TRANSACTION: Shape = Shape {
     name: "letters, digits, - _ and variables that repeat what the client sent, or $request_id",
     pattern: r"(?:[A-Za-z0-9_-]|\$[a-z0-9_]+|\$\{[a-z0-9_]+\})+",
@@ -76,7 +78,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "modsecurity-snippet",
             counts_with: &[("enable-modsecurity", "true"), ("enable-owasp-core-rules", "true")],
-            // What is taken of it is values, not configuration.
+            // Its lines are parsed to values, not used as configuration.
             trust: Trust::High,
             on_error: OnError::Refuse,
             form: Form::Partly(&Form::Text(&SNIPPET), "what its lines say is left to the program"),
@@ -165,7 +167,7 @@ fn transaction(value: &str) -> Result<LogLine, Refused> {
         LogPart::Text(text) => text.contains(['{', '}']),
         // Hosts that are alike share a server, whose name may be that of another host.
         LogPart::Nginx(name) => **name != *"request_id" && (!is_harmless(name) || **name == *"server_name"),
-        LogPart::Route(_) => true,
+        LogPart::Route(_) | LogPart::Geo(_) => true,
     };
     match line.parts().iter().find(is_kept_back) {
         Some(part) => Err(Refused(format!("{part} cannot be told").into())),

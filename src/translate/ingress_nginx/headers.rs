@@ -1,17 +1,17 @@
-//! Headers, cookies and redirects between client and backend.
+//! Annotations about headers, cookies and redirects between client and backend.
 
 use std::sync::Arc;
 
 use crate::model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
 use crate::model::{AnswerHeader, Argument, BackendHeaders, Connection, HeaderName, HeaderText, Refused, Text};
 use crate::translate::annotation::{
-    ANYTHING, Compared, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
+    ANYTHING, Compared, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
 use crate::translate::value::{CONFIG_MAP_REFERENCE, HOST_HEADER, boolean, host_header};
 
 use super::config_map;
 
-/// What [`word`] takes.
+/// The form of [`word`].
 const WORD: Shape = Shape {
     name: "letters, digits and - . _ ~ / : , ? & =, or off",
     pattern: r"[A-Za-z0-9._/:,?&=-][A-Za-z0-9._~/:,?&=-]*",
@@ -19,7 +19,7 @@ const WORD: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// What [`pair`] takes.
+/// The form of [`pair`].
 const PAIR: Shape = Shape {
     name: "off, or two words of letters, digits and - . _ ~ / : , ? & = with a blank between",
     pattern: r"off|[A-Za-z0-9._/:,?&=-][A-Za-z0-9._~/:,?&=-]*[\x09-\x0d \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]+[A-Za-z0-9._/:,?&=-][A-Za-z0-9._~/:,?&=-]*",
@@ -31,6 +31,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "connection-proxy-header",
+            elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Word(&["close", "keep-alive"]),
             documentation: "A fixed Connection header for the backend, close or keep-alive. WebSockets do not pass then.",
@@ -51,6 +52,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "custom-headers",
+            elsewhere: &[Elsewhere::Close],
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Partly(
@@ -83,6 +85,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "http2-push-preload",
+            elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Boolean,
             documentation: "Pushed what Link headers name. nginx and browsers have given push up: it has no effect.",
@@ -163,6 +166,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "upstream-vhost",
+            compared: Compared::Stricter(
+                "Variables are those that repeat what the client sent, and those of the Service.",
+                "",
+            ),
+            elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
             documentation: "The Host header for the backend: letters, digits, - . _ : and variables, those of rewrite-target, \
@@ -189,7 +197,7 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
-/// What a redirect begins with, or is to begin with; nothing where the value asks for none.
+/// The prefix of a redirect, or its replacement; `None` when the value asks for none.
 fn redirect_part(value: &str) -> Result<Option<Text>, Refused> {
     match value {
         "off" | "default" => Ok(None),
@@ -197,7 +205,7 @@ fn redirect_part(value: &str) -> Result<Option<Text>, Refused> {
     }
 }
 
-/// A word of what URLs have, which nginx does not read as an expression.
+/// Parses a word of URL characters, which nginx does not read as an expression.
 fn word(value: &str) -> Result<Text, Refused> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:,?&=".contains(&byte);
     match value.bytes().find(|byte| !fits(*byte)) {
@@ -208,7 +216,7 @@ fn word(value: &str) -> Result<Text, Refused> {
     }
 }
 
-/// A directive of two words, unless the value asks for none.
+/// Sets a directive of two words, unless the value asks for none.
 fn pair(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Result<(), Refused> {
     let value = entry.value.trim();
     if value == "off" {
@@ -222,12 +230,11 @@ fn pair(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Res
     Ok(())
 }
 
-/// A header that the administrator allows.
+/// A header, provided that the administrator allows it.
 fn allowed(context: &Context<'_>, name: HeaderName, value: &str) -> Result<AnswerHeader, Refused> {
     let is_listed = |own: &HeaderName| own.as_str().eq_ignore_ascii_case(name.as_str());
     if !context.options.allowed_headers().iter().any(is_listed) {
-        let setting = context.options.places().named("headers.allowed");
-        return Err(Refused(format!("the administrator's {setting} does not list it").into()));
+        return Err(Refused::because("the administrator's headers.allowed does not list it"));
     }
     AnswerHeader::new(name, HeaderText::new(value)?)
 }
@@ -247,7 +254,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     if headers != BackendHeaders::default() {
         draft.reading.behaviour.backend_headers = Some(Arc::new(headers));
     }
-    // Where one of them asks for nothing, both do.
+    // If one of them asks for nothing, both do.
     if let (Some((Some(from), origin)), Some(Some(to))) = (draft.redirects.from.take(), draft.redirects.to.take()) {
         draft.directive(&PROXY_REDIRECT, [from, to].map(Argument::Text).into(), origin);
     }

@@ -1,4 +1,4 @@
-//! From http to https.
+//! Annotations about redirects from http to https.
 
 use crate::model::catalogue::PORT_IN_REDIRECT;
 use crate::model::{Argument, HttpsRedirect};
@@ -11,10 +11,11 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "force-ssl-redirect",
+            setting: "tls.force-redirect",
             trust: Trust::Medium,
             form: Form::Boolean,
             documentation: "Sends requests over http to https even when the host has no certificate of its own, for \
-                hosts whose TLS ends in front of this node. The default is the administrator's, false when not set.",
+                hosts whose TLS ends in front of this node.",
             tries: &[
                 ("true", Gives::Sets("http: 308 to https, always")),
                 ("false", Gives::Nothing),
@@ -41,10 +42,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "ssl-redirect",
+            setting: "tls.redirect",
             form: Form::Boolean,
             documentation: "Sends requests over http to https when the host is listed under spec.tls of an Ingress \
-                of the same namespace, or of that of the oldest one that has the host. The default is the \
-                administrator's, true when not set. Strict-Transport-Security has no annotation: it is a setting \
+                of the same namespace, or of that of the oldest one that has the host. \
+                Strict-Transport-Security has no annotation: it is a setting \
                 of the administrator.",
             tries: &[
                 ("true", Gives::Sets("http: 308 to https, where the host has a certificate")),

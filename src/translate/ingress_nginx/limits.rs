@@ -1,27 +1,28 @@
-//! How much each client may ask for.
+//! Annotations about rate and connection limits per client.
 
 use std::sync::Arc;
 
 use crate::model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
 use crate::model::{Argument, ByteSize, ClientLimits, LimitRate, Origin, Refused};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, SOMETHING, built_in,
+    Ceiling, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, SOMETHING, built_in,
 };
-use crate::translate::value::{address_list, integer, positive};
+use crate::translate::value::{address_list, integer, is_number, positive};
 
-/// The highest rate; nginx counts thousandths of a request in 32 bits.
+/// The highest rate: nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;
-/// nginx keeps one number for each client, whatever the limit is, and holds no request back.
+/// No ceiling: nginx keeps one number for each client, whatever the limit is, and delays no
+/// request.
 const COUNTED: Ceiling = Ceiling::NotNeeded("a higher limit costs nginx nothing, and protects less");
-/// nginx counts connections in 16 bits.
+/// The most connections: nginx counts them in 16 bits.
 const MOST_CONNECTIONS: u32 = 65_535;
-/// The burst as a multiple of the rate, unless the object says otherwise.
+/// The default burst, as a multiple of the rate.
 const BURST_MULTIPLIER: &str = "5";
 
 /// The largest multiple.
 const MOST_BURSTS: u64 = 10_000;
 
-/// The largest rate.
+/// The largest rate in kilobytes.
 const MOST_KILOBYTES: u64 = 1 << 30;
 
 pub static FAMILY: Family = Family {
@@ -29,11 +30,12 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "limit-allowlist",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             counts_with: &[("limit-rps", SOMETHING), ("limit-rpm", SOMETHING), ("limit-connections", SOMETHING)],
             aliases: &["limit-whitelist"],
             form: Form::Addresses,
-            documentation: "Clients of these addresses and networks, a comma-separated list, are not limited. A bad \
-                list exempts nobody.",
+            documentation: "Clients of these addresses and networks, a comma-separated list, are not limited.",
             beside: &[("limit-rps", "10")],
             tries: &[
                 ("10.0.0.0/8,192.0.2.1", Gives::Sets("no limits for 10.0.0.0/8")),
@@ -66,7 +68,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "limit-connections",
-            on_error: OnError::Close,
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             ceiling: COUNTED,
             form: Form::Integer { least: 0, most: MOST_CONNECTIONS as u64 },
             documentation: "Simultaneous connections of one client address, over all routes of the object; 0 is no \
@@ -75,11 +78,11 @@ pub static FAMILY: Family = Family {
                 ("20", Gives::Sets("each client: 20 connections")),
                 ("0", Gives::Nothing),
                 ("65536", Gives::Refused("from 0 to 65535")),
-                ("-1", Gives::Refused("whole number")),
+                ("-1", Gives::LeftOut("whole number")),
+                ("20 clients", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.limits.connections = positive(entry.value, MOST_CONNECTIONS)?;
-                Ok(())
+                limit(draft, entry, MOST_CONNECTIONS, |draft| &mut draft.limits.connections)
             }),
             ..Row::DEFAULT
         },
@@ -115,7 +118,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "limit-rpm",
-            on_error: OnError::Close,
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             ceiling: COUNTED,
             form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
             documentation: "Requests each minute of one client address, over all routes of the object; more than the \
@@ -126,14 +130,14 @@ pub static FAMILY: Family = Family {
                 ("60/m", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.limits.per_minute = positive(entry.value, HIGHEST_RATE)?;
-                Ok(())
+                limit(draft, entry, HIGHEST_RATE, |draft| &mut draft.limits.per_minute)
             }),
             ..Row::DEFAULT
         },
         Row {
             key: "limit-rps",
-            on_error: OnError::Close,
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             ceiling: COUNTED,
             form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
             documentation: "Requests each second of one client address, over all routes of the object; more than the \
@@ -142,11 +146,10 @@ pub static FAMILY: Family = Family {
                 ("10", Gives::Sets("each client: 10 requests a second, burst 50")),
                 ("0", Gives::Nothing),
                 ("ten", Gives::Refused("whole number")),
-                ("-10", Gives::Refused("whole number")),
+                ("-10", Gives::LeftOut("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.limits.per_second = positive(entry.value, HIGHEST_RATE)?;
-                Ok(())
+                limit(draft, entry, HIGHEST_RATE, |draft| &mut draft.limits.per_second)
             }),
             ..Row::DEFAULT
         },
@@ -154,11 +157,28 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
+/// A limit; one below 0 is none.
+fn limit(
+    draft: &mut Draft,
+    entry: &Entry<'_>,
+    most: u32,
+    place: fn(&mut Draft) -> &mut Option<u32>,
+) -> Result<(), Refused> {
+    match positive(entry.value, most) {
+        Ok(number) => *place(draft) = number,
+        Err(refused) if is_number(entry.value) && entry.value.trim().starts_with('-') => {
+            return draft.leave_out(entry, &refused);
+        }
+        Err(refused) => return Err(refused),
+    }
+    Ok(())
+}
+
 fn burst_multiplier(value: &str) -> Result<u32, Refused> {
     integer(value, 1, 10_000).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// A directive in kilobytes, unless the value is 0.
+/// Sets a directive in kilobytes, unless the value is 0.
 fn kilobytes(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Result<(), Refused> {
     let number = integer(entry.value, 0, MOST_KILOBYTES)?;
     if number > 0 {
@@ -167,7 +187,7 @@ fn kilobytes(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -
     Ok(())
 }
 
-/// For rows of which 0 asks for nothing.
+/// For rows of which 0 has no effect.
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let limits = &mut draft.limits;
     let multiplier = limits.burst_multiplier.unwrap_or_else(|| built_in(BURST_MULTIPLIER, burst_multiplier));

@@ -1,4 +1,5 @@
-//! Copies of requests; whatever is wrong with them, none is made and the routes are served. It must not know where the service is.
+//! Annotations about mirrored requests. After any mistake nothing is mirrored, and the routes are
+//! served. They must not know where the service is.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::translate::{RequestedMirror, RequestedService};
 
 const TARGET: (&str, &str) = ("mirror-target", "https://mirror.example.com$request_uri");
 
-/// A URL that may hold variables behind its host.
+/// A URL that may contain variables behind its host.
 const URL: Shape = Shape {
     name: "a URL of http or https",
     pattern: r"https?://[!$-&(-:=?-\[\]_a-{}~]+",
@@ -109,14 +110,14 @@ pub static FAMILY: Family = Family {
 /// The annotation that names a service by its URL, with its prefix.
 pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/mirror-target";
 
-/// The name that DNS has to tell for the annotation.
+/// The DNS name in the annotation, if it has one.
 pub fn name(value: &str) -> Option<HostName> {
     name_of_host(mirror_url(value).ok()?)
 }
 
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
     let MirrorDraft { url, host, without_body, is_broken } = std::mem::take(&mut draft.mirror);
-    // What is wrong has been said.
+    // A mistake has a finding already.
     let Some((url, origin)) = url.filter(|_| !is_broken) else { return };
     let host: Template = host.unwrap_or(url.host);
     let policy = Arc::new(MirrorPolicy { host, target: url.target, has_body: !without_body });

@@ -1,4 +1,5 @@
-//! The annotations of ingress-nginx, one file for each family; they must not know paths, hosts or backends.
+//! The annotations of ingress-nginx, one file for each family. They must not know paths, hosts or
+//! backends.
 
 mod access;
 mod authentication;
@@ -31,7 +32,7 @@ pub mod snippet;
 
 use super::annotation::{Index, Table};
 
-/// What all keys of ingress-nginx begin with.
+/// The prefix of all keys of ingress-nginx.
 pub const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 
 /// The annotations that classes of both dialects read.

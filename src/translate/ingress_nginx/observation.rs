@@ -1,11 +1,13 @@
-//! Logs and traces: the administrator decides about them.
+//! Annotations about logs and traces, about which the administrator decides.
 
 use crate::model::Argument;
 use crate::model::catalogue::{ACCESS_LOG, REWRITE_LOG};
 use crate::translate::annotation::{Effect, Family, Form, Gives, Row, Trust, nothing_to_finish, unserved};
+use crate::translate::value::arguments::switch;
 use crate::translate::value::boolean;
 
-const TRACING: &str = "nginx's module for OpenTelemetry is in no package of Debian; have the backends trace, which get the \
+const TRACING: &str = "no release of Debian or Ubuntu has nginx's module for OpenTelemetry: with nginx and nginx-module-otel of nginx.org set \
+    otel_exporter and otel_trace in the block http of nginx.conf, which all hosts inherit, or have the backends trace, which get the \
     headers of their clients' traces";
 
 pub static FAMILY: Family = Family {
@@ -28,7 +30,7 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved("enable-opentelemetry", "true", "Traces requests. Not served yet.", TRACING).unless("false"),
+        unserved("enable-opentelemetry", "true", "Traces requests. Not served.", TRACING).unless("false"),
         Row {
             key: "enable-rewrite-log",
             form: Form::Boolean,
@@ -38,17 +40,11 @@ pub static FAMILY: Family = Family {
                 ("false", Gives::Sets("rewrite_log off;")),
                 ("yes", Gives::Refused("not true or false")),
             ],
-            effect: Effect::Directive(&REWRITE_LOG, |value| Ok(vec![Argument::Switch(boolean(value)?)])),
+            effect: Effect::Directive(&REWRITE_LOG, switch),
             ..Row::DEFAULT
         },
-        unserved("opentelemetry-operation-name", "shop", "Name of the span. Not served yet.", TRACING)
-            .trust(Trust::Medium),
-        unserved(
-            "opentelemetry-trust-incoming-span",
-            "true",
-            "Trusts the trace of the client. Not served yet.",
-            TRACING,
-        ),
+        unserved("opentelemetry-operation-name", "shop", "Name of the span. Not served.", TRACING).trust(Trust::Medium),
+        unserved("opentelemetry-trust-incoming-span", "true", "Trusts the trace of the client. Not served.", TRACING),
     ],
     finish: nothing_to_finish,
 };

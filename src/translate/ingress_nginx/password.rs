@@ -1,4 +1,4 @@
-//! Names and password hashes in Secrets, line by line, of which none is ever shown.
+//! Parses user names and password hashes in Secrets, line by line. None of them is ever shown.
 
 use std::borrow::Cow;
 
@@ -6,22 +6,22 @@ use k8s_openapi::api::core::v1::Secret;
 
 use crate::translate::PasswordLimits;
 
-/// The key of a Secret that holds a whole file.
+/// The key of a Secret with a whole file.
 const FILE_KEY: &str = "auth";
 
-/// Longest name and longest hash in bytes: hashes of every kind have less than 150.
+/// The longest name and the longest hash in bytes: hashes of every kind have less than 150.
 const LONGEST: usize = 256;
 
-/// Rounds of SHA-crypt where the setting says nothing.
+/// The default rounds of SHA-crypt.
 const DEFAULT_ROUNDS: u32 = 5000;
-/// The cost of bcrypt that takes as long as they do with the longest password that a client can send, 511 bytes: 16 ms.
-/// Ordinary passwords take an eighth of it.
+/// The bcrypt cost that takes as long as these rounds with the longest password that a client can
+/// send, 511 bytes: 16 ms. Usual passwords take an eighth of that.
 const COST_OF_DEFAULT_ROUNDS: u8 = 8;
-/// The settings of yescrypt up to Debian's default, and the cost of bcrypt that takes as long; those beyond take more than
-/// 16 MiB.
+/// The parameters of yescrypt up to Debian's default, with the bcrypt cost that takes as long;
+/// higher ones need more than 16 MiB.
 const YESCRYPT: [(&str, u8); 5] = [("j75", 4), ("j85", 5), ("j7T", 6), ("j8T", 7), ("j9T", 8)];
 
-/// Why an entry is left out: a clause that goes on from what it is.
+/// Why an entry is left out: the end of a sentence about the entry.
 type Fault = Cow<'static, str>;
 
 /// One user.
@@ -32,7 +32,7 @@ pub struct Password<'a> {
 }
 
 impl<'a> Password<'a> {
-    /// Proves both halves: one line, one colon between them.
+    /// Checks both halves of an entry, which becomes one line with one colon between them.
     fn new(user: Cow<'a, str>, hash: Cow<'a, str>, limits: PasswordLimits) -> Result<Self, Fault> {
         let broken = |text: &str| text.chars().any(|character| character.is_control() || character == ':');
         match () {
@@ -54,20 +54,22 @@ impl<'a> Password<'a> {
         }
     }
 
-    /// The line of a password file.
+    /// The line in the password file.
     pub fn line(&self) -> String {
         format!("{}:{}\n", self.user, self.hash)
     }
 }
 
-/// How long the hash takes, as the cost of bcrypt: each one more takes twice as long, 10 some 60 ms.
+/// The cost of the hash on the scale of bcrypt: each step doubles the time, and 10 means some 60
+/// ms.
 ///
-/// nginx computes it at each request, in the worker that serves everybody else: with `$6$rounds=999999999$` one request
-/// of one tenant would stop all others for many minutes.
+/// nginx computes the hash for each request, which blocks the worker: with `$6$rounds=999999999$`
+/// one request of one tenant would stop all others for many minutes.
 fn cost(hash: &str) -> Result<u8, Fault> {
     const UNKNOWN: Fault = Cow::Borrowed("has a hash of a kind that is not known; make it anew with htpasswd -B");
     let Some(rest) = hash.strip_prefix('$') else {
-        // nginx's own kinds, and the thirteen characters of DES; a longer DES names its own number of rounds.
+        // nginx's own kinds, and traditional DES with thirteen characters; extended DES contains
+        // its own number of rounds.
         let is_des = hash.len() == 13 && hash.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"./".contains(&byte));
         return match () {
             () if is_des || hash.starts_with("{SHA}") || hash.starts_with("{SSHA}") => Ok(0),
@@ -97,10 +99,12 @@ fn cost(hash: &str) -> Result<u8, Fault> {
     }
 }
 
-/// The users of a Secret, and notes about entries that are left out. Notes name no user and no hash.
+/// The users of a Secret, and notes about entries that are left out. Notes contain neither user
+/// names nor hashes.
 pub type Passwords<'a> = (Vec<Password<'a>>, Vec<String>);
 
-/// Reads `auth` as lines of `user:hash`, with an optional comment behind another colon; `None` without that key.
+/// Parses `auth` as lines of `user:hash`, with an optional comment behind another colon; `None`
+/// without that key.
 pub fn of_file<'a>(secret: &'a Secret, limits: PasswordLimits) -> Option<Passwords<'a>> {
     let (_, content) = values(secret).find(|(key, _)| *key == FILE_KEY)?;
     let mut found = Passwords::default();
@@ -110,7 +114,7 @@ pub fn of_file<'a>(secret: &'a Secret, limits: PasswordLimits) -> Option<Passwor
             continue;
         }
         let entry = match std::str::from_utf8(line).map(|line| line.split_once(':')) {
-            // nginx reads up to the next colon; what follows is a comment.
+            // nginx reads up to the next colon; the rest is a comment.
             Ok(Some((user, rest))) => {
                 Password::new(user.into(), rest.split(':').next().unwrap_or_default().into(), limits)
             }
@@ -124,11 +128,12 @@ pub fn of_file<'a>(secret: &'a Secret, limits: PasswordLimits) -> Option<Passwor
     Some(found)
 }
 
-/// Reads each key as a user and its value as the hash.
+/// Reads each key as a user name and its value as the hash.
 pub fn of_map<'a>(secret: &'a Secret, limits: PasswordLimits) -> Passwords<'a> {
     let mut found = Passwords::default();
     for (number, (user, hash)) in (1..).zip(values(secret)) {
-        // Tools like `echo` end a value with a newline; within a value it would be a second user.
+        // Tools like `echo` end a value with a newline; anywhere else in a value it would begin a
+        // second user.
         let hash = hash.strip_suffix(b"\n").unwrap_or(hash);
         let entry = match std::str::from_utf8(hash) {
             Ok(hash) => Password::new(user.into(), hash.into(), limits),
@@ -141,7 +146,7 @@ pub fn of_map<'a>(secret: &'a Secret, limits: PasswordLimits) -> Passwords<'a> {
     found
 }
 
-/// Takes an entry or notes why not; `false` when there are too many to go on.
+/// Adds an entry or a note why it is left out; returns `false` when there are too many to go on.
 fn take<'a>(
     found: &mut Passwords<'a>,
     entry: Result<Password<'a>, Fault>,
@@ -240,7 +245,7 @@ mod tests {
             ("$7$CU..../....salt$hash", Err("not known")),
             ("$sha1$4294967295$salt$hash", Err("not known")),
             ("$md5,rounds=4294967295$salt$hash", Err("not known")),
-            // DES with a number of rounds of its own.
+            // Extended DES, with a number of rounds of its own.
             ("_zzzzsalthashhashhas", Err("not known")),
             ("{PLAIN}password", Err("plain text")),
             ("{SMD5}hash", Err("not known")),

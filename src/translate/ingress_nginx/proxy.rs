@@ -1,4 +1,4 @@
-//! How backends are spoken to: protocol, times and retries.
+//! Annotations about connections to backends: protocol, timeouts and retries.
 
 use crate::model::catalogue::{
     PROXY_CONNECT_TIMEOUT, PROXY_HTTP_VERSION, PROXY_NEXT_UPSTREAM, PROXY_NEXT_UPSTREAM_TIMEOUT,
@@ -6,16 +6,18 @@ use crate::model::catalogue::{
 };
 use crate::model::{Argument, Protocol, Refused};
 use crate::translate::annotation::{Ceiling, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, nothing_to_finish};
-use crate::translate::value::{LONGEST_SECONDS, excerpt, integer, seconds, seconds_or_unlimited};
+use crate::translate::value::arguments::time;
+use crate::translate::value::{LONGEST_SECONDS, excerpt, integer, seconds_or_unlimited};
 
-/// How long a backend is waited for. 0, where it is no limit, is the time for tries, whose number has a ceiling.
+/// The ceiling of timeouts. 0, where it does not mean unlimited, is the time for retries, whose
+/// number has a ceiling.
 const TIMEOUT: Ceiling = Ceiling::Setting {
     key: "limits.timeout",
     unit: Unit::Seconds,
     zero_is_unlimited: false,
     of: |limits| limits.timeout.as_secs(),
 };
-/// What nginx may count as a failure of an endpoint.
+/// The conditions under which nginx tries another endpoint.
 const FAILURES: [&str; 12] = [
     "error",
     "timeout",
@@ -33,7 +35,7 @@ const FAILURES: [&str; 12] = [
 
 /// Seconds, at least one.
 const TIME: Form = Form::Integer { least: 1, most: LONGEST_SECONDS };
-/// Tries of which more are a mistake.
+/// The most retries: a larger value is a mistake.
 const MOST_TRIES: u64 = 1000;
 
 pub static FAMILY: Family = Family {
@@ -194,10 +196,6 @@ fn protocol(value: &str) -> Result<Protocol, Refused> {
         "FCGI" => Ok(Protocol::FastCgi),
         _ => Err(Refused::because("it is not one of HTTP, HTTPS, GRPC, GRPCS, FCGI, AUTO_HTTP")),
     }
-}
-
-fn time(value: &str) -> Result<Vec<Argument>, Refused> {
-    Ok(vec![Argument::Time(seconds(value)?)])
 }
 
 fn failures(value: &str) -> Result<Vec<Argument>, Refused> {

@@ -1,13 +1,14 @@
-//! Redirects of all requests of an object.
+//! Annotations about redirects of all requests of an object.
 
-use crate::model::Argument;
 use crate::model::catalogue::ABSOLUTE_REDIRECT;
+use crate::model::{Argument, Refused};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, SOMETHING, Scope,
+    Trust, built_in,
 };
-use crate::translate::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, redirect_status, redirect_url};
+use crate::translate::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, is_number, redirect_status, redirect_url};
 
-/// Statuses unless the object says otherwise.
+/// The default statuses.
 const PERMANENT: &str = "301";
 const TEMPORAL: &str = "302";
 
@@ -16,6 +17,11 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "from-to-www-redirect",
+            compared: Compared::Different(
+                "Location names a port only where it is not the usual one, and the slash at the end of a path stays.",
+                "",
+            ),
+            elsewhere: &[Elsewhere::Refuse],
             scope: Scope::Server,
             on_error: OnError::Refuse,
             form: Form::Boolean,
@@ -35,6 +41,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "permanent-redirect",
+            elsewhere: &[Elsewhere::Refuse],
             trust: Trust::Medium,
             on_error: OnError::Refuse,
             form: Form::Partly(
@@ -58,24 +65,25 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "permanent-redirect-code",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             counts_with: &[("permanent-redirect", SOMETHING)],
             default: PERMANENT,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
             form: Form::Word(&["301", "302", "303", "307", "308"]),
-            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it as it is by default.",
+            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other number leaves it as it is by default.",
             beside: &[("permanent-redirect", "https://example.com")],
             tries: &[
                 ("308", Gives::Sets("all requests: 308 to https://example.com")),
-                ("200", Gives::Refused("not one of 301")),
+                ("200", Gives::LeftOut("not one of 301")),
+                ("moved", Gives::Refused("not a number")),
             ],
-            effect: Effect::Part(|draft, entry| {
-                draft.redirect.permanent_status = Some(redirect_status(entry.value, true)?);
-                Ok(())
-            }),
+            effect: Effect::Part(|draft, entry| code(draft, entry, true, |draft| &mut draft.redirect.permanent_status)),
             ..Row::DEFAULT
         },
         Row {
             key: "relative-redirects",
+            elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Boolean,
             documentation: "Writes the redirects of nginx's own without scheme and host.",
@@ -94,6 +102,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "temporal-redirect",
+            elsewhere: &[Elsewhere::Refuse, Elsewhere::LeaveOut],
             trust: Trust::Medium,
             on_error: OnError::Refuse,
             form: Form::Partly(
@@ -116,25 +125,40 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "temporal-redirect-code",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             counts_with: &[("temporal-redirect", SOMETHING)],
             default: TEMPORAL,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
             form: Form::Word(&["301", "302", "303", "307"]),
-            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it as it is by default.",
+            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other number leaves it as it is by default.",
             beside: &[("temporal-redirect", "https://example.com")],
             tries: &[
                 ("307", Gives::Sets("all requests: 307 to https://example.com")),
-                ("308", Gives::Refused("not one of 301")),
+                ("308", Gives::LeftOut("not one of 301")),
+                ("moved", Gives::Refused("not a number")),
             ],
-            effect: Effect::Part(|draft, entry| {
-                draft.redirect.temporal_status = Some(redirect_status(entry.value, false)?);
-                Ok(())
-            }),
+            effect: Effect::Part(|draft, entry| code(draft, entry, false, |draft| &mut draft.redirect.temporal_status)),
             ..Row::DEFAULT
         },
     ],
     finish,
 };
+
+/// A status; another number leaves the default.
+fn code(
+    draft: &mut Draft,
+    entry: &Entry<'_>,
+    may_be_permanent: bool,
+    place: fn(&mut Draft) -> &mut Option<u16>,
+) -> Result<(), Refused> {
+    match redirect_status(entry.value, may_be_permanent) {
+        Ok(status) => *place(draft) = Some(status),
+        Err(refused) if is_number(entry.value) => return draft.leave_out(entry, &refused),
+        Err(_) => return Err(Refused::because("it is not a number")),
+    }
+    Ok(())
+}
 
 fn status(default: &str, may_be_permanent: bool) -> u16 {
     built_in(default, |value| redirect_status(value, may_be_permanent))

@@ -1,10 +1,10 @@
-//! Keys that ingress-nginx itself has given up but manifests still hold.
+//! Annotations that ingress-nginx has removed but manifests still contain.
 
 use crate::translate::annotation::{Compared, Family, Row, nothing_to_finish, unserved};
 
 const REMOVED: &str = "ingress-nginx has removed it and ignores it; remove it";
 
-/// It has no effect with ingress-nginx either.
+/// A key that has no effect with ingress-nginx either.
 const fn removed(key: &'static str, example: &'static str, documentation: &'static str, instead: &'static str) -> Row {
     unserved(key, example, documentation, instead).compared(Compared::Equal)
 }

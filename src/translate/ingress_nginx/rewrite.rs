@@ -1,9 +1,9 @@
-//! Paths as regular expressions, and what they become.
+//! Annotations about regular expressions as paths, and about rewriting.
 
 use crate::model::{RedirectUrl, Refused};
 use crate::translate::AppRoot;
 use crate::translate::annotation::{
-    Compared, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust, nothing_to_finish,
+    Compared, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust, nothing_to_finish,
 };
 use crate::translate::value::{PATH_PREFIX, REWRITE_TARGET, boolean, prefix, rewrite_target};
 
@@ -76,8 +76,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "use-regex",
+            compared: Compared::Stricter(
+                "Paths of other namespaces on the host stay as they are, and expressions that take nginx too long are refused.",
+                "",
+            ),
             scope: Scope::Matching,
-            on_error: OnError::Refuse,
             form: Form::Boolean,
             documentation: "Reads the paths of the object as regular expressions, and puts all paths of the host into \
                 regex mode: matched from the start, without regard to case, the longest path first.",
@@ -94,6 +97,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "x-forwarded-prefix",
+            compared: Compared::Stricter("It holds no variables but those that repeat what the client sent.", ""),
+            elsewhere: &[Elsewhere::Refuse],
             counts_with: &[("rewrite-target", SOMETHING)],
             trust: Trust::Medium,
             on_error: OnError::Refuse,

@@ -1,4 +1,4 @@
-//! Secrets that annotations name, and the authorities in them; whatever is wrong with them closes the routes.
+//! Reads Secrets that annotations name, and their CA certificates; any mistake closes the routes.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::translate::annotation::{Context, Draft, Entry, SecretReference};
 use crate::translate::authority;
 use crate::translate::value::secret_reference;
 
-/// The Secret that a value names.
+/// Parses a reference to a Secret.
 pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {
     let (namespace, name) = secret_reference(entry.value)?;
     let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
     Ok(SecretReference { namespace, name, origin: entry.origin() })
 }
 
-/// The Secret; `None` has told why and closed the routes.
+/// The Secret; `None` after the routes were closed with a finding.
 pub fn find<'a>(draft: &mut Draft, context: &Context<'a>, wanted: &SecretReference) -> Option<&'a Stored<Secret>> {
     let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace);
     if namespace != context.namespace && !context.options.cross_namespace() {
@@ -34,16 +34,16 @@ pub fn find<'a>(draft: &mut Draft, context: &Context<'a>, wanted: &SecretReferen
     secret
 }
 
-/// Whether the routes are closed where the Secret holds no authority.
+/// Whether the routes are closed when the Secret has no CA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
-    /// They are.
+    /// They are closed.
     Needed,
-    /// They are not.
+    /// They are not closed.
     Possible,
 }
 
-/// The authority in a Secret, if it holds one; `None` has told why and closed the routes.
+/// The CA in a Secret, if it has one; `None` also after the routes were closed with a finding.
 pub fn authority(
     draft: &mut Draft,
     secret: &Stored<Secret>,
@@ -59,7 +59,7 @@ pub fn authority(
     None
 }
 
-/// Says why a Secret cannot be used, and closes the routes.
+/// Adds a finding why a Secret cannot be used, and closes the routes.
 pub fn unusable(draft: &mut Draft, secret: &Stored<Secret>, origin: &Origin, fault: &str) {
     let note = format!(
         "Secret {}/{}: {fault}; the routes answer 503 until that is mended",

@@ -1,19 +1,20 @@
-//! Settings of a whole host.
+//! Annotations about a whole host.
 
 use super::backend_tls::CIPHERS;
 use crate::finding::Reason;
 use crate::model::{Argument, Ciphers, HostExpression, Protocol, Refused, ServerName, catalogue, expression};
 use crate::translate::HostAliases;
 use crate::translate::annotation::{
-    Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
+    Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
 };
 use crate::translate::host::server_name;
-use crate::translate::value::boolean;
+use crate::translate::value::arguments::switch;
+use crate::translate::value::{boolean, excerpt};
 
-/// How many aliases a host may have: each is a host with all its paths.
+/// The most aliases of a host, each of which is a host with all its paths.
 const MOST_ALIASES: usize = 32;
 
-/// A further name, or nothing.
+/// An alias; may be empty.
 const ALIAS: Shape = Shape {
     name: "a host, a wildcard such as *.example.com or an expression such as ~^[a-z]+\\.example\\.com$",
     pattern: r"|~[!-+\--~]+|(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
@@ -27,6 +28,11 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "server-alias",
+            compared: Compared::Stricter(
+                "There are 32 names at most, and an expression takes only hosts that nobody asks for by name.",
+                "",
+            ),
+            elsewhere: &[Elsewhere::Refuse],
             scope: Scope::Server,
             trust: Trust::High,
             on_error: OnError::Refuse,
@@ -50,6 +56,7 @@ pub static FAMILY: Family = Family {
                 ("~a b", Gives::Refused("it holds what no host does")),
                 ("10.0.0.1", Gives::Refused("an address")),
                 ("a;b", Gives::Refused("not a DNS name")),
+                ("www.example.com, a;b, *.example.org", Gives::Refused("of its aliases \"a;b\"")),
             ],
             effect: Effect::Part(|draft, entry| {
                 let (names, weight) = aliases(entry.value)?;
@@ -60,6 +67,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "ssl-ciphers",
+            on_error: OnError::Refuse,
+            elsewhere: &[Elsewhere::Refuse],
             scope: Scope::Server,
             form: Form::Text(&CIPHERS),
             documentation: "Ciphers of the host up to TLS 1.2, in the words of OpenSSL, in the place of those of the ConfigMap or \
@@ -79,6 +88,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "ssl-passthrough",
+            elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
                 "Without the setting tls.passthrough the object is refused.",
                 "set tls.passthrough, as --enable-ssl-passthrough does",
@@ -111,28 +121,30 @@ pub static FAMILY: Family = Family {
                 ("false", Gives::Sets("hosts: ssl_prefer_server_ciphers off;")),
                 ("yes", Gives::Refused("not true or false")),
             ],
-            effect: Effect::Directive(&catalogue::SSL_PREFER_SERVER_CIPHERS, |value| {
-                Ok(vec![Argument::Switch(boolean(value)?)])
-            }),
+            effect: Effect::Directive(&catalogue::SSL_PREFER_SERVER_CIPHERS, switch),
             ..Row::DEFAULT
         },
     ],
     finish,
 };
 
-/// Names of hosts, each once, and what its expressions weigh.
+/// Parses aliases without duplicates, and the weight of the expressions among them.
 fn aliases(value: &str) -> Result<(Vec<ServerName>, u32), Refused> {
     let (mut names, mut weight) = (Vec::new(), 0);
     for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+        let of = |refused: Refused| match value.contains(',') {
+            true => Refused(format!("of its aliases {}: {refused}", excerpt(item)).into()),
+            false => refused,
+        };
         let name = match item.strip_prefix('~') {
-            Some(text) => ServerName::Expression(HostExpression::new(text)?),
-            None => server_name(item)?,
+            Some(text) => ServerName::Expression(HostExpression::new(text).map_err(of)?),
+            None => server_name(item).map_err(of)?,
         };
         if names.contains(&name) {
             continue;
         }
         if let ServerName::Expression(judged) = &name {
-            weight += expression::weight_anywhere(judged.as_str(), crate::model::LONGEST_HOST)?;
+            weight += expression::weight_anywhere(judged.as_str(), crate::model::LONGEST_HOST).map_err(of)?;
         }
         names.push(name);
     }
@@ -143,7 +155,7 @@ fn aliases(value: &str) -> Result<(Vec<ServerName>, u32), Refused> {
     }
 }
 
-/// Whoever lists ciphers wants the first that both know.
+/// A list of ciphers is meant in its order of preference.
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     passthrough(draft, context);
     let said = &draft.reading.host.directives;
@@ -162,7 +174,7 @@ fn passthrough(draft: &mut Draft, context: &Context<'_>) {
                     remove it to let TLS end here";
         return draft.find(Reason::RefusedValue, origin.clone(), note);
     }
-    // What TLS is spoken to behind its own port is spoken to so by us as well, where requests come without.
+    // A host with passthrough has a TLS backend, which plain requests have to reach by TLS too.
     draft.reading.protocol = Some(match draft.reading.protocol {
         Some(Protocol::Grpc | Protocol::Grpcs) => Protocol::Grpcs,
         Some(Protocol::Http | Protocol::Https | Protocol::AutoHttp | Protocol::FastCgi) | None => Protocol::Https,

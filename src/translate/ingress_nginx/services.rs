@@ -1,4 +1,5 @@
-//! ConfigMaps with TCP and UDP services: a port of the host, and `namespace/service:port[:PROXY[:PROXY]]`.
+//! Reads ConfigMaps with TCP and UDP services: a port of the host, and
+//! `namespace/service:port[:PROXY[:PROXY]]`.
 
 use std::sync::Arc;
 
@@ -6,11 +7,15 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, Origin, Port, Transport};
 use crate::source::Snapshot;
 use crate::translate::port::PortReference;
-use crate::translate::streams::{Claim, StreamOptions};
+use crate::translate::streams::{StreamClaim, StreamOptions};
 use crate::translate::value::excerpt;
 
-/// What the ConfigMaps that the settings name ask for.
-pub fn claims<'a>(snapshot: &'a Snapshot, options: &StreamOptions, findings: &mut Vec<Finding>) -> Vec<Claim<'a>> {
+/// The claims of the ConfigMaps that the settings name.
+pub fn claims<'a>(
+    snapshot: &'a Snapshot,
+    options: &StreamOptions,
+    findings: &mut Vec<Finding>,
+) -> Vec<StreamClaim<'a>> {
     let mut claims = Vec::new();
     for (name, transport) in [(&options.tcp_services, Transport::Tcp), (&options.udp_services, Transport::Udp)] {
         let Some((namespace, name)) = name else { continue };
@@ -35,8 +40,8 @@ pub fn claims<'a>(snapshot: &'a Snapshot, options: &StreamOptions, findings: &mu
     claims
 }
 
-/// Reads one entry, or says what is wrong with it and how it is written.
-fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -> Result<Claim<'a>, String> {
+/// Parses one entry; the error contains the right form.
+fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -> Result<StreamClaim<'a>, String> {
     // Two spellings of one number would be two entries for one port.
     let number = number(key).filter(|number| number.to_string() == key);
     let number = number.ok_or_else(|| format!("{} is no port: the key is a number from 1 to 65535", excerpt(key)))?;
@@ -65,7 +70,7 @@ fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -
     if transport == Transport::Udp && (accepts || sends) {
         return Err("nginx has no PROXY protocol for UDP: leave it out".to_owned());
     }
-    Ok(Claim {
+    Ok(StreamClaim {
         origin: origin.clone(),
         wanted: Port { transport, number },
         accepts_proxy_protocol: accepts,
@@ -87,7 +92,8 @@ mod tests {
     fn read(transport: Transport, key: &str, value: &str) -> Result<String, String> {
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", "tcp")));
         claim(&origin, transport, key, value).map(|claim| {
-            let Claim { wanted, accepts_proxy_protocol, namespace, service, port, sends_proxy_protocol, .. } = claim;
+            let StreamClaim { wanted, accepts_proxy_protocol, namespace, service, port, sends_proxy_protocol, .. } =
+                claim;
             let mark = |is_on, text| if is_on { text } else { "" };
             let (accepts, sends) = (mark(accepts_proxy_protocol, " in"), mark(sends_proxy_protocol, " out"));
             format!("{} {namespace} {service} {}{accepts}{sends}", wanted, port.written())

@@ -1,4 +1,4 @@
-//! The paths of one namespace on one host, as if nobody else had any.
+//! The paths of one namespace on one host, without regard to other namespaces.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -8,13 +8,14 @@ use super::{Claim, conflict, reach};
 use crate::finding::{Finding, Reason};
 use crate::model::expression;
 use crate::translate::path::{self, Matching, PathType};
-use crate::translate::{Dialect, Limits};
+use crate::translate::{Dialect, Limits, bounds};
 
-/// Settles how each path is matched.
+/// Decides how each path is matched.
 ///
-/// When one object of the ingress-nginx dialect asks for it, the paths of all objects of that dialect and of its namespace are
-/// tried as expressions are: from the start, without regard to case. An expression is only what its object calls one, or
-/// what has the type `ImplementationSpecific`; others stay the text that they are. Paths of objects of the specification dialect keep their
+/// When one object of the ingress-nginx dialect asks for it, the paths of all objects of that
+/// dialect and of its namespace are matched like expressions: from the start, case-insensitively.
+/// Only paths of objects that ask for expressions, or of the type `ImplementationSpecific`, are
+/// expressions; others stay literal text. Paths of objects of the specification dialect keep their
 /// meaning.
 pub fn match_paths(claims: &mut [Claim<'_, '_>]) {
     let is_quirky = |claim: &Claim<'_, '_>| claim.subject.rule.dialect == Dialect::IngressNginx;
@@ -36,7 +37,7 @@ pub fn match_paths(claims: &mut [Claim<'_, '_>]) {
 /// So many paths are few.
 const FEW: usize = 8;
 
-/// Settles which of the paths that are the same counts, and how many there are.
+/// Decides which of several claims on the same path wins, and limits the number of paths.
 pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mut Vec<Finding>) -> Vec<Claim<'s, 'a>> {
     if are_few_and_differ(&claims) && claims.len() <= limits.paths_of_host {
         return in_winning_order(claims);
@@ -54,6 +55,7 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
             continue;
         }
         if kept.len() >= limits.paths_of_host {
+            are_too_many = true;
             let closed = claim.subject.is_protected;
             findings.push(too_many(&claim, limits.paths_of_host, closed));
             if !closed {
@@ -62,11 +64,12 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
             claim.closed = true;
         }
         if claim.matching == Matching::Regex && !weights.has_room(&claim, limits.expressions_of_host) {
+            are_too_heavy = true;
             findings.push(too_heavy(&claim, limits.expressions_of_host));
             if !claim.subject.is_protected {
                 continue;
             }
-            // What begins like it and nobody else takes is closed.
+            // The prefix of the path is closed, as far as no other path matches.
             claim.path = reach::above(&claim.path);
             (claim.matching, claim.closed) = (Matching::Caseless, true);
         }
@@ -89,7 +92,7 @@ fn in_winning_order<'s, 'a>(mut claims: Vec<Claim<'s, 'a>>) -> Vec<Claim<'s, 'a>
     claims
 }
 
-/// What the expressions of a host weigh together.
+/// The total weight of the expressions of a host.
 #[derive(Debug)]
 struct Weights {
     count: u32,
@@ -102,10 +105,11 @@ impl Weights {
         Weights { count: u32::try_from(expressions.count()).unwrap_or(u32::MAX), sum: 0 }
     }
 
-    /// Adds an expression where there is room for it. One that cannot be judged is refused by itself.
+    /// Adds an expression if the limit allows it. An expression that cannot be estimated is
+    /// refused elsewhere.
     fn has_room(&mut self, claim: &Claim<'_, '_>, most: u32) -> bool {
         // To judge one takes longer than to count them.
-        if self.count.saturating_mul(expression::HEAVIEST) <= most {
+        if !bounds::is_near(self.count.saturating_mul(expression::HEAVIEST).into(), most.into()) {
             return true;
         }
         let weight = expression::weight(claim.path.as_str()).unwrap_or_default();
@@ -117,12 +121,12 @@ impl Weights {
     }
 }
 
-/// What is the same of two claims of which one counts.
+/// The key that is equal for claims on the same path.
 fn key<'c>(claim: &'c Claim<'_, '_>) -> (u8, Cow<'c, str>) {
     (rank(claim.matching), written(claim))
 }
 
-/// Expressions and texts that are matched as such are locations of one sort.
+/// Expressions, and texts that are matched like them, are the same kind of location.
 fn rank(matching: Matching) -> u8 {
     match matching {
         Matching::Exact => 0,

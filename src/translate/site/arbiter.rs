@@ -1,4 +1,5 @@
-//! Which namespaces may have paths of a host; it must not know how paths are matched, nor what kind of object asks for them.
+//! Decides which namespaces may have paths of a host. It must not know how paths are matched, nor
+//! the kind of the objects.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::translate::claims::{Claimant, Claims};
 use crate::translate::subject::Subject;
 use crate::translate::{Options, host};
 
-/// The objects that have nothing of a host for which they ask, and that host.
+/// Objects and hosts of which they get nothing.
 pub type Refusals<'a> = HashSet<(&'a ObjectId, ServerName)>;
 
 /// Decides about hosts.
@@ -20,22 +21,22 @@ pub struct Arbiter<'o, 'a> {
     options: &'o Options,
     claims: &'o Claims,
     allowances: Allowances<'a>,
-    /// Whether anybody has a wildcard for itself: most clusters need not look for one.
+    /// Whether there is any exclusive wildcard: most clusters have none.
     has_wildcards: bool,
-    /// Who protects routes of a wildcard host.
+    /// The namespaces that protect routes of a wildcard host.
     protected: HashMap<ServerName, Vec<Arc<str>>>,
-    /// Who asked for paths of a host in vain, because others have them.
+    /// Objects and hosts of which they get nothing, because others have the paths.
     pub outsiders: Refusals<'a>,
 }
 
 impl<'o, 'a> Arbiter<'o, 'a> {
-    /// By these settings and ages.
+    /// An arbiter with these settings and claims.
     pub fn new(options: &'o Options, claims: &'o Claims, allowances: Allowances<'a>) -> Self {
         let (has_wildcards, protected) = (claims.has_exclusive_wildcard(), HashMap::new());
         Arbiter { options, claims, allowances, has_wildcards, protected, outsiders: Refusals::new() }
     }
 
-    /// Notes what is asked for of a wildcard host, before any host within it is decided about.
+    /// Records the routes of a wildcard host, before any host within it is decided about.
     pub fn note(&mut self, name: &ServerName, asked: &Site<'_, 'a>) {
         if !matches!(name, ServerName::Wildcard(_)) {
             return;
@@ -50,7 +51,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         }
     }
 
-    /// Whether a host lies within a wildcard of which another namespace, which asked before, protects routes.
+    /// Whether a host lies within a wildcard of which another namespace, with an older claim,
+    /// protects routes.
     fn is_within_protected(&self, name: &ServerName, own: &Claimant) -> bool {
         let Some(wildcard) = host::wildcard_above(name) else { return false };
         let protects = self.protected.get(&wildcard).into_iter().flatten();
@@ -58,7 +60,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         others.any(|namespace| self.claims.number(&wildcard, namespace) < own.number)
     }
 
-    /// What is served of a host, of which these are the claims; nothing when nobody who asks may have it.
+    /// What is served of a host with these claims; `None` when no claimant may have it.
     pub fn decide<'s>(
         &mut self,
         name: &ServerName,
@@ -85,7 +87,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         });
         if *name == ServerName::CatchAll {
             let is_named = |party: &Party<'_, '_>| self.options.is_catch_all(party.namespace);
-            // Whom the administrator names goes first, however late.
+            // A namespace that the administrator names goes first, however late its claim is.
             parties.sort_by_key(|party| !is_named(party));
             if self.options.default_backend.is_some() || parties.first().is_some_and(is_named) {
                 let others = parties.iter_mut().filter(|party| !is_named(party));
@@ -115,7 +117,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         }
         let rest = subjects.iter().copied().find(|subject| subject.takes_the_rest());
         let claims = contest::settle(name, all, rest, self.claims, &standing, findings);
-        // Whoever has no path of somebody else's host has no say in anything else of it.
+        // An object without a path on another namespace's host does not influence the host.
         let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
         let (others, outsiders): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|subject| routed.contains(subject.id()));
@@ -124,7 +126,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner, order: 0 })
     }
 
-    /// Whether there is nothing to decide, as on nearly all hosts: one namespace asks, and asked before, and no wildcard of others lies above.
+    /// Whether there is nothing to decide, as on nearly all hosts: one namespace claims the host,
+    /// did so before, and no wildcard of others contains it.
     fn is_undisputed(&self, name: &ServerName, claimants: &[Claimant], asked: &Site<'_, 'a>) -> bool {
         let [only] = claimants else { return false };
         let is_only = |subject: &&Subject<'a>| subject.id().namespace == only.namespace;
@@ -133,7 +136,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         !has_wildcards && is_plain && asked.subjects.iter().all(is_only)
     }
 
-    /// Everybody who asks with what they ask for, the oldest claim first.
+    /// All claimants with their claims, the oldest first.
     fn parties<'s>(&self, name: &ServerName, asked: Site<'s, 'a>) -> Vec<Party<'s, 'a>> {
         let mut parties: Vec<Party<'s, 'a>> = Vec::with_capacity(1);
         for subject in asked.subjects {
@@ -158,7 +161,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         parties
     }
 
-    /// Whose claims on a host count, the oldest first: what is asked for in vain is nobody's, however long ago.
+    /// The claimants of a host whose claims are valid, the oldest first: a claim that is not
+    /// allowed reserves nothing, however old it is.
     fn standing(&mut self, name: &ServerName, claimants: &'o [Claimant]) -> Vec<&'o Claimant> {
         let mut standing: Vec<_> = claimants.iter().filter(|own| !self.is_within_others(name, own)).collect();
         if matches!(name, ServerName::Expression(_)) {
@@ -167,7 +171,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         }
         standing.sort_by_key(|claimant| claimant.number);
         if let Some(owner) = standing.first().copied().filter(|owner| owner.exclusive) {
-            // The administrator says whose requests for unknown hosts are.
+            // The administrator decides who handles requests for unknown hosts.
             let is_named =
                 |other: &Claimant| *name == ServerName::CatchAll && self.options.is_catch_all(&other.namespace);
             standing.retain(|other| other.namespace == owner.namespace || is_named(other));
@@ -175,7 +179,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         standing
     }
 
-    /// Whether requests for hosts that nobody asks for go where others say: who asked for these before, or whom the administrator names.
+    /// Whether other namespaces decide about requests for unknown hosts: those with an older
+    /// claim, or those that the administrator names.
     fn is_of_others(&self, rest: &[&Claimant], own: &Claimant) -> bool {
         let is_named = |claimant: &Claimant| self.options.is_catch_all(&claimant.namespace);
         let precedes =
@@ -183,7 +188,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         !is_named(own) && (self.options.default_backend.is_some() || rest.iter().any(|other| precedes(&other)))
     }
 
-    /// Whether a host lies within a wildcard of another namespace that asked before, and that has it for itself or protects it.
+    /// Whether a host lies within a wildcard of another namespace with an older claim that is
+    /// exclusive or protects it.
     fn is_within_others(&mut self, name: &ServerName, own: &Claimant) -> bool {
         let is_within = (self.has_wildcards && self.claims.is_within_older(name, own))
             || (!self.protected.is_empty() && self.is_within_protected(name, own));
@@ -191,7 +197,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
     }
 }
 
-/// Why a namespace may have nothing of a host.
+/// Why a namespace gets nothing of a host.
 fn refusal(name: &ServerName, namespace: &str, standing: &[&Claimant]) -> Option<&'static str> {
     if standing.iter().any(|claimant| *claimant.namespace == *namespace) {
         return None;
@@ -216,7 +222,7 @@ fn refusal(name: &ServerName, namespace: &str, standing: &[&Claimant]) -> Option
     })
 }
 
-/// What is served for unknown hosts by the administrator's will is not replaced by anybody else.
+/// What the administrator sets for unknown hosts is not replaced by any object.
 fn keep_catch_all(party: &mut Party<'_, '_>, findings: &mut Vec<Finding>) {
     const NOTE: &str = "the administrator says where requests for hosts that nobody serves go; take a host, or ask the administrator for \
         `hosts.catch-all`";
@@ -226,11 +232,11 @@ fn keep_catch_all(party: &mut Party<'_, '_>, findings: &mut Vec<Finding>) {
     findings.extend(refused.chain(fields).map(|origin| Finding::new(Reason::HostOwned, origin, NOTE)));
 }
 
-/// What one namespace asks for of a host.
+/// The claims of one namespace on a host.
 #[derive(Debug)]
 struct Party<'s, 'a> {
     namespace: &'a Arc<str>,
-    /// The oldest first.
+    /// Its objects, the oldest first.
     subjects: Vec<&'s Subject<'a>>,
     claims: Vec<Claim<'s, 'a>>,
 }

@@ -1,8 +1,9 @@
-//! Which paths of a host that several namespaces share each of them gets.
+//! Decides which namespace gets which path of a shared host.
 //!
-//! A path, whatever its type, is its oldest claim's, and a path that lies below another one takes requests from it, as the Ingress
-//! specification has it; but nobody's younger path takes requests from a route that is protected. An expression lies where what it matches
-//! begins.
+//! A path belongs to the namespace with the oldest claim on it, whatever the type is. A path below
+//! another one gets its requests, as in the Ingress specification; but a younger path of another
+//! namespace gets no requests of a protected route. An expression counts as the literal prefix of
+//! what it matches.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -17,8 +18,8 @@ use crate::translate::claims::{Claimant, Claims};
 use crate::translate::path::Matching;
 use crate::translate::subject::Subject;
 
-/// What each namespace may have of what it asks for, as it wins. `rest` is the object that says what happens to whatever no path takes,
-/// `standing` who may have anything of the host.
+/// The claims that each namespace keeps, in order of precedence. `rest` is the object that handles
+/// requests that no path matches, `standing` are the claimants that may have anything of the host.
 pub fn settle<'s, 'a>(
     name: &ServerName,
     parties: Vec<Vec<Claim<'s, 'a>>>,
@@ -29,9 +30,9 @@ pub fn settle<'s, 'a>(
 ) -> Vec<Claim<'s, 'a>> {
     let parties = parties.into_iter().map(|party| party.into_iter().enumerate());
     let mut rated: Vec<_> = parties.flatten().map(|(place, claim)| rate(name, place, claim, claims)).collect();
-    // Those of one age are of one namespace, and in its order.
+    // Claims of one age belong to one namespace, and stay in its order.
     rated.sort_by_key(|rated| rated.number);
-    // Whose the requests for hosts are that nobody has is not a question of ages alone.
+    // For unknown hosts not only the age of claims decides.
     let holders = if *name == ServerName::CatchAll { &[] } else { standing };
     let rest = rest.map(|rest| {
         let namespace = &rest.stored.id.namespace;
@@ -51,8 +52,9 @@ pub fn settle<'s, 'a>(
             }
         }
     }
-    // What was to be protected must not be open because a less protected path of the same namespace takes its requests. It is closed
-    // where that one stands, so that it takes nothing from anybody else.
+    // A path that should be protected must not become open because a less protected path of the
+    // same namespace gets its requests. It is closed at the place of that path, so that it takes
+    // nothing from other namespaces.
     refused.retain_mut(|rated| {
         let stand_in = rated.claim.subject.is_protected.then(|| older.stand_in(rated, &kept)).flatten();
         let is_open = stand_in.is_some();
@@ -73,15 +75,16 @@ fn rate<'s, 'a>(name: &ServerName, place_alone: usize, claim: Claim<'s, 'a>, cla
     Rated { claim, place_alone, number, beginning, is_refused: false }
 }
 
-/// What the older claims leave to the younger ones.
+/// The restrictions that older claims put on younger ones.
 #[derive(Debug)]
 struct OlderClaims<'c> {
-    /// What namespaces asked for of which nothing is here now; `None` for a whole host.
+    /// Paths that are reserved for namespaces without an object here; `None` for a whole host.
     reserved: Vec<(&'c str, Option<&'c str>, u64)>,
-    /// Who says what happens to whatever no path takes, since when, and whether that is protected.
+    /// The namespace that handles requests that no path matches, the age of its claim, and whether
+    /// the route is protected.
     rest: Option<(Arc<str>, u64, bool)>,
     places: HashMap<Box<str>, Origin>,
-    /// Beginnings of what is protected, by namespace; those that count by element have a slash at their end.
+    /// The protected prefixes by namespace; those that match by elements end with a slash.
     protected: BTreeMap<Arc<str>, BTreeSet<String>>,
 }
 
@@ -99,7 +102,7 @@ impl<'c> OlderClaims<'c> {
         OlderClaims { reserved, rest, places: HashMap::new(), protected: BTreeMap::new() }
     }
 
-    /// Why a claim is refused.
+    /// Why a claim is refused, if it is.
     fn objection(&self, rated: &Rated<'_, '_>) -> Option<Finding> {
         let origin = &rated.claim.origin;
         let namespace = &*origin.object.namespace;
@@ -127,8 +130,8 @@ impl<'c> OlderClaims<'c> {
         })
     }
 
-    /// Where another path of its namespace, or what that says of the rest, would take the requests for a refused path: beginning and
-    /// age of that one.
+    /// The path of the same namespace, or its route for the rest, that would get the requests of a
+    /// refused path: its prefix and age.
     fn stand_in(&self, refused: &Rated<'_, '_>, kept: &[Rated<'_, '_>]) -> Option<(Box<str>, u64)> {
         let namespace = &refused.claim.origin.object.namespace;
         let above = || kept.iter().filter(|above| above.reaches(refused));
@@ -139,7 +142,7 @@ impl<'c> OlderClaims<'c> {
         let own = own
             .map(|own| (own.beginning.clone(), own.number))
             .or(rest.map(|(_, number, _)| (Box::default(), *number)))?;
-        // An expression need not take all that begins like it.
+        // An expression need not match everything with its prefix.
         let mut whole = others.iter().filter(|other| other.claim.matching != Matching::Regex);
         whole.all(|other| other.beginning.len() < own.0.len()).then_some(own)
     }
@@ -154,7 +157,7 @@ impl<'c> OlderClaims<'c> {
     fn admit(&mut self, rated: &Rated<'_, '_>) {
         let Rated { claim, beginning, .. } = rated;
         self.places.entry(beginning.clone()).or_insert_with(|| claim.origin.clone());
-        // Below a path that is taken alone nothing is.
+        // Below an exact path there is nothing.
         if claim.matching != Matching::Exact && (claim.closed || claim.subject.is_protected) {
             let by_element = claim.matching == Matching::Prefix;
             let slash = if by_element { "/" } else { "" };
@@ -164,7 +167,7 @@ impl<'c> OlderClaims<'c> {
     }
 }
 
-/// The longest of these that a text begins with. Each step is at a text that is shorter than the one before.
+/// The longest of these prefixes of a text. Each step looks up a shorter text than the one before.
 fn longest_head<'s>(heads: &'s BTreeSet<String>, text: &str) -> Option<&'s str> {
     let mut text = text;
     loop {
@@ -178,7 +181,7 @@ fn longest_head<'s>(heads: &'s BTreeSet<String>, text: &str) -> Option<&'s str> 
     }
 }
 
-/// Tells whoever was there first of younger paths of others below its own.
+/// Adds findings for older namespaces about younger paths of others below their own.
 fn tell_of_younger_paths(kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
     let mut oldest: HashMap<(&Arc<str>, &str), &Rated<'_, '_>> = HashMap::new();
     let mut beginnings: BTreeMap<&Arc<str>, BTreeSet<String>> = BTreeMap::new();

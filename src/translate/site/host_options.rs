@@ -1,7 +1,8 @@
-//! Which object decides what a whole host does where several say something of it.
+//! Decides which object sets an option of a whole host when several do.
 //!
-//! The oldest object that says something decides, of the namespace that asked for the host first. Each option is decided for itself.
-//! Whoever says something else is told, and never imposes it on others.
+//! The oldest object with the option decides, among those of the namespace that claimed the host
+//! first. Each option is decided separately. Objects with another value get a finding, and their
+//! value has no effect.
 
 use std::collections::BTreeSet;
 
@@ -12,15 +13,15 @@ use crate::model::{ClientCertificates, Directive, ObjectId, Origin, ServerName};
 use crate::translate::subject::Subject;
 use crate::translate::{AppRoot, HostOptions, host};
 
-/// What an object says of one option of its hosts.
+/// An option of an object for its hosts.
 pub trait HostOption {
-    /// The field that says it.
+    /// The field that sets it.
     fn origin(&self) -> &Origin;
-    /// Whether both say the same, wherever they are written.
+    /// Whether both have the same value, wherever they are written.
     fn is_like(&self, other: &Self) -> bool;
-    /// Completes "decides ...".
+    /// The end of the sentence "decides ...".
     fn subject(&self, host: &str) -> String;
-    /// Whether it may be said for requests to hosts that nobody names: it would count for hosts of others.
+    /// Whether it may be set for unknown hosts, where it would affect hosts of others.
     fn fits_unknown_hosts(&self) -> bool;
 }
 
@@ -38,7 +39,7 @@ impl HostOption for Directive {
     }
 
     fn fits_unknown_hosts(&self) -> bool {
-        // Hosts without a certificate of their own are served by handshakes of the default server.
+        // Hosts without a certificate of their own use the handshakes of the default server.
         self.row.module != Some(Module::Ssl)
     }
 }
@@ -57,7 +58,7 @@ impl HostOption for ClientCertificates {
     }
 
     fn fits_unknown_hosts(&self) -> bool {
-        // What clients show to the default server would count everywhere.
+        // A certificate shown to the default server would count for all hosts.
         false
     }
 }
@@ -80,26 +81,26 @@ impl HostOption for AppRoot {
     }
 }
 
-/// An object of a host with what it says of an option.
+/// An object of a host with its value of an option.
 #[derive(Debug)]
 pub struct Saying<'s, 'a, T> {
     /// The object.
     pub subject: &'s Subject<'a>,
     pub says: &'s T,
-    /// It is of the namespace that asked for the host first.
+    /// Whether it is of the namespace that claimed the host first.
     pub is_at_home: bool,
 }
 
-/// Who says something of an option of a host.
+/// The objects with a value of an option.
 #[derive(Debug)]
 pub struct Decision<'s, 'a, T> {
-    /// Who decides.
+    /// The object that decides.
     pub winner: Option<Saying<'s, 'a, T>>,
     /// All others, in the order of the objects of the host.
     pub losers: Vec<Saying<'s, 'a, T>>,
 }
 
-/// Who decides an option of a host.
+/// Decides which object sets an option of a host.
 pub fn decide<'s, 'a, T>(
     site: &Site<'s, 'a>,
     option: impl Fn(&'s HostOptions) -> Option<&'s T>,
@@ -114,7 +115,7 @@ pub fn decide<'s, 'a, T>(
     Decision { winner, losers }
 }
 
-/// What counts for a host of what its objects say of an option; whoever says something else is told.
+/// The effective value of an option of a host; objects with another value get a finding.
 pub fn settle<'s, T: HostOption>(
     name: &ServerName,
     site: &Site<'s, '_>,
@@ -144,12 +145,12 @@ pub fn settle<'s, T: HostOption>(
     winner.map(|winner| winner.says)
 }
 
-/// What a younger object of the same namespace is told.
+/// The note for a younger object of the same namespace.
 pub fn younger(older: &ObjectId, what: &str) -> String {
     format!("{older} is older and decides {what}; say the same in both, or take another host")
 }
 
-/// The directives of a host, sorted by name.
+/// The effective directives of a host, sorted by name.
 pub fn directives(name: &ServerName, site: &Site<'_, '_>, findings: &mut Vec<Finding>) -> Vec<Directive> {
     let said = site.subjects.iter().flat_map(|subject| &subject.reading.host.directives);
     let rows: BTreeSet<&str> = said.map(|directive| directive.row.name).collect();

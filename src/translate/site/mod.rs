@@ -1,4 +1,4 @@
-//! The hosts that Ingresses define and who gets which path of them.
+//! Collects the hosts that Ingresses define, and decides who gets which path of them.
 
 mod alone;
 mod arbiter;
@@ -28,41 +28,43 @@ use super::{ClassRule, Options, SMALLEST_PART, aliases};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, HostName, Origin, ServerName, UrlPath};
 
-/// A path of a host and the object that has it.
+/// A path of a host, and the object that claims it.
 #[derive(Debug)]
 pub struct Claim<'s, 'a> {
     /// The object.
     pub subject: &'s Subject<'a>,
-    /// The place in it.
+    /// The field of the path.
     pub origin: Origin,
     pub path: UrlPath,
     /// Its type as written.
     pub kind: PathType,
     pub matching: Matching,
-    /// Where its requests go.
+    /// Its backend.
     pub backend: Backend<'a>,
-    /// It is one too many, and without it requests would go where nothing protects them: it answers 503.
+    /// Whether it answers 503, because it exceeds a limit and its requests would be unprotected
+    /// without it.
     pub closed: bool,
 }
 
-/// A host with everything that is asked for it.
+/// A host with all claims on it.
 #[derive(Debug, Default)]
 pub struct Site<'s, 'a> {
-    /// The objects that define it, over all namespaces: those of the namespace that asked first, the oldest first, then those
-    /// of others that have a path; never empty.
+    /// The objects that define it: those of the namespace that claimed it first, the oldest first,
+    /// then those of others that have a path; never empty.
     pub subjects: Vec<&'s Subject<'a>>,
-    /// Its paths as they win, each with its owner.
+    /// Its paths in order of precedence, each with its object.
     pub claims: Vec<Claim<'s, 'a>>,
-    /// All its requests are sent to this host.
+    /// The host to which all requests are redirected.
     pub redirect: Option<(HostName, Origin)>,
-    /// Whose the host is has no object that is served: nobody says what happens to the rest of it.
+    /// Whether the namespace that owns the host has no served object, so that requests that no
+    /// path matches have no handler.
     pub is_without_owner: bool,
-    /// Of expressions, which is tried first: the age of the claim.
+    /// The age of the claim, which is the order in which expressions are tried.
     pub order: u64,
 }
 
 impl<'s, 'a> Site<'s, 'a> {
-    /// The namespace that asked for the host first, where an object of it is served.
+    /// The namespace that claimed the host first, if an object of it is served.
     pub fn home(&self) -> Option<&'a str> {
         self.subjects.first().filter(|_| !self.is_without_owner).map(|oldest| &*oldest.id().namespace)
     }
@@ -98,35 +100,35 @@ impl<'s, 'a> Site<'s, 'a> {
     }
 }
 
-/// What came of the claims.
+/// The result for all claims.
 #[derive(Debug)]
 pub struct Sites<'s, 'a> {
-    /// The hosts that are served, in order.
+    /// The served hosts, in order.
     pub sites: Vec<(ServerName, Site<'s, 'a>)>,
-    /// All claims there are now.
+    /// All present claims.
     pub claims: Arc<Claims>,
-    /// When the next that is only reserved ends, in seconds since 1970.
+    /// When the next reservation ends, in seconds since 1970.
     pub ends: Option<i64>,
-    /// Who has nothing of a host.
+    /// Objects and hosts of which they get nothing.
     pub refusals: Refusals<'a>,
-    /// Who has nothing of a host, because others have all paths that it asks for there.
+    /// Objects and hosts of which they get nothing, because others have all the paths.
     pub outsiders: Refusals<'a>,
 }
 
-/// What comes of a host among those that are served.
+/// A host among those that are served.
 pub fn find<'l, 's, 'a>(sites: &'l [(ServerName, Site<'s, 'a>)], name: &ServerName) -> Option<&'l Site<'s, 'a>> {
     let place = sites.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
     Some(&sites[place].1)
 }
 
-/// Objects that ask for hosts.
+/// The objects that claim hosts.
 #[derive(Debug)]
 pub struct Askers<'s, 'a> {
-    /// Those that can be served, the oldest first.
+    /// Objects that can be served, the oldest first.
     pub subjects: &'s [Subject<'a>],
-    /// Those that cannot now: what they ask for stays theirs.
+    /// Objects that cannot be served now, and keep their claims.
     pub withheld: &'s [Withheld<'a>],
-    /// What each namespace may ask for at all.
+    /// What each namespace may claim at all.
     pub allowances: Allowances<'a>,
 }
 
@@ -178,7 +180,7 @@ fn gather<'s, 'a>(
     for subject in subjects {
         let namespace = &subject.stored.id.namespace;
         let allowance = allowances.of(namespace);
-        // While labels cannot be seen everybody keeps what they have.
+        // While labels cannot be read all namespaces keep what they have.
         let may_have = |name: &ServerName| {
             let has = || known.of(name).iter().any(|claimant| claimant.namespace == *namespace);
             allowance.permits(name) || (allowance.undecided && has())
@@ -227,14 +229,15 @@ fn gather<'s, 'a>(
     sites
 }
 
-/// Whether expressions for hosts are of use to an object of this class: where each host is one namespace's, only those have any who may
-/// ask for all hosts by the word of the administrator.
+/// Whether objects of this class may use expressions for hosts: where hosts are exclusive, only
+/// namespaces may that the administrator allows all hosts.
 fn may_use(name: &ServerName, rule: &ClassRule, options: &Options) -> bool {
     let is_expression = matches!(name, ServerName::Expression(_));
     !is_expression || !rule.is_exclusive(options.ownership) || !options.allowed_hosts.is_empty()
 }
 
-/// Adds the hosts with or without `www.` of those that ask for it, where nobody asks for them by a rule: their requests are sent on.
+/// Adds the hosts with or without `www.` of objects that ask for the redirect, unless a rule
+/// claims them.
 fn redirect_with_or_without_www<'s, 'a>(
     subjects: &'s [Subject<'a>],
     allowances: &mut Allowances<'a>,
@@ -261,10 +264,10 @@ fn redirect_with_or_without_www<'s, 'a>(
     }
 }
 
-/// How many rules of one namespace keep their hosts at most while their objects cannot be served.
+/// The most rules of one namespace that keep their hosts while their objects cannot be served.
 const MOST_WITHHELD: usize = 10_000;
 
-/// Who asks for a host, without being served now.
+/// The unserved objects that claim each host.
 type WithheldHosts<'w, 'a> = BTreeMap<&'w ServerName, Vec<&'w Withheld<'a>>>;
 
 fn withheld<'w, 'a>(
@@ -278,7 +281,8 @@ fn withheld<'w, 'a>(
         let namespace = &object.stored.id.namespace;
         let (allowance, count) = (allowances.of(namespace), counts.entry(namespace).or_default());
         for name in object.hosts() {
-            // Whoever has many that cannot be served must not make everybody's claims grow.
+            // A namespace with many such objects must not make the list of claims grow without
+            // limit.
             let may_ask = may_use(name, object.class, options) && (allowance.permits(name) || allowance.undecided);
             if *count < MOST_WITHHELD && may_ask {
                 *count += 1;
@@ -289,7 +293,7 @@ fn withheld<'w, 'a>(
     hosts
 }
 
-/// What the paths of an object that is not read may be known by.
+/// The keys of the paths of an object that is not served.
 fn places_of(object: &Withheld<'_>, name: &ServerName) -> Vec<Arc<str>> {
     let rules = object.known.rules.iter().filter(|rule| rule.name.as_ref() == Ok(name));
     let paths = rules.flat_map(|rule| &rule.paths).filter_map(|path| path.path.as_ref().ok());
@@ -300,14 +304,15 @@ fn places_of(object: &Withheld<'_>, name: &ServerName) -> Vec<Arc<str>> {
         .collect()
 }
 
-/// What is asked for now, in order.
+/// All present claims, in order.
 fn asked<'m, 'a: 'm>(
     gathered: &'m [(ServerName, Site<'_, 'a>)],
     withheld: &'m WithheldHosts<'m, 'a>,
     known: &Claims,
     options: &Options,
 ) -> Vec<(&'m ServerName, Vec<Asking<'m>>)> {
-    // By name, as they are gathered: to look each of thousands up again would cost more than all that is done with it.
+    // They are collected in the order of names: looking up thousands of names again would be too
+    // slow.
     let mut asked: Vec<(&ServerName, Vec<Asking<'m>>)> = Vec::with_capacity(gathered.len());
     for (name, site) in gathered {
         let mut asking = Vec::with_capacity(1);

@@ -1,7 +1,8 @@
-//! The order in which the paths of several namespaces win on one host.
+//! The precedence of the paths of several namespaces on one host.
 //!
-//! A request goes to the namespace whose claim begins with most of its path, the older one first where two begin alike, and within
-//! that namespace to whom it would go if nobody else were there. Where nobody has an expression, nginx's own order is that one.
+//! A request goes to the namespace whose claim has the longest matching prefix, to the older one
+//! when prefixes are equal, and within that namespace to the path that would get it without other
+//! namespaces. Without expressions this is nginx's own order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,17 +12,18 @@ use super::Claim;
 use crate::finding::{Finding, Reason};
 use crate::translate::path::{self, Matching};
 
-/// A claim with what it is compared by.
+/// A claim with the values that it is compared by.
 #[derive(Debug)]
 pub struct Rated<'s, 'a> {
     pub claim: Claim<'s, 'a>,
-    /// Its place among the claims of its own namespace when nobody else is there.
+    /// Its index among the claims of its own namespace.
     pub place_alone: usize,
-    /// Its age: the lower, the older.
+    /// Its age: lower numbers are older.
     pub number: u64,
-    /// See [`super::reach::beginning`].
+    /// Its prefix, see [`super::reach::beginning`].
     pub beginning: Box<str>,
-    /// It is refused, and closes what another path of its namespace, whose beginning and age these are, would have taken.
+    /// Whether it is refused: then it closes the prefix of another path of its namespace that
+    /// would get its requests; prefix and age are those of that path.
     pub is_refused: bool,
 }
 
@@ -38,7 +40,7 @@ impl Rated<'_, '_> {
         (self.beginning.clone(), self.number, self.place_alone)
     }
 
-    /// Whether it may take what begins like the other one.
+    /// Whether it may match requests with the other's prefix.
     pub fn reaches(&self, other: &Self) -> bool {
         let rest = other.beginning.strip_prefix(&*self.beginning);
         rest.is_some_and(|rest| match self.claim.matching {
@@ -48,18 +50,18 @@ impl Rated<'_, '_> {
         })
     }
 
-    /// Whether a request may be for both.
+    /// Whether a request may match both.
     fn meets(&self, other: &Self) -> bool {
         self.beginning.starts_with(&*other.beginning) || other.beginning.starts_with(&*self.beginning)
     }
 }
 
-/// How many claims of a namespace are looked at, where its first one waits, to find one that does not: whoever writes many that
-/// stand in each other's way must not make everybody wait.
+/// How many claims of a namespace are examined, when its first one waits, to find one that does
+/// not: a namespace with many conflicting claims must not slow down all others.
 const FAR: usize = 64;
 
-/// Sorts them as they win. Where claims of several namespaces stand in each other's way however they are sorted, the youngest of them
-/// is left out.
+/// Sorts the claims by precedence. When claims of several namespaces conflict in every order, the
+/// youngest of them is left out.
 pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>) -> Vec<Rated<'s, 'a>> {
     if claims.windows(2).all(|pair| pair[0].namespace() == pair[1].namespace()) {
         claims.sort_by_key(|rated| rated.place_alone);
@@ -83,7 +85,8 @@ pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>
             Some((queue, index)) => ordered.push(queues[queue].take(index)),
             None => {
                 let Some((queue, index)) = youngest(&queues) else { break };
-                // Its namespace goes without its own order, if that is what stands in the way; but what is protected is not passed by what is open.
+                // A namespace gives up its own order if that is the conflict, but a protected path
+                // must not come after an open one.
                 let all = &queues[queue].claims;
                 let free = (0..all.len()).rev().take(FAR).find(|index| !waits(&queues, queue, &all[*index]));
                 let passes = |index: usize| {
@@ -108,12 +111,12 @@ pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>
     ordered
 }
 
-/// What is left of the claims of one namespace.
+/// The remaining claims of one namespace.
 #[derive(Debug, Default)]
 struct Queue<'s, 'a> {
-    /// The next one last.
+    /// The claims, the next one last.
     claims: Vec<Rated<'s, 'a>>,
-    /// What they begin with, and their ages.
+    /// The prefixes and ages of the claims.
     beginnings: BTreeSet<(Box<str>, u64, usize)>,
 }
 
@@ -129,7 +132,8 @@ impl<'s, 'a> Queue<'s, 'a> {
         rated
     }
 
-    /// The age of one of these that has to go before a claim of another namespace: it begins with more, or is older.
+    /// The age of a claim here that has to go before the claim of another namespace: it has a
+    /// longer prefix, or is older.
     fn before(&self, rated: &Rated<'_, '_>) -> Option<u64> {
         let from = (rated.beginning.clone(), 0, 0);
         let like = self.beginnings.range(from..).take_while(|(beginning, ..)| beginning.starts_with(&*rated.beginning));
@@ -145,7 +149,8 @@ fn waits(queues: &[Queue<'_, '_>], own: usize, rated: &Rated<'_, '_>) -> bool {
     others.any(|(_, queue)| queue.before(rated).is_some())
 }
 
-/// The claim that nothing has to go before: the first of a namespace, or else one that does not meet those before it there.
+/// The next claim for which none has to wait: the first of a namespace, or else one that shares no
+/// requests with those before it.
 fn next(queues: &[Queue<'_, '_>]) -> Option<(usize, usize)> {
     let mut heads: Vec<_> =
         queues.iter().enumerate().filter_map(|(queue, all)| Some((queue, all.claims.last()?))).collect();
@@ -161,7 +166,7 @@ fn next(queues: &[Queue<'_, '_>]) -> Option<(usize, usize)> {
     })
 }
 
-/// Of the claims that wait for each other, the one that came last.
+/// The youngest of claims that wait for each other.
 fn youngest(queues: &[Queue<'_, '_>]) -> Option<(usize, usize)> {
     let heads = queues.iter().enumerate().filter_map(|(queue, all)| Some((queue, all.claims.last()?)));
     let blocking = heads.clone().flat_map(|(own, head)| {

@@ -1,13 +1,13 @@
-//! With what the paths begin that a claim takes.
+//! Computes the literal prefix of the paths that a claim matches.
 
 use crate::model::{UrlPath, expression};
 use std::borrow::Cow;
 
 use crate::translate::path::Matching;
 
-/// What a path is known by among those of several namespaces, and where it stands: with what all requests begin that it takes, in
-/// small letters and without slashes at its end; empty for all paths. `/a`, `/a/`, both types of them and `/a(/|$)(.*)` take the same requests
-/// or some of them.
+/// The key and place of a path among those of several namespaces: the common prefix of all
+/// requests that it matches, in lower case and without trailing slashes; empty for all paths.
+/// `/a`, `/a/`, both types of them and `/a(/|$)(.*)` match the same requests or some of them.
 pub fn beginning(matching: Matching, path: &str) -> Box<str> {
     let known = match matching {
         Matching::Regex => expression::beginning(path),
@@ -15,20 +15,20 @@ pub fn beginning(matching: Matching, path: &str) -> Box<str> {
     };
     let fixed: Cow<'_, str> = match (known, matching) {
         (Some(known), _) => known.into(),
-        // What cannot be an expression is text that closes what begins like it.
+        // A text that is not a valid expression closes its prefix.
         (None, Matching::Regex) => fixed(path),
         (None, _) => path.into(),
     };
     fixed.trim_end_matches('/').to_ascii_lowercase().into()
 }
 
-/// Text with which everything begins that an expression would match; `/` where that may be everything.
+/// The literal prefix of everything that an expression would match; `/` when there is none.
 pub fn above(expression: &UrlPath) -> UrlPath {
     UrlPath::new(&beginning(Matching::Regex, expression.as_str())).unwrap_or_else(|_| expression.root())
 }
 
-/// The text with which everything begins that an expression matches, held to the start; less than there is where that is not
-/// seen at once, never more.
+/// The literal prefix of everything that an anchored expression matches. It may be shorter than
+/// possible, but never longer.
 fn fixed(pattern: &str) -> Cow<'_, str> {
     if has_alternatives(pattern) {
         return "".into();
@@ -45,7 +45,7 @@ fn fixed(pattern: &str) -> Cow<'_, str> {
             special if expression::is_special(special) => break,
             plain => plain,
         };
-        // What may be missing begins nothing.
+        // An optional character is not part of the prefix.
         if ahead.clone().next().is_some_and(|next| matches!(next, '?' | '*' | '{')) {
             break;
         }
@@ -55,7 +55,7 @@ fn fixed(pattern: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// Whether the expression has alternatives that are not within a group; what cannot be told has.
+/// Whether the expression has alternatives outside of groups; when in doubt it has.
 fn has_alternatives(pattern: &str) -> bool {
     let (mut depth, mut in_class) = (0_usize, false);
     let mut characters = pattern.chars();
@@ -70,7 +70,7 @@ fn has_alternatives(pattern: &str) -> bool {
             _ => {}
         }
     }
-    // A class whose first character is a bracket, or that holds one of its own, may have misled the count.
+    // Brackets within a class may have confused the count.
     pattern.contains('|') && (pattern.contains("[]") || pattern.contains("[^]") || pattern.contains("[["))
 }
 

@@ -1,4 +1,4 @@
-//! Hosts that somebody has and nobody serves now, kept from the expressions of others.
+//! Keeps reserved hosts, which are not served now, from the expressions of others.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use crate::model::{Server, ServerName};
 use crate::translate::claims::Claims;
 use crate::translate::host;
 
-/// Has the server for unknown hosts take those that nobody serves, as it does where there are no expressions. The servers come sorted.
+/// Lists hosts that are claimed but not served in the catch-all server, which gets their requests
+/// as it does without expressions. The servers come sorted.
 pub fn reserve(servers: &mut Vec<Arc<Server>>, claims: &Claims) {
     if !servers.last().is_some_and(|last| matches!(last.name, ServerName::Expression(_))) {
         return;

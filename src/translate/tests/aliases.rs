@@ -1,12 +1,13 @@
-//! Further names of hosts, their twins with or without `www.`, and where `/` leads.
+//! Aliases of hosts, their counterparts with or without `www.`, and redirects of `/`.
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, shared, translate};
-use crate::model::{Action, PathMatch, Server, ServerName};
-use crate::translate::host::written;
-use crate::translate::{AllowedHosts, Claims, Options, Translation, Translator};
+use crate::model::{Action, Origin, PathMatch, Server, ServerName};
+use crate::translate::aliases::Expanded;
+use crate::translate::host::{server_name, written};
+use crate::translate::{AllowedHosts, Claims, HostAliases, Options, Translation, Translator};
 
-/// An object of a namespace and year with a path of a host.
+/// An object of a namespace with a creation year and a path of a host.
 fn object(namespace: &str, name: &str, year: u16, host: &str, at: &str, annotations: &str) -> String {
     ingress(name, "nginx", host, annotations, &[path(at, "Prefix", "web")])
         .replace("namespace: default", &format!("namespace: {namespace}"))
@@ -34,12 +35,13 @@ fn served(translation: &Translation) -> Vec<String> {
     translation.model.servers.iter().map(line).collect()
 }
 
-/// The objects with another class: those of the specification have their hosts to themselves.
+/// The objects with another class: with the specification dialect their hosts are exclusive.
 fn of_class(class: &str, objects: &[String]) -> String {
     objects.join("\n---\n").replace("ingressClassName: nginx", &format!("ingressClassName: {class}"))
 }
 
-/// Objects by namespace, host, path and annotations, the oldest first; what is served, and what is told.
+/// Objects by namespace, host, path and annotations, the oldest first; what is served, and the
+/// findings.
 type Row<'r> = (&'r [(&'r str, &'r str, &'r str, &'r str)], &'r [&'r str], &'r [&'r str]);
 
 fn check(rows: &[Row<'_>], class: &str, options: impl Fn() -> Options) {
@@ -68,19 +70,19 @@ fn what_a_namespace_has_of_a_host_it_has_of_its_aliases() {
     check(
         &[
             (&[("default", "a.example", "/", ALIAS)], &["a.example: /=default/o0", "b.example: /=default/o0"], &[]),
-            // Whoever has a rule for a host has no alias of it.
+            // A name for which the namespace has a rule is not an alias.
             (
                 &[("default", "a.example", "/", ALIAS), ("default", "b.example", "/", "")],
                 &["a.example: /=default/o0", "b.example: /=default/o1"],
                 &[],
             ),
-            // The objects of a namespace are together, whoever of them names the alias.
+            // All objects of a namespace share the host, whichever of them names the alias.
             (
                 &[("default", "a.example", "/", ""), ("default", "a.example", "/api", ALIAS)],
                 &["a.example: /api=default/o1 /=default/o0", "b.example: /api=default/o1 /=default/o0"],
                 &[],
             ),
-            // The oldest that names any decides.
+            // The oldest object with aliases decides.
             (
                 &[("default", "a.example", "/", ALIAS), ("default", "a.example", "/x", "server-alias: c.example")],
                 &["a.example: /x=default/o1 /=default/o0", "b.example: /x=default/o1 /=default/o0"],
@@ -92,7 +94,7 @@ fn what_a_namespace_has_of_a_host_it_has_of_its_aliases() {
     );
     check(
         &[
-            // A host of another namespace is none's alias, and an alias has an owner.
+            // A host of another namespace cannot be an alias, and an alias has an owner.
             (
                 &[("team-a", "b.example", "/", ""), ("default", "a.example", "/", ALIAS)],
                 &["a.example: /=default/o1", "b.example: /=team-a/o0"],
@@ -157,7 +159,7 @@ fn requests_for_the_root_of_a_host_lead_where_its_owner_says() {
                 &["a.example: /=default/o0 /x=default/o1 /=default/o0"],
                 &["o1 HostRuleConflict"],
             ),
-            // Requests that another namespace has go nowhere else.
+            // Requests that another namespace owns are not redirected.
             (
                 &[("default", "a.example", "/x", ROOT), ("team-a", "a.example", "/", "")],
                 &["a.example: /x=default/o0 /=team-a/o1"],
@@ -182,19 +184,20 @@ fn an_expression_takes_hosts_that_nobody_has() {
     check(
         &[
             (&[("default", "a.example", "/", SHOPS)], ALL, &[]),
-            // The objects of a namespace are together there, too.
+            // All objects of a namespace share the host there too.
             (
                 &[("default", "a.example", "/", SHOPS), ("default", "a.example", "/api", "")],
                 &["a.example: /api=default/o1 /=default/o0", "~^shop-.+$: /api=default/o1 /=default/o0"],
                 &[],
             ),
-            // What is another namespace's host stays its own; the same expression is shared as a host is.
+            // A host of another namespace stays its own; an equal expression is shared like a
+            // host.
             (
                 &[("default", "a.example", "/", SHOPS), ("team-a", "b.example", "/", SHOPS)],
                 &["a.example: /=default/o0", "b.example: /=team-a/o1", "~^shop-.+$: /=default/o0"],
                 &["o1 PathConflict"],
             ),
-            // Whoever asked first for the hosts that nobody has loses none of them.
+            // The namespace that claimed unknown hosts first loses none of them.
             (
                 &[("team-a", "", "/", ""), ("default", "a.example", "/", SHOPS)],
                 &["*: /healthz=/default-backend /=team-a/o0", "a.example: /=default/o1"],
@@ -210,7 +213,7 @@ fn an_expression_takes_hosts_that_nobody_has() {
                 &["*: /healthz=/default-backend /=default/o0", "a.example: /=default/o1", "~^shop-.+$: /=default/o1"],
                 &[],
             ),
-            // There is no twin of it.
+            // It has no counterpart.
             (
                 &[("default", "a.example", "/", "server-alias: ~^shop-.+$, from-to-www-redirect: 'true'")],
                 &["a.example: /=default/o0", "www.a.example: 308 to a.example", "~^shop-.+$: /=default/o0"],
@@ -228,12 +231,12 @@ fn an_expression_takes_hosts_that_nobody_has() {
         hosts: vec![hosts.parse().unwrap()],
     };
     let with = |allowed_hosts: Vec<AllowedHosts>| move || Options { allowed_hosts: allowed_hosts.clone(), ..options() };
-    // Where each host is one namespace's the administrator has to say who may.
+    // Where hosts are exclusive the administrator has to allow it.
     check(alone, "ingressd", options);
     check(alone, "nginx", with(vec![allowed("default", "a.example")]));
     let served: &[Row<'_>] = &[(&[("default", "a.example", "/", SHOPS)], ALL, &[])];
     check(served, "ingressd", with(vec![allowed("default", "*")]));
-    // What the administrator says of unknown hosts goes before.
+    // The administrator's setting for unknown hosts takes precedence.
     let by_default = || Options { default_backend: Some(("default".into(), "web".into())), ..shared() };
     let kept: &[Row<'_>] =
         &[(&[("default", "a.example", "/", SHOPS)], &["*:", "a.example: /=default/o0"], &["o0 HostOwned"])];
@@ -256,7 +259,7 @@ fn an_expression_takes_no_host_that_somebody_has_and_nobody_serves() {
                 ],
                 &[],
             ),
-            // Where there is no expression nothing has to be kept.
+            // Without expressions no host has to be reserved.
             (
                 &[("default", "a.example", "/", ""), ("team-a", "shop-b.example", "/", broken)],
                 &["a.example: /=default/o0"],
@@ -289,7 +292,7 @@ fn expressions_are_tried_in_the_order_in_which_they_were_asked_for() {
     }
     // The object is older, its claim is younger.
     assert_eq!(orders, [vec!["~^z"], vec!["~^z", "~^a"]]);
-    // What is kept over a restart says the same.
+    // The stored claims have the same effect.
     let kept = Claims::read(claims.write());
     assert_eq!(kept, *claims);
 }
@@ -321,4 +324,56 @@ fn expressions_of_a_namespace_have_a_bound() {
     let told: Vec<_> = translation.findings.iter().filter(|finding| finding.note.contains("expressions")).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].origin.to_string().contains("o2"), "{}", told[0]);
+}
+
+#[test]
+fn what_is_written_down_once_more_has_a_bound_before_any_budget_is_asked() {
+    let many = |name: &str, year: u16, host: &str, count: usize| {
+        let paths: Vec<_> = (0..count).map(|number| path(&format!("/{number}"), "Prefix", "web")).collect();
+        ingress(name, "nginx", host, "", &paths)
+            .replace("metadata: {", &format!("metadata: {{creationTimestamp: '{year}-01-01T00:00:00Z', "))
+    };
+    let mut options = shared();
+    (options.limits.object.paths, options.limits.namespace.routes) = (50, 100);
+    let rows: &[(&[usize], &[usize], usize)] = &[
+        // Own paths of each object, all of them with thirty aliases, and how many rules it has
+        // then.
+        (&[1], &[31], 0),
+        // What is refused for its paths is not written down much more than it is.
+        (&[20], &[3], 0),
+        (&[60], &[1], 0),
+        // The oldest of a namespace go first.
+        (&[1, 1, 1, 1, 1], &[31, 31, 31, 11, 1], 2),
+    ];
+    for (own, expected, told) in rows {
+        let documents: Vec<_> = (0u16..)
+            .zip(*own)
+            .map(|(number, count)| many(&format!("o{number}"), 2020 + number, &format!("a{number}.example"), *count))
+            .collect();
+        let snapshot = snapshot(&documents.join("\n---\n"));
+        let aliases: Vec<_> = snapshot
+            .ingresses
+            .iter()
+            .map(|stored| HostAliases {
+                names: (0..30)
+                    .map(|number| server_name(&format!("{}-{number}.example", stored.id.name)).unwrap())
+                    .collect(),
+                weight: 0,
+                origin: Origin::object(&stored.id),
+            })
+            .collect();
+        let rule = &options.classes[0];
+        let named: Vec<_> =
+            snapshot.ingresses.iter().zip(&aliases).map(|(stored, aliases)| (stored, rule, Some(aliases))).collect();
+        let mut findings = Vec::new();
+        let expanded = Expanded::of(&snapshot, &named, &options.limits, &mut findings).unwrap();
+        let rules = expanded
+            .snapshot
+            .ingresses
+            .iter()
+            .map(|stored| stored.object.spec.as_ref().unwrap().rules.as_ref().unwrap().len());
+        assert_eq!(rules.collect::<Vec<_>>(), *expected, "{own:?}");
+        let told_of = findings.iter().filter(|finding| finding.note.contains("limits.namespace-routes"));
+        assert_eq!(told_of.count(), *told, "{findings:?}");
+    }
 }

@@ -3,7 +3,7 @@
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, routes, translate, translate_with, upstreams};
 use crate::model::HostName;
-use crate::translate::{Answer, Names, Options, Wanted};
+use crate::translate::{NameAnswer, Names, Options, Wanted};
 
 #[test]
 fn endpoints_and_modes() {
@@ -52,7 +52,7 @@ fn external(name: &str) -> String {
 fn external_names_are_those_addresses_of_an_answer_that_may_take_requests() {
     type Row<'a> = (&'a str, Option<(&'a [&'a str], Option<&'a str>)>, &'a [&'a str], &'a [&'a str]);
     let rows: &[Row<'_>] = &[
-        // The name, what DNS says, the upstreams, the findings.
+        // Each row: the name, the DNS answer, the upstreams, the findings.
         (
             "b.example",
             Some((&["192.0.2.1", "2001:db8::1"], None)),
@@ -77,7 +77,7 @@ fn external_names_are_those_addresses_of_an_answer_that_may_take_requests() {
     ];
     for (name, answer, expected, reasons) in rows {
         let options = Options { own_addresses: vec!["192.0.2.99:80".parse().unwrap()], ..options() };
-        let answer = answer.map(|(addresses, failure)| Answer {
+        let answer = answer.map(|(addresses, failure)| NameAnswer {
             addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
             failure: failure.map(Into::into),
             is_cut: false,
@@ -193,7 +193,7 @@ fn only_what_is_served_asks_for_a_name() {
 
 #[test]
 fn an_answer_that_is_cut_is_told() {
-    let answer = Answer { addresses: vec!["192.0.2.1".parse().unwrap()], is_cut: true, failure: None };
+    let answer = NameAnswer { addresses: vec!["192.0.2.1".parse().unwrap()], is_cut: true, failure: None };
     let names = Names([(HostName::new("b.example").unwrap(), answer)].into());
     let translation = translate_with(&external("b.example"), options(), &names);
     assert_eq!(upstreams(&translation), ["named 80 192.0.2.1:80*1"]);

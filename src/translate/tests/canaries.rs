@@ -1,7 +1,7 @@
-//! Objects that take a part of the requests for the paths of another one.
+//! Canaries: objects that take a share of the requests for the paths of another one.
 
 use super::{findings, ingress, options, path, translate};
-use crate::model::{Action, Balance, Route, Split, Test};
+use crate::model::{Action, Balance, Branch, Choice, Route, Split, Test};
 use crate::translate::Translation;
 
 /// A canary whose path leads to the Service `api`.
@@ -17,12 +17,16 @@ fn split(split: &Split) -> String {
         Test::Query(name, value) => format!("parameter {name} is {value}"),
         Test::Method(name) => format!("method {name}"),
     };
-    let branches = split.branches.iter().map(|branch| format!("{}: {}", test(&branch.test), branch.upstream.service));
+    let branch = |branch: &Branch| match &branch.choice {
+        Choice::Forward(upstream) => format!("{}: {}", test(&branch.test), upstream.service),
+        answer => format!("{}: {answer:?}", test(&branch.test)),
+    };
+    let branches = split.branches.iter().map(branch);
     let shares = split.shares.iter().map(|(upstream, share)| format!("{share:?}: {}", upstream.service));
     branches.chain(shares).collect::<Vec<_>>().join(", ")
 }
 
-/// For each route its Service and what goes elsewhere, in the words of [`split`].
+/// For each route its Service, and its split as described by [`split`].
 fn served(translation: &Translation) -> Vec<String> {
     let line = |route: &Route| match &route.action {
         Action::Proxy { upstream, split: None } => upstream.service.to_string(),
@@ -58,7 +62,7 @@ fn what_the_object_says_decides_which_requests_it_takes() {
         let translation = translate(&objects.join("\n---\n"), options());
         assert_eq!(served(&translation), [expected], "{annotations}");
         assert_eq!(findings(&translation), [""; 0], "{annotations}");
-        // It is ours, and its part is a route of its own.
+        // The canary is of our class, and its share counts as a route.
         let own = translation.accepted.iter().find(|accepted| &*accepted.id.name == "part").unwrap();
         assert_eq!((own.routes, own.served, own.closed), (1, 1, 0), "{annotations}");
         assert_eq!(own.hosts, [std::sync::Arc::from("a.example")]);
@@ -88,7 +92,7 @@ fn an_object_without_a_main_one_takes_nothing() {
         assert_eq!(served(&translation), ["web"], "{part}");
         assert_eq!(findings(&translation), [expected], "{part}");
     }
-    // Nor does it when it is alone: the host is nobody's.
+    // It is not served alone either: the host has no owner.
     let alone = translate(&canary("part", ten, &[path("/", "Prefix", "api")]), options());
     assert_eq!(alone.model.servers, []);
     assert_eq!(findings(&alone), ["part CanaryWithoutMain"]);
@@ -106,7 +110,7 @@ fn a_canary_is_ours_while_it_takes_nothing() {
         assert_eq!((own.routes, own.served), (1, 1), "{annotations} {service}");
         assert!(!findings(&translation).iter().any(|told| told.starts_with("part ")), "{annotations} {service}");
     }
-    // What nobody can make a part of is told.
+    // A default backend cannot have a canary, which is reported.
     let rest = part().replace("rules: [", "defaultBackend: {service: {name: api, port: {number: 80}}}, rules: [");
     let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
     assert_eq!(findings(&translate(&[main, rest].join("\n---\n"), options())), ["part CanaryWithoutMain"]);

@@ -41,7 +41,7 @@ fn validity_is_judged_by_the_settings() {
     assert!(findings(&translation).contains(&"own CertificateNotYetValid".to_owned()));
 }
 
-/// A certificate for these alternative names and this common name, with its key.
+/// A certificate with these alternative names and this common name, with its key.
 fn made(names: &[&str], common: &str, algorithm: &'static rcgen::SignatureAlgorithm) -> (String, String) {
     let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
     let mut parameters = rcgen::CertificateParams::new(names).unwrap();
@@ -50,7 +50,7 @@ fn made(names: &[&str], common: &str, algorithm: &'static rcgen::SignatureAlgori
     (parameters.self_signed(&key).unwrap().pem(), key.serialize_pem())
 }
 
-/// The same key twice: it is made for tests and protects nothing.
+/// The same key in two forms: it is made for tests and protects nothing.
 const RSA_KEY: &str = include_str!("../../../tests/rig/keys/rsa-pkcs8.pem");
 const OLD_RSA_KEY: &str = include_str!("../../../tests/rig/keys/rsa-pkcs1.pem");
 
@@ -109,7 +109,7 @@ fn every_sort_of_certificate_and_key() {
         ("ingressd", "a.example", &rsa, &key, "declared", &["InvalidCertificate"]),
         ("ingressd", "a.example", &chain, OLD_RSA_KEY, "declared", &["InvalidCertificate"]),
         ("ingressd", "a.example", &common, &common_key, "own", &[]),
-        // A common name counts only where there is no other.
+        // A common name is used only where there is no alternative name.
         ("ingressd", "a.example", &both, &both_key, "declared", &["CertificateHostMismatch"]),
         ("nginx", "a.example", &both, &both_key, "declared", &["CertificateHostMismatch"]),
         ("nginx", "a.example", &wild, &wild_key, "own", &[]),

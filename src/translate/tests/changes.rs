@@ -1,4 +1,5 @@
-//! A translator that sees one change after the other says what one says that sees the end of them alone.
+//! A translator that sees a series of changes gives the same result as one that sees only their
+//! end.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -8,9 +9,9 @@ use proptest::prelude::*;
 use super::{ingress, manifests, options, path};
 use crate::model::{Action, HostName};
 use crate::source::{List, Snapshot, Stored};
-use crate::translate::{Answer, Claims, Names, Options, Translation, Translator};
+use crate::translate::{Claims, NameAnswer, Names, Options, Translation, Translator};
 
-/// What objects there are.
+/// The objects that may change.
 const CASES: [&str; 14] = [
     include_str!("../../../tests/golden/alike.yaml"),
     include_str!("../../../tests/golden/authentication.yaml"),
@@ -28,7 +29,7 @@ const CASES: [&str; 14] = [
     include_str!("../../../tests/golden/tls.yaml"),
 ];
 
-/// Each of them in one version, and in another one.
+/// Each of them in two versions.
 static VERSIONS: LazyLock<[[Snapshot; 2]; CASES.len()]> = LazyLock::new(|| CASES.map(versions));
 
 fn versions(text: &str) -> [Snapshot; 2] {
@@ -40,7 +41,7 @@ fn versions(text: &str) -> [Snapshot; 2] {
     [text, &other].map(manifests::snapshot)
 }
 
-/// Takes an object out, or puts one of its versions in.
+/// Removes an object, or inserts one of its versions.
 fn put<K>(list: &mut List<K>, versions: [&List<K>; 2], object: prop::sample::Index, version: Option<bool>) {
     let Some(Stored { id, .. }) = versions[0].get(object.index(versions[0].len().max(1))) else { return };
     let stored = version.and_then(|other| versions[usize::from(other)].find(&id.namespace, &id.name));
@@ -52,11 +53,11 @@ fn put<K>(list: &mut List<K>, versions: [&List<K>; 2], object: prop::sample::Ind
     }
 }
 
-/// What DNS says at times.
+/// DNS answers that change.
 fn names(number: u8) -> Names {
     let hosts =
         ["backend.example.net", "auth.example.net", "stale.example.net"].map(|name| HostName::new(name).unwrap());
-    let answer = Answer { addresses: vec![[192, 0, 2, number].into()], ..Answer::default() };
+    let answer = NameAnswer { addresses: vec![[192, 0, 2, number].into()], ..NameAnswer::default() };
     Names(hosts.into_iter().map(|host| (host, answer.clone())).collect::<BTreeMap<_, _>>())
 }
 
@@ -80,7 +81,7 @@ fn a_change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// A cluster, the settings and what DNS says.
+/// A cluster, the settings and the DNS answers.
 struct World {
     versions: &'static [Snapshot; 2],
     snapshot: Snapshot,
@@ -101,11 +102,12 @@ impl World {
             Change::Object(0, object, version) => object!(services, object, version),
             Change::Object(1, object, version) => object!(endpoint_slices, object, version),
             Change::Object(2, object, version) => object!(secrets, object, version),
-            // Without its class an object is somebody else's, and without its node a port has no address.
+            // Without its class an object belongs to another controller, and without its node a
+            // port has no address.
             Change::Object(3, object, version) if object.index(4) == 0 => object!(nodes, object, version),
             Change::Object(3, object, version) if object.index(4) == 1 => object!(ingress_classes, object, version),
             Change::Object(4, object, version) => {
-                // What nginx refuses is withheld.
+                // An object that nginx refuses is withheld.
                 let all = [&one.ingresses, &other.ingresses];
                 put(&mut snapshot.withheld, all, object, version);
                 put(&mut snapshot.ingresses, all, object, version.is_none().then_some(false));
@@ -123,7 +125,7 @@ impl World {
     }
 }
 
-/// All that is said.
+/// The complete result.
 fn outcome(translation: &Translation) -> impl PartialEq + std::fmt::Debug {
     let Translation { model, findings, accepted, refused, claims, due, names } = translation.clone();
     (model, findings, accepted, refused, claims, due, names)

@@ -1,10 +1,10 @@
-//! Which object decides what a host asks of the certificates of its clients.
+//! Which object decides about the client certificates of a host.
 
 use super::{findings, ingress, options, path, routes, shared, translate};
 use crate::model::Demand;
 use crate::translate::{Options, Translation};
 
-/// A Secret with an authority, which is its own.
+/// A Secret with a self-signed CA.
 fn authority(namespace: &str, name: &str) -> String {
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap().self_signed(&key).unwrap().pem();
@@ -13,14 +13,14 @@ fn authority(namespace: &str, name: &str) -> String {
     )
 }
 
-/// An object of a namespace and year with a path of the host.
+/// An object of a namespace with a creation year and a path of the host.
 fn object(namespace: &str, name: &str, year: u16, at: &str, annotations: &str) -> String {
     ingress(name, "nginx", "a.example", annotations, &[path(at, "Prefix", "web")])
         .replace("namespace: default", &format!("namespace: {namespace}"))
         .replace("metadata: {", &format!("metadata: {{creationTimestamp: '{year}-01-01T00:00:00Z', "))
 }
 
-/// By whose authority the host asks and how, which of its routes are closed, and what is told of these sorts.
+/// The CA and the rule of the host, its closed routes, and findings with these reasons.
 fn decided(objects: &[String], options: Options) -> (String, Vec<String>, Vec<String>) {
     let mut documents = objects.to_vec();
     documents.extend([authority("default", "one"), authority("default", "two"), authority("team-a", "three")]);
@@ -51,7 +51,7 @@ fn the_oldest_object_of_whose_host_it_is_decides() {
     const ABSENT: &str = "auth-tls-secret: absent";
     const BAD: &str = "auth-tls-secret: one, auth-tls-verify-client: maybe";
     const REFUSED: &str = "auth-tls-secret: one, configuration-snippet: x";
-    /// The objects by namespace, annotations; the rule, closed routes, and what is told.
+    /// The objects by namespace and annotations; the rule, closed routes, and findings.
     type Row<'r> = (&'r [(&'r str, &'r str)], &'r str, &'r [&'r str], &'r [&'r str]);
     let rows: &[Row<'_>] = &[
         (&[("default", "")], "nobody", &[], &[]),
@@ -75,7 +75,8 @@ fn the_oldest_object_of_whose_host_it_is_decides() {
         (&[("default", ONE), ("team-a", "")], "one", &[], &["o1 HostRuleConflict"]),
         (&[("default", ONE), ("team-a", THREE)], "one", &["/o1"], &["o1 HostRuleConflict", "o1 ClosedRoute"]),
         (&[("default", ABSENT), ("team-a", "")], "nobody", &["/o0"], &["o0 ClosedRoute"]),
-        // An object that is not served takes its rule along, and opens nothing by that.
+        // The rule of an object that is not served has no effect, and its routes do not become
+        // open.
         (&[("default", REFUSED), ("default", "")], "one", &["/o0"], &[]),
         (&[("default", ""), ("default", REFUSED)], "one", &["/o1"], &[]),
         (&[("default", ONE), ("default", REFUSED)], "one", &["/o1"], &[]),

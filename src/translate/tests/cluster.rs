@@ -7,14 +7,15 @@ use crate::source::Snapshot;
 use crate::translate::tests::manifests::snapshot;
 use crate::translate::{Claims, Names, Options, Translation, Translator};
 
-/// An Ingress of a namespace with paths `TYPE PATH`; the Service `web` is there in namespace `default` alone, so others answer 503.
+/// An Ingress of a namespace with paths `TYPE PATH`. The Service `web` exists in namespace
+/// `default` only, so others answer 503.
 pub fn of(namespace: &str, name: &str, class: &str, host: &str, annotations: &str, paths: &[&str]) -> String {
     let paths: Vec<_> = paths.iter().map(|written| written.split_once(' ').unwrap()).collect();
     let paths: Vec<_> = paths.iter().map(|(kind, text)| path(text, kind, name)).collect();
     ingress(name, class, host, annotations, &paths).replace("namespace: default", &format!("namespace: {namespace}"))
 }
 
-/// A cluster over time: each step's claims are known to the next.
+/// A cluster over time: the claims of each step are the input of the next.
 pub struct Cluster {
     pub options: Options,
     pub claims: Arc<Claims>,
@@ -33,13 +34,13 @@ impl Cluster {
         translation
     }
 
-    /// A node that was not there before and has no memory but what this one says in its Lease.
+    /// A new node that knows only what this one publishes in its Lease.
     pub fn newcomer(&self) -> Self {
         let claim_orders = [Arc::new(self.claims.order())].into();
         Cluster::new(Options { claim_orders, ..self.options.clone() })
     }
 
-    /// Lets time pass, and tells what it is then.
+    /// Advances the time, and returns it.
     pub fn advance(&mut self, seconds: i64) -> i64 {
         self.options.now += seconds;
         self.options.now

@@ -1,4 +1,4 @@
-//! A second dialect, small and whole: its keys go the same way as those of ingress-nginx.
+//! A second, very small dialect: its keys are read like those of ingress-nginx.
 
 use std::time::Duration;
 
@@ -6,9 +6,10 @@ use super::{options, translate};
 use crate::finding::Reason;
 use crate::model::{Argument, catalogue};
 use crate::translate::annotation::{
-    self, Effect, Family, Gives, Index, OnError, Row, Table, nothing_to_finish, unserved,
+    self, Effect, Family, Gives, Index, OnError, Row, Scope, Table, nothing_to_finish, unserved,
 };
-use crate::translate::value::{boolean, seconds};
+use crate::translate::value::arguments::time;
+use crate::translate::value::boolean;
 use crate::translate::{ClassRule, Dialect, Options, Translation};
 
 static FAMILY: Family = Family {
@@ -29,9 +30,14 @@ static FAMILY: Family = Family {
             key: "patience",
             documentation: "Seconds until a backend has to have said something.",
             tries: &[("7", Gives::Sets("proxy_read_timeout 7s;")), ("ages", Gives::Refused("number"))],
-            effect: Effect::Directive(&catalogue::PROXY_READ_TIMEOUT, |value| {
-                Ok(vec![Argument::Time(seconds(value)?)])
-            }),
+            effect: Effect::Directive(&catalogue::PROXY_READ_TIMEOUT, time),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "door",
+            scope: Scope::Listener,
+            documentation: "The port to come in by.",
+            effect: Effect::Directive(&catalogue::PROXY_READ_TIMEOUT, time),
             ..Row::DEFAULT
         },
         unserved("teapot", "on", "Makes tea.", "no tea is made; ask for coffee").unless("off"),
@@ -73,6 +79,8 @@ fn its_keys_have_their_effects_and_no_other_keys_have_any() {
 
     for (annotations, reason, text) in [
         ("{tiny.example/patience: ages}", Reason::InvalidValue, "number"),
+        // What no object decides is refused, whatever its value.
+        ("{tiny.example/door: '7'}", Reason::InvalidValue, "about listeners, which no object decides"),
         ("{tiny.example/teapot: 'on'}", Reason::UnsupportedAnnotation, "ask for coffee"),
         ("{tiny.example/patiense: '7'}", Reason::UnknownAnnotation, "did you mean tiny.example/patience?"),
         ("{nginx.ingress.kubernetes.io/proxy-read-timeout: '7'}", Reason::UnsupportedAnnotation, "use those of tiny."),
@@ -96,5 +104,5 @@ fn its_documentation_is_made_of_its_rows() {
         }
         assert!(!page.contains("proxy-read-timeout"), "{page}");
     }
-    assert!(annotation::summary(&TINY).starts_with("2 of the 3 annotations `tiny.example/*`\nare served"));
+    assert!(annotation::summary(&TINY).starts_with("3 of the 4 annotations `tiny.example/*`\nare served"));
 }

@@ -1,11 +1,11 @@
-//! Requests of a host that no path takes, and what holds for a host as a whole.
+//! Requests of a host that no path matches, and options of a whole host.
 
 use std::sync::Arc;
 
 use super::{findings, ingress, manifests, options, path, routes, translate};
 use crate::translate::{Hsts, Names, Options, Translator};
 
-/// What protects or changes the automatic `/` of a host, as words.
+/// The protection or change of the automatic `/` of a host, in words.
 fn fallback(class: &str, annotations: &str) -> String {
     let document = ingress("i", class, "a.example", annotations, &[path("/a", "Prefix", "web")]);
     let translation = translate(&document, options());
@@ -37,7 +37,7 @@ fn the_automatic_location_carries_all_but_the_rewrite() {
         ("nginx", "proxy-body-size: 8m", "  else / -> 404 directives"),
         ("nginx", "permanent-redirect: 'https://b.example/'", "  else / -> 301 https://b.example/"),
         ("nginx", "temporal-redirect: 'https://b.example/'", "  else / -> 302 https://b.example/"),
-        // A redirect of the specification dialect is for the paths that ask for it.
+        // In the specification dialect a redirect applies only to the paths of its object.
         ("ingressd", "permanent-redirect: 'https://b.example/'", "  else / -> 404"),
         ("nginx", "allowlist-source-range: nonsense", "  else / -> 503"),
     ];

@@ -1,17 +1,17 @@
-//! Which object decides what a whole host says.
+//! Which object decides about an option of a whole host.
 
 use super::{findings, ingress, options, path, shared, translate};
 use crate::model::{Argument, Directive};
 use crate::translate::Translation;
 
-/// An object of a namespace and year with a path of the host.
+/// An object of a namespace with a creation year and a path of the host.
 fn object(namespace: &str, name: &str, year: u16, host: &str, annotations: &str) -> String {
     ingress(name, "nginx", host, annotations, &[path(&format!("/{name}"), "Prefix", "web")])
         .replace("namespace: default", &format!("namespace: {namespace}"))
         .replace("metadata: {", &format!("metadata: {{creationTimestamp: '{year}-01-01T00:00:00Z', "))
 }
 
-/// A directive with the object that decided it.
+/// A directive with the object that set it.
 fn written(directive: &Directive) -> String {
     let argument = match &directive.arguments[..] {
         [Argument::Switch(on)] => on.to_string(),
@@ -21,7 +21,7 @@ fn written(directive: &Directive) -> String {
     format!("{} {argument} by {}", directive.row.name, directive.origin.object.name)
 }
 
-/// What the first server says, and what is told of that.
+/// The directives of the first server, and the findings about them.
 fn decided(translation: &Translation) -> (Vec<String>, Vec<String>) {
     let said = translation.model.servers[0].directives.iter().map(written).collect();
     let told = findings(translation).into_iter().filter(|line| line.ends_with("HostRuleConflict")).collect();
@@ -36,13 +36,14 @@ fn the_oldest_object_of_whose_host_it_is_decides_each_option() {
     const BOTH: &str = "ssl-ciphers: HIGH, ssl-prefer-server-ciphers: 'false'";
     const HIGH_OF_0: &[&str] = &["ssl_ciphers HIGH by o0", "ssl_prefer_server_ciphers true by o0"];
     const HIGH_OF_1: &[&str] = &["ssl_ciphers HIGH by o1", "ssl_prefer_server_ciphers true by o1"];
-    /// The objects by namespace and annotations, the oldest first; what the host says, and who is told that others decide.
+    /// The objects by namespace and annotations, the oldest first; the directives of the host, and
+    /// which objects are told that others decide.
     type Row<'r> = (&'r [(&'r str, &'r str)], &'r [&'r str], &'r [&'r str]);
     let rows: &[Row<'_>] = &[
         (&[("default", "")], &[], &[]),
         (&[("default", HIGH)], HIGH_OF_0, &[]),
         (&[("default", BOTH)], &["ssl_ciphers HIGH by o0", "ssl_prefer_server_ciphers false by o0"], &[]),
-        // Whoever says nothing leaves it to the next.
+        // An object without a value leaves the decision to the next.
         (&[("default", ""), ("default", HIGH)], HIGH_OF_1, &[]),
         (&[("default", HIGH), ("default", HIGH)], HIGH_OF_0, &[]),
         (&[("default", HIGH), ("default", LOW)], HIGH_OF_0, &["o1 HostRuleConflict"]),
@@ -51,15 +52,16 @@ fn the_oldest_object_of_whose_host_it_is_decides_each_option() {
             HIGH_OF_0,
             &["o1 HostRuleConflict", "o2 HostRuleConflict"],
         ),
-        // Each option is decided for itself.
+        // Each option is decided separately.
         (
             &[("default", ORDER), ("default", HIGH)],
             &["ssl_ciphers HIGH by o1", "ssl_prefer_server_ciphers false by o0"],
             &["o1 HostRuleConflict"],
         ),
-        // A value that cannot be used says nothing.
+        // An invalid value does not count.
         (&[("default", "ssl-ciphers: 'a;b'"), ("default", HIGH)], HIGH_OF_1, &[]),
-        // Guests of a host say nothing of it, whether its owner does or not.
+        // Objects of other namespaces never decide about a host, whether its owner sets the option
+        // or not.
         (&[("default", ""), ("team-a", HIGH)], &[], &["o1 HostRuleConflict", "o1 HostRuleConflict"]),
         (&[("default", HIGH), ("team-a", HIGH)], HIGH_OF_0, &[]),
         (&[("default", HIGH), ("team-a", LOW)], HIGH_OF_0, &["o1 HostRuleConflict"]),

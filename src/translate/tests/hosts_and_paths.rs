@@ -60,6 +60,18 @@ fn paths() {
 }
 
 #[test]
+fn whatever_is_wrong_with_a_refused_object_is_told_at_once() {
+    let paths = [path("/a/*", "Prefix", "web"), path("/b", "Prefix", "absent"), path("/c", "Suffix", "absent")];
+    let wrong = "canary: maybe, default-backend: nobody";
+    let translation = translate(&ingress("i", "ingressd", "a.example", wrong, &paths), options());
+    let told = ["InvalidPath", "LiteralPath", "MissingService", "MissingService", "RefusedValue"];
+    let mut found = findings(&translation);
+    found.sort();
+    assert_eq!(found, told.map(|reason| format!("i {reason}")));
+    assert!(translation.model.servers.is_empty() && translation.model.upstreams.is_empty());
+}
+
+#[test]
 fn refused_objects_are_left_out() {
     let long = format!("/{}", "a".repeat(4000));
     let cases = [
@@ -69,7 +81,7 @@ fn refused_objects_are_left_out() {
         (path("/a", "Prefix", "web").replace("'/a'", "\"/a\\n\""), "", "InvalidPath"),
         (path("/a", "Prefix", "web").replace("'/a'", "\"/a\\0\""), "", "InvalidPath"),
         (path("/a", "Prefix", "web"), "rewrite-target: /$1", "RefusedValue"),
-        (path("/a", "Prefix", "web"), "use-regex: maybe", "RefusedValue"),
+        (path("/a", "Prefix", "web"), "canary: maybe", "RefusedValue"),
     ];
     for (path, annotations, reason) in cases {
         let translation =
@@ -188,7 +200,7 @@ fn a_host_has_a_bounded_number_of_paths_and_the_youngest_goes_without() {
         let paths: Vec<_> = (0..count).map(|number| path(&format!("/{name}/{number}"), "Exact", "web")).collect();
         ingress(name, "nginx", "a.example", "", &paths)
     };
-    // Of the same age they come by name.
+    // Objects of the same age are ordered by name.
     let documents = [many("a", 6000), many("b", 4001), many("c", 2).replace("a.example", "b.example")];
     let mut options = options();
     options.limits.object.paths = 10_000;

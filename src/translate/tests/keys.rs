@@ -1,4 +1,4 @@
-//! Which keys of certificates are served, with pairs that openssl made.
+//! Which keys of certificates are served, with pairs made by openssl.
 
 use super::{ingress, options, path, translate};
 
@@ -9,7 +9,7 @@ macro_rules! file {
     };
 }
 
-/// Certificate, key, and a part of the note; nothing when they are served.
+/// Certificate, key, and a part of the note; empty when they are served.
 const PAIRS: &[(&str, &str, &str)] = &[
     (file!("rsa-4096.crt"), file!("rsa-4096.key"), ""),
     (file!("p521.crt"), file!("p521.key"), ""),

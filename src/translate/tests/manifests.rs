@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 use crate::model::{Kind, ObjectId};
 use crate::source::{Snapshot, Stored, Version};
 
-/// Classes, Services, slices, Nodes and Secrets that every case may refer to.
+/// Classes, Services, slices, Nodes and Secrets for all cases.
 const FIXTURES: &str = include_str!("../../../tests/golden/prelude.yaml");
 
-/// The fixtures and these documents.
+/// The fixtures with these documents.
 pub fn snapshot(documents: &str) -> Snapshot {
     snapshot_of(&[FIXTURES, documents].join("\n---\n"))
 }
@@ -56,7 +56,7 @@ fn add(snapshot: &mut Snapshot, document: &str) {
     }
 }
 
-/// What a source keeps of an object.
+/// The kept part of an object, as a source makes it.
 fn kept<K: Clone, Kept: From<K>>(stored: Stored<K>) -> Stored<Kept> {
     let Stored { id, version, object, published, place } = stored;
     Stored { id, version, object: Arc::new(K::clone(&object).into()), published, place }
@@ -70,7 +70,7 @@ fn stored<K: DeserializeOwned + Metadata<Ty = ObjectMeta>>(kind: Kind, document:
     Stored { id, version: Version(document.into()), object: Arc::new(object), published: None, place: None }
 }
 
-/// Puts every list into the order that a source promises.
+/// Sorts every list as a source does.
 pub fn sort(snapshot: &mut Snapshot) {
     snapshot.ingresses.edit().sort_by(|left, right| left.id.cmp(&right.id));
     snapshot.ingress_classes.edit().sort_by(|left, right| left.id.cmp(&right.id));

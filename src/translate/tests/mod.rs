@@ -1,4 +1,4 @@
-//! What manifests become, as lines of text in tables.
+//! Translations of manifests, as lines of text in tables.
 
 mod aliases;
 mod backends;
@@ -37,11 +37,11 @@ pub fn options() -> Options {
         rule("ingressd/nginx", Dialect::Specification, "ingressd"),
         rule("k8s.io/ingress-nginx", Dialect::IngressNginx, "nginx"),
     ];
-    // After the certificates of the fixtures begin.
+    // This is after the certificates of the fixtures become valid.
     Options { classes, own_ports: vec![80, 443], now: 1_800_000_000, ..Options::default() }
 }
 
-/// The same with hosts that namespaces share.
+/// The same with shared hosts.
 pub fn shared() -> Options {
     Options { ownership: HostOwnership::Shared, ..options() }
 }
@@ -51,7 +51,7 @@ pub fn translate(documents: &str, options: Options) -> Translation {
     translate_with(documents, options, &Names::default())
 }
 
-/// The same with what DNS says.
+/// The same with DNS answers.
 pub fn translate_with(documents: &str, options: Options, names: &Names) -> Translation {
     Translator::new(options).translate(&snapshot(documents), names, &Default::default())
 }
@@ -75,7 +75,7 @@ pub fn ingress(name: &str, class: &str, host: &str, annotations: &str, paths: &[
     )
 }
 
-/// Servers and routes, one a line.
+/// Servers and routes, one on each line.
 pub fn routes(translation: &Translation) -> Vec<String> {
     let mut lines = Vec::new();
     for server in &translation.model.servers {
@@ -113,7 +113,7 @@ fn line(route: &Route) -> String {
     format!("{path} -> {action}{}", rewrite.unwrap_or_default())
 }
 
-/// Upstreams with their addresses, one a line.
+/// Upstreams with their addresses, one on each line.
 pub fn upstreams(translation: &Translation) -> Vec<String> {
     let line = |upstream: &std::sync::Arc<crate::model::Upstream>| {
         let endpoints = upstream.endpoints.iter().map(|endpoint| format!("{}*{}", endpoint.address, endpoint.weight));
@@ -123,7 +123,7 @@ pub fn upstreams(translation: &Translation) -> Vec<String> {
     translation.model.upstreams.iter().map(line).collect()
 }
 
-/// Reasons of findings with the name of their object, one a line.
+/// Reasons of findings with the name of their object, one on each line.
 pub fn findings(translation: &Translation) -> Vec<String> {
     let line = |finding: &crate::finding::Finding| format!("{} {}", finding.origin.object.name, finding.reason);
     translation.findings.iter().map(line).collect()

@@ -1,4 +1,4 @@
-//! The ways to reach a Service and how it wants to be spoken to.
+//! The modes of reaching a Service, and its protocol.
 
 use super::{findings, ingress, options, path, routes, translate, upstreams};
 use crate::model::Cidr;

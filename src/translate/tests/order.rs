@@ -1,4 +1,4 @@
-//! Order and memory change nothing.
+//! The order of objects and caches change nothing.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::manifests::{snapshot, sort};
 use super::{options, translate};
 use crate::translate::{Names, Translator};
 
-/// No two of them name the same object: a snapshot holds each once.
+/// No two of them contain the same object, because a snapshot has each once.
 const CASES: [&str; 5] = [
     include_str!("../../../tests/golden/conflicts.yaml"),
     include_str!("../../../tests/golden/endpoints.yaml"),

@@ -1,6 +1,7 @@
-//! What a namespace has on a host while it and another one add, edit, delete and make objects again, drawn at random.
+//! Random histories of two namespaces on one host that add, edit, delete and recreate objects.
 //!
-//! The cluster is followed twice, with the attacker and without, and a node that is new at each step has to find the same. Ages of places are kept here too, by nothing but who asked first.
+//! The cluster is simulated twice, with the attacker and without, and a new node at each step has
+//! to reach the same result. The test keeps its own record of which claim was first.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,12 +18,12 @@ use crate::source::Snapshot;
 use crate::translate::host::written;
 use crate::translate::{HostOwnership, Translation};
 
-/// How many runs there are of each rule about who owns a host, and how many steps each has.
+/// How many runs there are for each setting of host ownership, and how many steps each has.
 const RUNS: u64 = 50;
 const STEPS: usize = 9;
 /// How many failures are shown.
 const MOST_SHOWN: usize = 4;
-/// Objects that each side may have at once.
+/// The most objects of each side.
 const OBJECTS: usize = 3;
 
 const WILDCARD: &str = "*.example";
@@ -51,7 +52,7 @@ const TARGETS: &[&str] = &[
 ];
 const ASKED: &[&str] = &["a.example", "b.example"];
 
-/// Numbers that follow from one (SplitMix64).
+/// A deterministic sequence of numbers (SplitMix64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -67,7 +68,7 @@ impl Numbers {
     }
 }
 
-/// An object as it is drawn.
+/// A randomly drawn object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Object {
     host: &'static str,
@@ -109,7 +110,7 @@ impl Object {
     }
 }
 
-/// Something that one side does.
+/// An action of one side.
 #[derive(Debug, Clone)]
 struct Step {
     /// 0 for the victim, 1 for the attacker.
@@ -121,7 +122,7 @@ struct Step {
 
 const SIDES: [&str; 2] = ["victim", "evil"];
 
-/// What each side has.
+/// The objects of each side.
 type Objects = [[Option<Object>; OBJECTS]; 2];
 
 fn draw(seed: u64) -> Vec<Step> {
@@ -149,23 +150,23 @@ fn draw(seed: u64) -> Vec<Step> {
     steps
 }
 
-/// Since when a side asks for a host or a place.
+/// Since when a side claims a host or a path.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     since: usize,
-    /// Since when it does not any more.
+    /// Since when it does not claim it any more.
     gone: Option<i64>,
-    /// Nobody else asked for the host when it did last.
+    /// Whether no other side claimed the host at that time.
     is_alone: bool,
 }
 
-/// Who asked for what first, by side, host and place; the place [`WHOLE`] is the host itself.
+/// Who claimed what first, by side, host and path; the path [`WHOLE`] means the host itself.
 #[derive(Default)]
 struct Ledger {
     held: BTreeMap<(usize, &'static str, String), Held>,
     /// What is protected now.
     protected: BTreeSet<(usize, &'static str, String)>,
-    /// Who says what happens to the rest of a host now.
+    /// Who handles the requests of a host that no path matches.
     rests: BTreeSet<(usize, &'static str)>,
     is_shared: bool,
 }
@@ -192,7 +193,8 @@ impl Ledger {
             let others = (1 - key.0, key.1, WHOLE.to_owned());
             let is_alone = !self.held.contains_key(&others) && !asked.contains(&others);
             let held = *self.held.get(key).unwrap_or(&Held { since: step, gone: None, is_alone });
-            // Whoever was alone when it went had all that it asks for when it comes back, and nothing else.
+            // A side that was the only claimant when it left has everything it claims when it
+            // comes back, and nothing else.
             let is_back = held.gone.is_some() && held.is_alone;
             let since = if is_back { held.since } else { step };
             self.held.retain(|place, _| !is_back || (place.0, place.1) != (key.0, key.1) || asked.contains(place));
@@ -204,7 +206,8 @@ impl Ledger {
         let before = Ledger { held: self.held.clone(), is_shared: self.is_shared, ..Ledger::default() };
         self.held.retain(|key, held| {
             held.gone = if asked.contains(key) { None } else { held.gone.or(Some(now)) };
-            // A place is reserved while others ask for the host or nobody does; what was never had is not at all.
+            // A path is reserved while others claim the host or nobody does; a path that it never
+            // had is not reserved.
             let is_dropped = match key.2 == WHOLE {
                 true => before.is_within_others(key.0, key.1),
                 false => {
@@ -220,13 +223,13 @@ impl Ledger {
         self.held.get(&(side, host, place.to_owned())).map(|held| held.since)
     }
 
-    /// Whether the attacker asked for something before the victim asked for something else there.
+    /// Whether the attacker claimed something before the victim claimed something else there.
     fn is_older(&self, (host, place): (&'static str, &str), (than_host, than_place): (&'static str, &str)) -> bool {
         let evil = self.since(1, host, place);
         evil.is_some_and(|evil| self.since(0, than_host, than_place).is_none_or(|victim| evil < victim))
     }
 
-    /// Whether a host of a side's lies within a wildcard that the other side has for itself.
+    /// Whether a host of a side lies within an exclusive wildcard of the other side.
     fn is_within_others(&self, side: usize, host: &'static str) -> bool {
         let [own, other] = [side, 1 - side].map(|side| self.since(side, WILDCARD, WHOLE).unwrap_or(usize::MAX));
         !self.is_shared
@@ -241,14 +244,17 @@ impl Ledger {
         claims.min().map(|(_, side)| side)
     }
 
-    /// Whether a place of the attacker's lies between two of the victim's, so that those are not tried in their own order.
+    /// Whether a path of the attacker lies between two of the victim, so that those are not tried
+    /// in their own order.
     fn is_between(&self, host: &'static str, above: &str, below: &str) -> bool {
         let mut all = self.held.keys().filter(|(side, on, _)| *side == 1 && *on == host);
         all.any(|(_, _, place)| place.starts_with(above) && below.starts_with(&**place))
     }
 
-    /// Whether docs/security.md has it that the victim's path is refused: the place was the attacker's before, or the host is kept
-    /// for it; it lies below what the attacker protects, or between its paths; or whoever has the host says what happens to the rest of it.
+    /// Whether the victim's path is refused according to docs/security.md: the path was the
+    /// attacker's before, or the host is reserved for it; the path lies below one that the
+    /// attacker protects, or between its paths; or the owner of the host handles the requests that
+    /// no path matches.
     fn is_refused(&self, host: &'static str, place: &str) -> bool {
         let is_older = |other: &str| self.is_older((host, other), (host, place));
         let is_kept =
@@ -264,14 +270,14 @@ impl Ledger {
     }
 }
 
-/// Who answers.
+/// The responder of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Answer {
     side: Option<usize>,
     host: &'static str,
     route: String,
     place: String,
-    /// It is what becomes of requests that no path takes.
+    /// Whether it handles requests that no path matches.
     is_rest: bool,
     is_protected: bool,
     is_closed: bool,
@@ -324,7 +330,8 @@ thread_local! {
     static EXPRESSIONS_READ: RefCell<BTreeMap<String, Regex>> = RefCell::default();
 }
 
-/// What is wrong with an answer that the victim's clients get alone, now that the attacker is there.
+/// What is wrong with a response to the victim's clients, compared with the one without the
+/// attacker.
 fn judge(alone: &Answer, with: Option<&Answer>, ledger: &Ledger) -> Option<&'static str> {
     if alone.side != Some(0) || with == Some(alone) {
         return None;
@@ -336,12 +343,13 @@ fn judge(alone: &Answer, with: Option<&Answer>, ledger: &Ledger) -> Option<&'sta
         return (ledger.owner(host) == Some(0) && ledger.owner(within) == Some(0))
             .then_some("the host is the victim's");
     }
-    // Whoever has a host says what becomes of the rest of it.
+    // The owner of a host handles requests that no path matches.
     if alone.is_rest && ledger.owner(host) == Some(1) {
         return None;
     }
     let Some(with) = with.filter(|with| with.host == host) else {
-        // A host of its own goes before the wildcard, and one within a protected wildcard is refused.
+        // A host of its own takes precedence over the wildcard, and one within a protected
+        // wildcard is refused.
         let is_intended = match with {
             Some(with) if host == WILDCARD => {
                 with.is_closed || !is_guarded || ledger.is_older((with.host, WHOLE), (host, WHOLE))
@@ -384,7 +392,7 @@ fn run(steps: &[Step], is_shared: bool) -> Option<String> {
             cluster.read(&Snapshot { ingresses, ..SERVICES.with(Snapshot::clone) })
         };
         let (translated, alone) = (read(&mut with, &[0, 1]), read(&mut alone, &[0]));
-        // What is reserved and asked for by nobody only those know who were there.
+        // Claims that are reserved without any object are known only to nodes that saw them.
         let newcomer = with.due.is_none().then(|| read(&mut with.newcomer(), &[0, 1]));
         let with = translated;
         for (host, target) in ASKED.iter().flat_map(|host| TARGETS.iter().map(move |target| (host, target))) {
@@ -450,7 +458,7 @@ fn minimise(mut steps: Vec<Step>, is_wrong: impl Fn(&[Step]) -> bool) -> Vec<Ste
     }
 }
 
-/// `TENANTS_SEED` tries one alone, `TENANTS_RUNS` others than those that are always tried.
+/// `TENANTS_SEED` runs one seed alone, `TENANTS_RUNS` runs more than the usual seeds.
 fn compare(is_shared: bool) {
     let given = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let seeds = given("TENANTS_SEED").map_or(0..given("TENANTS_RUNS").unwrap_or(RUNS), |seed| seed..seed + 1);
@@ -479,7 +487,8 @@ fn paths_of_a_shared_host_stay_as_they_are() {
     compare(true);
 }
 
-/// It failed once: paths of whoever was wholly gone were kept for a second grace when it came back without them.
+/// A regression: paths of a side that was gone completely were reserved for a second grace period
+/// when it came back without them.
 #[test]
 fn what_goes_with_its_claimant_is_kept_for_one_grace() {
     compare_each([1461].into_iter(), true);

@@ -1,25 +1,28 @@
-//! Which object has TLS of a host passed on, and what becomes of the others.
+//! Which object may have TLS of a host passed through, and what happens to the others.
 
 use super::{findings, ingress, options, path, routes, shared, translate};
-use crate::model::Passthrough;
+use crate::model::{Passthrough, Serves};
 use crate::translate::{Options, Translation, host};
 
 const ASK: &str = "ssl-passthrough: 'true'";
 
-/// An object of a namespace and year with a path of the host.
+/// An object of a namespace with a creation year and a path of the host.
 fn object(namespace: &str, number: u16, host: &str, at: &str, annotations: &str) -> String {
     ingress(&format!("o{number}"), "nginx", host, annotations, &[path(at, "Prefix", "web")])
         .replace("namespace: default", &format!("namespace: {namespace}"))
         .replace("metadata: {", &format!("metadata: {{creationTimestamp: '{}-01-01T00:00:00Z', ", 2020 + number))
 }
 
-/// The hosts that are passed through, each with the object that says so and where to.
+/// The hosts with passthrough, each with the deciding object and its upstream.
 fn passed(translation: &Translation) -> Vec<String> {
     let line = |passed: &Passthrough| {
         let to = passed.upstream.as_ref().map_or("nowhere".to_owned(), |to| format!("{}/{}", to.namespace, to.service));
         format!("{} {} {to}", host::written(&passed.name), passed.origin.object.name)
     };
-    translation.model.passthroughs.hosts.iter().map(line).collect()
+    let passed: Vec<_> = translation.model.passthroughs.hosts.iter().map(line).collect();
+    let passes = translation.model.listeners.iter().any(|listener| listener.serves == Serves::Passthrough);
+    assert_eq!(passes, !passed.is_empty(), "a listener says whether TLS is passed on");
+    passed
 }
 
 fn allowed(options: Options) -> Options {
@@ -28,13 +31,14 @@ fn allowed(options: Options) -> Options {
 
 #[test]
 fn the_path_of_all_others_decides_in_the_namespace_whose_host_it_is() {
-    /// Objects by namespace, path and annotations; what is passed, which paths are closed, and what is told.
+    /// Objects by namespace, path and annotations; hosts with passthrough, closed paths, and
+    /// findings.
     type Row<'r> = (&'r [(&'r str, &'r str, &'r str)], &'r [&'r str], &'r [&'r str], &'r [&'r str]);
     let rows: &[Row<'_>] = &[
         (&[("default", "/", "")], &[], &[], &[]),
         (&[("default", "/", "ssl-passthrough: 'false'")], &[], &[], &[]),
         (&[("default", "/", ASK)], &["a.example o0 default/web"], &[], &[]),
-        // Another path than that of all others is nothing that TLS could be told by.
+        // TLS cannot be selected by another path than `/`.
         (&[("default", "/app", ASK)], &[], &[], &["o0 UnsupportedAnnotation"]),
         (&[("default", "/app", ASK), ("default", "/", "")], &[], &[], &["o0 UnsupportedAnnotation"]),
         // A younger object may decide, as long as the path is its own.
@@ -51,7 +55,7 @@ fn the_path_of_all_others_decides_in_the_namespace_whose_host_it_is() {
             &[],
             &["o1 HostRuleConflict"],
         ),
-        // Whose host it is decides, and nobody else.
+        // The owner of the host decides, and nobody else.
         (&[("default", "/app", ""), ("team-a", "/", ASK)], &[], &["/"], &["o1 ClosedRoute"]),
         (
             &[("default", "/", ASK), ("team-a", "/app", "")],
@@ -65,7 +69,7 @@ fn the_path_of_all_others_decides_in_the_namespace_whose_host_it_is() {
             &["/app"],
             &["o1 ClosedRoute"],
         ),
-        // What has no effect on TLS is told; what is about plain http is not.
+        // Options without effect on TLS are reported; those about plain http are not.
         (
             &[("default", "/", "ssl-passthrough: 'true', ssl-redirect: 'false'")],
             &["a.example o0 default/web"],
@@ -78,7 +82,7 @@ fn the_path_of_all_others_decides_in_the_namespace_whose_host_it_is() {
             &[],
             &["o0 UnsupportedAnnotation"],
         ),
-        // What protects the object and is broken closes it, whatever TLS it is behind.
+        // Broken protection closes the object, with passthrough too.
         (
             &[("default", "/", "ssl-passthrough: 'true', auth-type: basic")],
             &["a.example o0 nowhere"],
@@ -156,6 +160,6 @@ fn where_to_follows_the_service() {
     assert!(endpoints[0] > 0);
     let (hosts, endpoints, told) = passed_to("absent");
     assert_eq!((hosts, endpoints), (vec!["*.a.example o0 nowhere".to_owned()], Vec::new()));
-    // The same is true of both ways, and told once.
+    // The fault concerns both ways, and is reported once.
     assert_eq!(told, ["o0 MissingService"]);
 }

@@ -1,10 +1,11 @@
-//! Which objects are ours by what the administrator says of classes.
+//! Which objects are of our classes, by the administrator's settings.
 
 use super::{options, translate};
 use crate::finding::Reason;
 use crate::translate::{ANNOTATIONS, ClassRule, Dialect, Options};
 
-/// One IngressClass of somebody else's controller, and Ingresses that refer to it in each way, or have a backend for all hosts.
+/// One IngressClass of another controller, and Ingresses that refer to it in each way, or have a
+/// default backend.
 const OBJECTS: &str = "
 {apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: edge}, spec: {controller: example.com/other}}
 ---
@@ -59,7 +60,7 @@ fn annotations_may_have_another_prefix() {
     };
     assert_eq!(of("edge.example.com"), (true, vec![]));
     assert_eq!(of("nginx.ingress.kubernetes.io"), (false, vec![Reason::UnsupportedAnnotation]));
-    // Settings are read again and again, and give the same table.
+    // Reloaded settings give the same table.
     assert!(std::ptr::eq(ANNOTATIONS.behind("edge.example.com/"), ANNOTATIONS.behind("edge.example.com/")));
     assert!(std::ptr::eq(ANNOTATIONS.behind(ANNOTATIONS.prefix), &ANNOTATIONS));
 }

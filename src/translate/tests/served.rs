@@ -1,4 +1,4 @@
-//! What counts as served of an object: how many of its routes are open and how many are closed.
+//! How many routes of an object count as served or closed.
 
 use crate::finding::Severity;
 use crate::translate::tests::{ingress, options, path, routes, shared, translate};
@@ -9,7 +9,8 @@ const WRONG: &str = "allowlist-source-range: everybody";
 const LIST: &str = "allowlist-source-range: 10.0.0.0/8";
 const REGEX: &str = "use-regex: 'true'";
 
-/// An Ingress `NAMESPACE/NAME` with paths `/path SERVICE`; those of the dialect of ingress-nginx are expressions where an annotation says so.
+/// An Ingress `NAMESPACE/NAME` with paths `/path SERVICE`; in the ingress-nginx dialect they are
+/// expressions where an annotation says so.
 fn of(name: &str, annotations: &str, paths: &[&str]) -> String {
     let (namespace, name) = name.split_once('/').unwrap_or(("default", name));
     let paths = paths.iter().map(|written| written.split_once(' ').unwrap_or((written, "web")));
@@ -33,7 +34,7 @@ fn what_is_closed_does_not_count_and_is_told() {
     type Row = (&'static str, Options, Vec<String>, &'static str);
     let rows: Vec<Row> = vec![
         ("all well", options(), vec![of("a", "", &["/", "/b"])], "a 2+0"),
-        // Kubernetes waits for Services and endpoints: nobody closed these.
+        // A missing Service or endpoint does not close a route.
         ("no Service", options(), vec![of("a", "", &["/ none"])], "a 1+0"),
         ("no endpoints", options(), vec![of("a", "", &["/ empty"])], "a 1+0"),
         ("a redirect", options(), vec![of("a", "permanent-redirect: 'https://example.org'", &["/"])], "a 1+0"),
@@ -55,7 +56,7 @@ fn what_is_closed_does_not_count_and_is_told() {
             "a 1+1",
         ),
         (
-            // It is left out, but for paths that stay closed.
+            // The object is left out, except for paths that stay closed.
             "a budget",
             with(|limits| limits.namespace.routes = 1),
             vec![of("a", "", &["/"]), of("b", LIST, &["/b"])],
@@ -115,7 +116,7 @@ fn what_a_refused_object_protects_is_not_open_by_another_one() {
         assert_eq!(found, closed, "{protection}: {:?}", routes(&translation));
         assert_eq!(translation.refused.len(), 1);
         assert!(translation.accepted.iter().all(|accepted| &*accepted.id.name == "open"), "{protection}");
-        // Where nobody else has the host, nobody takes its requests.
+        // Where no other object has the host, nobody gets its requests.
         assert_eq!(translate(&refused, options()).model.servers.len(), 0);
     }
 }

@@ -1,4 +1,5 @@
-//! A translator that goes on under other settings, or with other Secrets: what it remembers changes no result.
+//! A translator that continues under other settings, or with other Secrets, gives the same result
+//! as a new one.
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ fn read(translator: &mut Translator, snapshot: &Snapshot) -> Translation {
     translator.translate(snapshot, &Names::default(), &Default::default())
 }
 
-/// What is told apart: the servers and what is wrong.
+/// The compared result: the servers and the findings.
 fn outcome(translation: &Translation) -> (Vec<Server>, Vec<String>) {
     let servers = translation.model.servers.iter().map(|server| Server::clone(server)).collect();
     (servers, translation.findings.iter().map(ToString::to_string).collect())
@@ -68,7 +69,7 @@ fn servers_that_other_settings_do_not_concern_stay_the_same_in_memory() {
     assert!(!before.is_empty() && before.iter().zip(&after).all(|(before, after)| Arc::ptr_eq(before, after)));
 }
 
-/// Objects whose annotations are read anew when settings take the place of others.
+/// Objects whose annotations are read again after a change of settings.
 fn read_anew(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
     let ours = |stored| (stored, class::select(stored, snapshot, before).unwrap());
     let ingresses: Vec<_> = snapshot.ingresses.iter().map(ours).collect();

@@ -1,8 +1,8 @@
-//! TCP and UDP services: which port goes where, and what is wrong.
+//! TCP and UDP services: the upstream of each port, and findings.
 
 use super::{options, translate, translate_with};
 use crate::model::{Field, StreamUpstream};
-use crate::translate::{Answer, EndpointMode, Names, Options, StreamOptions, Translation};
+use crate::translate::{EndpointMode, NameAnswer, Names, Options, StreamOptions, Translation};
 
 const SERVICES: &str = "\
 apiVersion: v1
@@ -45,7 +45,7 @@ fn maps(tcp: &str, udp: &str) -> String {
     [SERVICES.to_owned(), map("tcp", tcp), map("udp", udp)].join("\n---\n")
 }
 
-/// Services, one a line, and findings with their keys.
+/// Services, one on each line, and findings with their keys.
 fn outline(translation: &Translation) -> (Vec<String>, Vec<String>) {
     let streams = translation.model.streams.iter().map(|stream| {
         let upstream = translation.model.stream_upstreams.iter().find(|upstream| upstream.id == stream.upstream);
@@ -97,14 +97,14 @@ fn entries_become_services_with_the_endpoints_of_their_protocol() {
         &["UDP port 53 -> data/one UDP port 53 10.244.0.1:5353 10.244.0.2:5353"],
         &["udp 53 ForbiddenTarget"],
     );
-    // A port of another protocol is none.
+    // A port with another protocol does not count.
     for (tcp, udp, finding) in [
         ("'7': 'data/one:dns'", "", "tcp 7 MissingPort"),
         ("'7': 'data/one:53'", "", "tcp 7 MissingPort"),
         ("'7': 'data/one:99'", "", "tcp 7 MissingPort"),
         ("", "'7': 'data/one:sctp'", "udp 7 MissingPort"),
         ("", "'7': 'data/one:sql'", "udp 7 MissingPort"),
-        // That of the pods is not that of the Service.
+        // A port of the pods is not a port of the Service.
         ("'7': 'data/one:15432'", "", "tcp 7 MissingPort"),
         ("'7': 'data/two:1'", "", "tcp 7 MissingService"),
         ("'7': 'infra/one:5432'", "", "tcp 7 MissingService"),
@@ -155,7 +155,7 @@ fn nobody_has_a_port_of_ours_or_another_ones() {
         &[dns],
         &["tcp 10254 PortConflict", "tcp 80 PortConflict", "udp 80 ForbiddenTarget"],
     );
-    // Two ConfigMaps, or one that is named twice, may ask for the ports of both protocols.
+    // Two ConfigMaps, or one that is named twice, may claim the same port for both protocols.
     check(
         &format!("'7': '{to_none}'"),
         "'7': 'data/none:80'",
@@ -167,7 +167,7 @@ fn nobody_has_a_port_of_ours_or_another_ones() {
 
 #[test]
 fn what_a_service_has_as_its_port_is_no_endpoint_of_ours() {
-    // Whoever connects to the port 15432 of an address of this node would come back to it.
+    // A connection to port 15432 of an address of this node would loop.
     let local = Options { local_upstreams: true, ..options() };
     let findings = |port: u16| {
         let text = maps(&format!("'{port}': 'data/one:5432'"), "");
@@ -181,7 +181,7 @@ fn what_a_service_has_as_its_port_is_no_endpoint_of_ours() {
 
 #[test]
 fn names_are_resolved_and_missing_maps_told() {
-    let answer = Answer { addresses: vec!["192.0.2.50".parse().unwrap()], ..Answer::default() };
+    let answer = NameAnswer { addresses: vec!["192.0.2.50".parse().unwrap()], ..NameAnswer::default() };
     let names = Names([(crate::model::HostName::new("db.example.net").unwrap(), answer)].into());
     let text = maps("'7': 'data/named:5432'", "");
     let translation = translate_with(&text, with_services(options()), &names);

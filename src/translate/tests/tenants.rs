@@ -1,4 +1,4 @@
-//! What several namespaces have of one host, by who asked first.
+//! Which namespace gets what of a shared host, by the age of claims.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use crate::source::Snapshot;
 use crate::translate::tests::manifests::snapshot;
 use crate::translate::{AllowedHosts, Claims, Options, Translation};
 
-/// Who owns each path of the first host, as `NAME PATH`, and the findings as `NAME REASON`, but for Services that are missing.
+/// The owner of each path of the first host, as `NAME PATH`, and the findings as `NAME REASON`,
+/// without those about missing Services.
 fn outcome(translation: &Translation) -> (Vec<String>, Vec<String>) {
     let routes = translation.model.servers.iter().take(1).flat_map(|server| &server.routes);
     let owners =
@@ -38,7 +39,7 @@ fn a_host_is_the_namespaces_that_asked_first() {
             let (paths, findings) = outcome(&Cluster::new(options()).now(&order));
             assert_eq!((paths, findings), (vec!["v /".to_owned()], vec!["e HostOwned".to_owned()]), "{class} {other}");
         }
-        // However old the object: what is served stays.
+        // However old the new object is, served claims stay.
         let mut cluster = Cluster::new(options());
         cluster.now(&[&dated(&victim, 2025)]);
         let translation = cluster.now(&[&dated(&victim, 2025), &dated(&evil, 2020)]);
@@ -58,7 +59,7 @@ fn an_old_object_that_asks_today_is_young_there() {
         cluster.now(&[&victim, &before]);
         let (paths, _) = outcome(&cluster.now(&[&victim, &after]));
         assert_eq!(paths, ["v /"]);
-        // Over a restart too.
+        // The same after a restart.
         let lines = serde_json::to_string(&cluster.claims.write().collect::<Vec<_>>()).unwrap();
         cluster.claims = Arc::new(Claims::read(serde_json::from_str::<Vec<_>>(&lines).unwrap()));
         assert_eq!(outcome(&cluster.now(&[&victim, &after])).0, ["v /"]);
@@ -117,7 +118,8 @@ fn a_path_comes_back_to_whoever_was_alone_on_its_host() {
 
 #[test]
 fn a_claim_that_is_refused_reserves_nothing() {
-    // What the victim has, what the attacker asks for in vain, and what the victim asks for then.
+    // Each row: what the victim has, what the attacker asks for in vain, and what the victim asks
+    // for then.
     let rows = [
         ("ingressd", HOST, "", "Prefix /b"),
         ("ingressd", "*.example", "", "Prefix /"),
@@ -150,14 +152,14 @@ fn a_claim_that_is_refused_reserves_nothing() {
 fn a_host_stays_whose_object_cannot_be_served_now() {
     let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
     let evil = of("evil", "e", "ingressd", HOST, "", &["Prefix /"]);
-    let broken = of("victim", "v", "ingressd", HOST, "use-regex: maybe", &["Prefix /"]);
+    let broken = of("victim", "v", "ingressd", HOST, "canary: maybe", &["Prefix /"]);
     let mut cluster = Cluster::new(options());
     cluster.now(&[&victim]);
     for later in [0, 1000, 1000] {
         cluster.options.now += later;
         assert_eq!(outcome(&cluster.now(&[&broken, &evil])).0, [""; 0]);
     }
-    // What nginx says of an object does not take its host away either.
+    // An object that nginx refuses keeps its host, too.
     let mut taken_out = snapshot(&evil);
     taken_out.withheld = snapshot(&victim).ingresses;
     for later in [0, 1000, 1000] {
@@ -185,7 +187,8 @@ fn a_host_within_a_wildcard_is_its_owners() {
     assert_eq!(cluster.now(&[&wild, &evil]).model.servers.len(), 2, "as the Ingress specification has it");
 }
 
-/// Annotations and paths of the victim, then of whoever comes later; what is served of both; findings.
+/// Annotations and paths of the victim, then of the later namespace; what is served of both;
+/// findings.
 type Row = (
     &'static str,
     &'static [&'static str],
@@ -210,7 +213,7 @@ fn paths_of_a_shared_host() {
             &["v /a", "e /b"],
             &["e PathConflict", "e PathConflict"],
         ),
-        // Regex mode and expressions are of one namespace.
+        // Regex mode and expressions apply to one namespace only.
         ("", &["Exact /x", "Prefix /y"], REGEX, &["Prefix /zzz"], &["e ~ /zzz", "v = /x", "v /y"], &[]),
         ("", &["Prefix /"], REGEX, &["Prefix /.*"], &["v /"], &["e PathConflict"]),
         (REGEX, &["Prefix /(.*)"], "", &["Prefix /"], &["v ~ /(.*)"], &["e PathConflict"]),
@@ -224,9 +227,9 @@ fn paths_of_a_shared_host() {
             &["e ~ /A/b", "v /a"],
             &["e PathConflict", "v SharedHost"],
         ),
-        // An expression is what its object calls one.
+        // Only paths of objects that ask for it are expressions.
         (REGEX, &["Prefix /v(1)"], "", &["Prefix /("], &["v ~ /v(1)", "e /("], &[]),
-        // What is protected loses nothing, and neither does what was there before.
+        // A protected route loses nothing, and neither does an older one.
         (LIST, &["Prefix /"], "", &["Prefix /login"], &["v /"], &["e PathConflict"]),
         (
             LIST,
@@ -255,7 +258,7 @@ fn paths_of_a_shared_host() {
             &["e ~ /a/c", "v ~ /a.*long", "v ~ /a/b"],
             &["v SharedHost"],
         ),
-        // Expressions that are tried one after the other stay together.
+        // Expressions that are tried in sequence stay together.
         (
             REGEX,
             &["Prefix /a/b/c", "Prefix /a.*longer"],
@@ -339,7 +342,7 @@ fn a_namespace_asks_for_what_the_administrator_lets_it() {
     assert_eq!(asks(&["b.example"]), (1, vec!["e HostNotAllowed".to_owned()]));
     assert_eq!(asks(&["*"]), (1, vec!["e HostOwned".to_owned()]), "all hosts are none within another's wildcard");
     assert_eq!(asks(&[HOST]), (2, Vec::new()));
-    // Labels that cannot be seen for a moment take nothing away.
+    // Labels that cannot be read for a moment take nothing away.
     let mut cluster = Cluster::new(settings(&[HOST]));
     cluster.now(&[&evil]);
     let selector = Some("team=a".parse().unwrap());
@@ -347,7 +350,7 @@ fn a_namespace_asks_for_what_the_administrator_lets_it() {
     assert_eq!(outcome(&cluster.now(&[&evil])).0, ["e /"]);
     let (paths, findings) = outcome(&Cluster::new(cluster.options.clone()).now(&[&evil]));
     assert_eq!((paths.len(), findings), (0, vec!["e HostNotAllowed".to_owned()]));
-    // Whoever may not have a host has no claim on it that could grow old.
+    // A namespace that may not have a host has no claim on it that could age.
     let mut cluster = Cluster::new(settings(&["b.example"]));
     cluster.now(&[&evil]);
     let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
@@ -440,20 +443,21 @@ fn so_many_claims_are_reserved_and_no_more() {
     assert_eq!(cluster.claims.write().count(), 10_001);
 }
 
-/// What was tried against hosts that namespaces share: what is there before, and what the victim's path answers by after.
+/// Attacks on shared hosts: what exists before, and which route answers the victim's path
+/// afterwards.
 #[test]
 fn what_an_attacker_tried() {
     let victim = |paths: &[&str]| of("victim", "v", "nginx", HOST, "", paths);
     let listed = of("victim", "w", "nginx", HOST, LIST, &["Prefix /new"]);
     let evil = |annotations: &str, paths: &[&str]| of("evil", "e", "nginx", HOST, annotations, paths);
-    // What the attacker asks for first and last; whose each path is then.
+    // What the attacker claims first and last; the owner of each path then.
     type Attempt = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
     let rows: &[Attempt] = &[
         (REGEX, &["Prefix /mine"], &["Prefix /mine", "Prefix /new.*"], &["e ~ /mine", "w /new", "v /"]),
         (REGEX, &["Prefix /mine"], &["Prefix /zzz[x[:alpha:](]|/"], &["w /new", "v /"]),
         (REGEX, &["Prefix /ne(zzz)"], &["Prefix /ne(zzz)", "Prefix /new.*"], &["e ~ /ne(zzz)", "w /new", "v /"]),
         ("", &[], &["Prefix /new"], &["w /new", "v /"]),
-        // Who was first keeps what is its own, and the rest of what was to be protected is closed.
+        // The older claim keeps its paths, and the rest of what should be protected is closed.
         ("", &["Exact /new"], &["Exact /new"], &["e = /new", "w /new", "v /"]),
     ];
     for (number, (annotations, first, last, expected)) in rows.iter().enumerate() {
@@ -464,18 +468,18 @@ fn what_an_attacker_tried() {
         let translation = cluster.now(&[&victim(&["Prefix /"]), &evil(annotations, last), &listed]);
         assert_eq!(outcome(&translation).0, *expected, "row {number}");
     }
-    // A claim that had no path reserves none.
+    // A claim without a path reserves none.
     let mut cluster = Cluster::new(options());
     cluster.now(&[&evil("", &[])]);
     cluster.now(&[&evil("", &[]), &victim(&["Prefix /"])]);
     assert_eq!(outcome(&cluster.now(&[&victim(&["Prefix /"])])).0, ["v /"]);
-    // Another class does not make a shared host anybody's own.
+    // Another class does not make a shared host exclusive.
     let mut cluster = Cluster::new(options());
     cluster.now(&[&evil("", &["Prefix /e"])]);
     cluster.now(&[&evil("", &["Prefix /e"]), &victim(&["Prefix /"])]);
     let switched = of("evil", "e", "ingressd", HOST, "", &["Prefix /e"]);
     assert_eq!(outcome(&cluster.now(&[&switched, &victim(&["Prefix /"])])).0, ["e /e", "v /"]);
-    // A default backend is a claim on whatever no path takes.
+    // A default backend is a claim on requests that no path matches.
     let own = victim(&["Prefix /here"])
         .replace("rules: [", "defaultBackend: {service: {name: web, port: {number: 80}}}, rules: [");
     let mut cluster = Cluster::new(options());
@@ -484,7 +488,7 @@ fn what_an_attacker_tried() {
         let translation = cluster.now(&[&own, &evil(annotations, &["Prefix /"])]);
         assert_eq!(outcome(&translation).0, ["v /here"], "{annotations}");
     }
-    // What is closed for one namespace takes nothing from another.
+    // A path that is closed for one namespace takes nothing from another.
     let exact = victim(&["Exact /"]);
     let mut cluster = Cluster::new(options());
     cluster.now(&[&exact]);
@@ -498,7 +502,7 @@ fn what_may_not_be_asked_for_is_not_kept_either() {
         hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
         ..AllowedHosts::default()
     };
-    let broken = of("evil", "e", "ingressd", HOST, "use-regex: maybe", &["Prefix /"]);
+    let broken = of("evil", "e", "ingressd", HOST, "canary: maybe", &["Prefix /"]);
     let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
     let hosts = vec![allowed("victim", &["*"]), allowed("evil", &["given.example"])];
     let mut cluster = Cluster::new(Options { allowed_hosts: hosts, ..options() });
@@ -522,7 +526,8 @@ fn nothing_passes_what_is_protected() {
 
 #[test]
 fn what_is_closed_takes_nothing_from_others() {
-    // What the victim protects or has first, what the attacker has, and what of the attacker's is refused and was to be protected.
+    // What the victim protects or has first, what the attacker has, and which protected path of
+    // the attacker is refused.
     type Closed = (
         &'static str,
         &'static [&'static str],

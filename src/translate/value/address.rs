@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use crate::model::{Cidr, Refused};
 
-/// A comma-separated list of addresses and networks, sorted, without duplicates and without host bits.
+/// Parses a comma-separated list of addresses and networks; sorted, without duplicates and without
+/// host bits.
 pub fn address_list(value: &str) -> Result<Vec<Cidr>, Refused> {
     let mut list = value.split(',').map(network).collect::<Result<Vec<_>, _>>()?;
     list.sort_unstable();
@@ -12,7 +13,7 @@ pub fn address_list(value: &str) -> Result<Vec<Cidr>, Refused> {
     Ok(list)
 }
 
-/// One address or network, without host bits.
+/// Parses one address or network, without host bits.
 pub fn network(item: &str) -> Result<Cidr, Refused> {
     let item = item.trim();
     let network = item.parse::<Cidr>().ok().or_else(|| item.parse::<IpAddr>().ok().map(Cidr::from));

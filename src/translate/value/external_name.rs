@@ -1,23 +1,23 @@
-//! The name behind a Service of type ExternalName, which nobody resolves here.
+//! Parses the `externalName` of a Service. Nothing is resolved here.
 
 use std::net::IpAddr;
 
 use crate::model::HostName;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExternalName {
-    /// DNS resolves it.
+    /// A name for DNS.
     Name(HostName),
-    /// It is an address, which the caller still has to check.
+    /// An address, which the caller still has to check.
     Address(IpAddr),
 }
 
 impl ExternalName {
-    /// Reads the name, or says in one clause why it is refused. A trailing dot is allowed.
+    /// Parses the name, or returns one clause why it is refused. A trailing dot is allowed.
     ///
-    /// A last label that is a number is refused as URL parsers do: `2130706433`, `0x7f.1` and `127.1` are addresses to
-    /// some resolvers, and would go around the check of addresses.
+    /// A numeric last label is refused, as URL parsers do: `2130706433`, `0x7f.1` and `127.1` are
+    /// addresses to some resolvers, and would bypass the check of addresses.
     pub fn read(text: &str) -> Result<Self, &'static str> {
         let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
         if let Ok(address) = name.parse::<IpAddr>() {

@@ -1,72 +1,72 @@
-//! What the values of a row look like, as data: whatever judges or describes values without the parser.
+//! The form of a row's values as data, for code that has no parser for them.
 
 use regex::Regex;
 
 use super::{address_list, boolean, byte_size, integer};
 use crate::model::{ByteSize, LONGEST};
 
-/// What the values of a row look like. What it refuses the row refuses as well; what it accepts the row accepts, but for what it says
-/// that it leaves out.
+/// The form of a row's values. The row refuses what the form refuses. The row accepts what the
+/// form accepts, except where the form says that it leaves something out.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
     /// A boolean of Go.
     Boolean,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// One of these words, in any case; they are in lower case here.
+    /// One of these words in any case; here they are in lower case.
     AnyCase(&'static [&'static str]),
-    /// Some of these words, with blanks between.
+    /// Several of these words, separated by blanks.
     Words(&'static [&'static str]),
     /// A whole number.
     Integer {
-        /// The smallest.
+        /// The least value.
         least: u64,
-        /// The largest.
+        /// The greatest value.
         most: u64,
     },
-    /// Digits and perhaps a unit.
+    /// Digits and an optional unit.
     Size {
-        /// The smallest, in bytes.
+        /// The least value, in bytes.
         least: u64,
-        /// The largest, in bytes.
+        /// The greatest value, in bytes.
         most: u64,
     },
-    /// Addresses and networks, with commas between.
+    /// Addresses and networks, separated by commas.
     Addresses,
     /// A text of this shape.
     Text(&'static Shape),
-    /// Texts of this shape, with commas between.
+    /// Texts of this shape, separated by commas.
     List(&'static Shape),
-    /// This word, or texts of this shape with commas between.
+    /// This word, or texts of this shape separated by commas.
     WordOrList(&'static str, &'static Shape),
-    /// Texts with commas between, of which at least one is of this shape.
+    /// Texts separated by commas, of which at least one has this shape.
     Some(&'static Shape),
-    /// The form, and what else the parser looks at, for this reason out of reach of anybody else.
+    /// The form, with a further check that only the parser can do, for this reason.
     Partly(&'static Form, &'static str),
-    /// Nobody but the parser judges the value, for this reason.
+    /// Only the parser can check the value, for this reason.
     NotJudged(&'static str),
 }
 
-/// What a text looks like. The expressions are those that RE2 and this program read alike: classes of ASCII, no look-around, and no
-/// class that Unicode makes larger.
+/// The shape of a text. RE2 and this program read the expressions alike: they have ASCII classes,
+/// no look-around, and no class that Unicode extends.
 #[derive(Debug)]
 pub struct Shape {
-    /// What it is, with its article.
+    /// Its name, with an article.
     pub name: &'static str,
-    /// Matches it as a whole.
+    /// An expression that matches the whole text.
     pub pattern: &'static str,
-    /// Matches nothing in it; empty where nothing else is to be kept out.
+    /// An expression that must not match within the text; empty when there is none.
     pub never: &'static str,
-    /// Longest, in characters.
+    /// The greatest length in characters.
     pub longest: usize,
-    /// Whether it is read in lower case.
+    /// Whether the text is converted to lower case.
     pub any_case: bool,
-    /// Whether blanks around it count.
+    /// Whether surrounding blanks are significant.
     pub verbatim: bool,
 }
 
 impl Shape {
-    /// What most have in common.
+    /// The defaults of a shape.
     pub const DEFAULT: Shape =
         Shape { name: "", pattern: "", never: "", longest: LONGEST, any_case: false, verbatim: false };
 
@@ -89,7 +89,7 @@ fn listed(words: &[&str]) -> String {
 }
 
 impl Form {
-    /// Whether the value is of the form. Nobody asks about an empty one: it is the same as none.
+    /// Whether the value has the form. An empty value counts as missing and is not checked.
     pub fn accepts(&self, value: &str) -> bool {
         let trimmed = value.trim();
         let mut items = value.split(',').map(str::trim);
@@ -110,7 +110,7 @@ impl Form {
         }
     }
 
-    /// What it leaves to the parser, and why.
+    /// The part of the check that only the parser can do.
     pub fn left_out(&self) -> Option<&'static str> {
         match self {
             Form::Partly(_, reason) | Form::NotJudged(reason) => Some(reason),
@@ -118,7 +118,7 @@ impl Form {
         }
     }
 
-    /// What values are, after "takes"; `None` where nothing is known of them.
+    /// A description of the values, after "takes"; `None` when the form is unknown.
     pub fn described(&self) -> Option<String> {
         Some(match self {
             Form::Boolean => "true or false".to_owned(),

@@ -1,7 +1,8 @@
-//! The grammars of values that users write, and how a value is quoted in a note: from text to typed values; they must not know which
-//! key is read.
+//! The grammars of values that users write, from text to typed values, and quoting of values in
+//! notes. They must not know which key is read.
 
 mod address;
+pub mod arguments;
 mod external_name;
 mod form;
 mod name;
@@ -20,7 +21,7 @@ pub use name::{
     secret_reference,
 };
 pub use number::{
-    LONGEST_SECONDS, ON_OFF, boolean, byte_size, integer, on_off, positive, seconds, seconds_or_unlimited,
+    LONGEST_SECONDS, ON_OFF, boolean, byte_size, integer, is_number, on_off, positive, seconds, seconds_or_unlimited,
 };
 pub use origin::{ORIGIN, origins};
 pub use redirect::{REDIRECT_TARGET, REDIRECT_URL, redirect_status, redirect_url};
@@ -33,10 +34,10 @@ pub use target::{
 };
 pub use template::{TemplateUse, name as variable_name, template};
 
-/// Longest part of a value that stands in a note.
+/// The longest part of a value in a note.
 const LONGEST_EXCERPT: usize = 60;
 
-/// A value for people: cut and without anything that could forge a line.
+/// A value for people: shortened, and with everything escaped that could forge a line.
 pub fn excerpt(value: &str) -> String {
     let shown: String = value.chars().take(LONGEST_EXCERPT).collect();
     let rest = if shown.len() < value.len() { "..." } else { "" };

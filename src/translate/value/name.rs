@@ -1,16 +1,16 @@
-//! Names: of headers, methods, realms and Secrets.
+//! Parses names: of headers, methods, realms and Secrets.
 
 use super::form::Shape;
 use crate::model::{HeaderName, Refused, Text, is_label, is_subdomain};
 
-/// What [`header_names`] takes one by one.
+/// The form of one name in [`header_names`].
 pub const HEADER_NAME: Shape =
     Shape { name: "a header name of letters, digits, - and _", pattern: "[A-Za-z0-9_-]+", ..Shape::DEFAULT };
 
-/// What [`methods`] takes one by one.
+/// The form of one name in [`methods`].
 pub const METHOD: Shape = Shape { name: "a method of letters", pattern: "[A-Za-z]+", ..Shape::DEFAULT };
 
-/// What [`realm`] takes.
+/// The form of [`realm`].
 pub const REALM: Shape = Shape {
     name: "printable ASCII without quotes, backslash and $, other than off",
     pattern: r"[ !#%-\[\]-~]+",
@@ -18,7 +18,7 @@ pub const REALM: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// What [`secret_reference`] takes.
+/// The form of [`secret_reference`].
 pub const SECRET_REFERENCE: Shape = Shape {
     name: "the name of a Secret, or namespace/name",
     pattern: r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*",
@@ -30,7 +30,7 @@ pub const SECRET_REFERENCE: Shape = Shape {
 pub const CONFIG_MAP_REFERENCE: Shape =
     Shape { name: "the name of a ConfigMap, or namespace/name", ..SECRET_REFERENCE };
 
-/// A DNS name of any case.
+/// A DNS name in any case.
 pub const HOST_NAME: Shape = Shape {
     name: "a DNS name",
     pattern: r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
@@ -39,12 +39,12 @@ pub const HOST_NAME: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// A comma-separated list of header names: letters, digits, `-` and `_`.
+/// Parses a comma-separated list of header names: letters, digits, `-` and `_`.
 pub fn header_names(value: &str) -> Result<Vec<HeaderName>, Refused> {
     tokens(value, "a header name", |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-/// A comma-separated list of methods: letters.
+/// Parses a comma-separated list of methods: letters.
 pub fn methods(value: &str) -> Result<Vec<HeaderName>, Refused> {
     tokens(value, "a method", |byte| byte.is_ascii_alphabetic())
 }
@@ -61,10 +61,10 @@ fn tokens(value: &str, what: &str, fits: fn(u8) -> bool) -> Result<Vec<HeaderNam
     Ok(list)
 }
 
-/// The text that a browser shows when it asks for a password.
+/// Parses the text that a browser shows when it asks for a password.
 pub fn realm(value: &str) -> Result<Text, Refused> {
     let value = value.trim();
-    // nginx takes the realm "off" for the order to let everybody in, quoted or not.
+    // nginx interprets the realm "off", quoted or not, as no authentication.
     if value.eq_ignore_ascii_case("off") {
         return Err(Refused::because("nginx would switch authentication off"));
     }
@@ -74,7 +74,7 @@ pub fn realm(value: &str) -> Result<Text, Refused> {
     }
 }
 
-/// The name of a Secret, with or without its namespace: `name` or `namespace/name`.
+/// Parses the name of a Secret, with or without its namespace: `name` or `namespace/name`.
 pub fn secret_reference(value: &str) -> Result<(Option<&str>, &str), Refused> {
     let value = value.trim();
     let (namespace, name) = match value.split_once('/') {

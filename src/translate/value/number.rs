@@ -1,14 +1,14 @@
-//! Numbers, sizes, times and switches as ingress-nginx writes them.
+//! Parses numbers, sizes, times and switches in the forms of ingress-nginx.
 
 use std::time::Duration;
 
 use super::form::Form;
 use crate::model::{ByteSize, Refused};
 
-/// Longest time in seconds, about 68 years: nginx counts milliseconds in 64 bits with room to spare.
+/// The longest time in seconds, about 68 years: nginx counts milliseconds in 64 bits.
 pub const LONGEST_SECONDS: u64 = i32::MAX as u64;
 
-/// A boolean of Go: `1 t T true TRUE True` or `0 f F false FALSE False`.
+/// Parses a boolean of Go: `1 t T true TRUE True` or `0 f F false FALSE False`.
 pub fn boolean(value: &str) -> Result<bool, Refused> {
     match value.trim() {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
@@ -17,10 +17,10 @@ pub fn boolean(value: &str) -> Result<bool, Refused> {
     }
 }
 
-/// What [`on_off`] takes.
+/// The form of [`on_off`].
 pub const ON_OFF: Form = Form::Word(&["on", "off"]);
 
-/// Exactly `on` or `off`.
+/// Parses exactly `on` or `off`.
 pub fn on_off(value: &str) -> Result<bool, Refused> {
     match value.trim() {
         "on" => Ok(true),
@@ -29,7 +29,7 @@ pub fn on_off(value: &str) -> Result<bool, Refused> {
     }
 }
 
-/// A whole number from `least` to `most`.
+/// Parses a whole number from `least` to `most`.
 pub fn integer(value: &str, least: u64, most: u64) -> Result<u64, Refused> {
     match value.trim().parse::<u64>() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
@@ -37,18 +37,25 @@ pub fn integer(value: &str, least: u64, most: u64) -> Result<u64, Refused> {
     }
 }
 
-/// A whole number of which 0 means none.
+/// Whether the value is a whole number, of any size and sign.
+pub fn is_number(value: &str) -> bool {
+    let value = value.trim();
+    let digits = value.strip_prefix(['-', '+']).unwrap_or(value);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Parses a whole number; 0 means none.
 pub fn positive(value: &str, most: u32) -> Result<Option<u32>, Refused> {
     let number = integer(value, 0, most.into())?;
     Ok(u32::try_from(number).ok().filter(|number| *number > 0))
 }
 
-/// A time in seconds, without a unit, at least one.
+/// Parses a time of at least one second, without a unit.
 pub fn seconds(value: &str) -> Result<Duration, Refused> {
     whole_seconds(value, 1)
 }
 
-/// A time in seconds, without a unit; 0 means without limit.
+/// Parses a time in seconds, without a unit; 0 means no limit.
 pub fn seconds_or_unlimited(value: &str) -> Result<Duration, Refused> {
     whole_seconds(value, 0)
 }
@@ -59,7 +66,7 @@ fn whole_seconds(value: &str, least: u64) -> Result<Duration, Refused> {
         .map_err(|_| Refused(format!("it is not a whole number of seconds, without a unit, from {least}").into()))
 }
 
-/// A size: digits and optionally `b`, `k`, `m` or `g`, from `least` to `most` bytes.
+/// Parses a size: digits and optionally `b`, `k`, `m` or `g`, from `least` to `most` bytes.
 pub fn byte_size(value: &str, least: u64, most: u64) -> Result<ByteSize, Refused> {
     let value = value.trim();
     let (digits, unit) = match value.as_bytes().last().map(u8::to_ascii_lowercase) {

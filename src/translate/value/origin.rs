@@ -1,9 +1,9 @@
-//! Origins of cross-origin requests.
+//! Parses origins of cross-origin requests.
 
 use super::form::Shape;
 use crate::model::{OriginPattern, OriginUrl, Refused};
 
-/// What [`origins`] takes one by one.
+/// The form of one origin in [`origins`].
 pub const ORIGIN: Shape = Shape {
     name: "an origin scheme://host or scheme://host:port, with *. in front of the host for one label more, null, or *",
     pattern: r"\*|null|[a-z][a-z0-9+.-]*://(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*(?::[+]?0*(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?",
@@ -13,8 +13,9 @@ pub const ORIGIN: Shape = Shape {
 
 /// A comma-separated list of `scheme://host[:port]`, `scheme://*.host[:port]`, `null` or `*`.
 ///
-/// `*` stands for all others in the list. Browsers write origins in lower case, so the list is read so. What is none is left out, and the
-/// first of these comes with the list; where nothing is left the list is refused.
+/// A `*` replaces all others in the list. Browsers send origins in lower case, so the list is
+/// converted. Invalid origins are dropped, and the first error is returned with the list; when no
+/// origin is left the list is refused.
 pub fn origins(value: &str) -> Result<(Vec<OriginPattern>, Option<Refused>), Refused> {
     let (mut list, mut left_out) = (Vec::new(), None);
     for item in value.split(',') {

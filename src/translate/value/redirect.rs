@@ -1,9 +1,9 @@
-//! Targets and statuses of redirects.
+//! Parses targets and statuses of redirects.
 
 use super::form::Shape;
 use crate::model::{RedirectUrl, Refused};
 
-/// What [`redirect_url`] takes, as far as an expression can tell.
+/// The form of [`redirect_url`], as far as an expression can check it.
 pub const REDIRECT_URL: Shape = Shape {
     name: "a URL that begins with http:// or https://, without blanks, quotes, backslash, braces, ; and $",
     pattern: r"[Hh][Tt][Tt][Pp][Ss]?:[!#%&(-:=?-\[\]_a-z~]+",
@@ -11,7 +11,7 @@ pub const REDIRECT_URL: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// The same where a path on the same host will do.
+/// The same where a path on the same host is allowed too.
 pub const REDIRECT_TARGET: Shape = Shape {
     name: "a URL that begins with http:// or https://, or a path, without blanks, quotes, backslash, braces, ; and $",
     pattern: r"[Hh][Tt][Tt][Pp][Ss]?:[!#%&(-:=?-\[\]_a-z~]+|/(?:[!#%&(-.0-:=?-\[\]_a-z~][!#%&(-:=?-\[\]_a-z~]*)?",
@@ -19,7 +19,7 @@ pub const REDIRECT_TARGET: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// An absolute URL of http or https; with `path`, a path on the same host as well.
+/// Parses an absolute URL of http or https; with `path`, a path on the same host too.
 ///
 /// Blanks around it are refused, as ingress-nginx does with URLs.
 pub fn redirect_url(value: &str, path: bool) -> Result<RedirectUrl, Refused> {
@@ -35,7 +35,7 @@ pub fn redirect_url(value: &str, path: bool) -> Result<RedirectUrl, Refused> {
     }
 }
 
-/// A status that makes browsers follow the target; `permanent` includes 308.
+/// Parses a redirect status that browsers follow; `permanent` includes 308.
 pub fn redirect_status(value: &str, permanent: bool) -> Result<u16, Refused> {
     match value.trim() {
         "301" => Ok(301),

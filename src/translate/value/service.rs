@@ -1,4 +1,4 @@
-//! URLs of services that say who may pass, and of places where clients sign in.
+//! Parses URLs of services: for authentication, for signing in, and for mirrored requests.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use super::ExternalName;
 use super::template::{TemplateUse, template};
 use crate::model::{AnswerDuration, HeaderName, HostName, Protocol, Refused, Template, TemplatePart, is_label};
 
-/// Where a service is.
+/// The location of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Whereabouts {
-    /// Behind the host that the client asked for.
+    /// The host that the client requested.
     SameHost,
     /// A Service of the cluster.
     Service {
@@ -22,33 +22,34 @@ pub enum Whereabouts {
         /// The number of its port.
         port: u16,
     },
-    /// A host that DNS knows.
+    /// A DNS name.
     Name(HostName, u16),
-    /// An address.
+    /// An IP address.
     Address(IpAddr, u16),
 }
 
-/// By which URL a service is asked.
+/// The parsed URL of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServiceUrl {
-    /// Where it is.
+    /// Its location.
     pub whereabouts: Whereabouts,
-    /// How it is spoken to.
+    /// Its protocol.
     pub protocol: Protocol,
     /// Its `Host` header.
     pub host: Template,
-    /// Path and query.
+    /// The path and query.
     pub target: Template,
 }
 
-/// Variables that stand for the host that the client asked for.
+/// Variables for the host that the client requested.
 const SAME_HOST: [&str; 4] = ["$host", "$http_host", "$best_http_host", "$server_name"];
-/// Variables that stand for the scheme that it used.
+/// Variables for the scheme of the request.
 const SAME_SCHEME: [&str; 2] = ["$scheme://", "$pass_access_scheme://"];
 
 const NO_URL: Refused = Refused::because("it is not a URL that begins with http:// or https:// and names a host");
 
-/// The URL of a service: `http://` or `https://`, a host that holds no variable or is `$host` alone, path and query.
+/// Parses the URL of an authentication service: `http://` or `https://`, a host that is `$host` or
+/// contains no variable, path and query.
 pub fn service_url(value: &str) -> Result<ServiceUrl, Refused> {
     let (scheme, authority, rest) = split(value)?;
     let target = match rest.starts_with('/') {
@@ -73,18 +74,18 @@ pub fn service_url(value: &str) -> Result<ServiceUrl, Refused> {
     Ok(ServiceUrl { whereabouts, protocol, host: Template::text(&authority.to_ascii_lowercase())?, target })
 }
 
-/// The target of the request that is copied.
+/// Variables with the URI of the request.
 const WHOLE_TARGET: [&str; 2] = ["$request_uri", "${request_uri}"];
 
-/// The URL of a service that gets copies: `http://` or `https://`, a host that holds no variable, path and query. Without a path it
-/// has those of the request.
+/// Parses the URL of a mirror target: `http://` or `https://`, a host without variables, path and
+/// query. Without a path, those of the request are used.
 pub fn mirror_url(value: &str) -> Result<ServiceUrl, Refused> {
     let (scheme, authority, _) = split(value)?;
     if SAME_SCHEME.contains(&scheme) {
         return Err(Refused::because("its scheme is a variable"));
     }
     let behind = &value[scheme.len()..];
-    // A target begins with a slash.
+    // A URI begins with a slash.
     let ends = WHOLE_TARGET.iter().filter_map(|target| authority.find(target));
     let (authority, rest) = behind.split_at(ends.min().unwrap_or(authority.len()));
     if authority.contains('$') {
@@ -105,7 +106,8 @@ pub fn mirror_url(value: &str) -> Result<ServiceUrl, Refused> {
     Ok(ServiceUrl { whereabouts, protocol, host: Template::text(&authority.to_ascii_lowercase())?, target })
 }
 
-/// The host of copies: letters, digits, `- . _ :` and variables with the host of the request.
+/// Parses the host of mirrored requests: letters, digits, `- . _ :` and variables with the host of
+/// the request.
 pub fn mirror_host(value: &str) -> Result<Template, Refused> {
     let host = template(value.trim(), TemplateUse::Copy)?;
     let fits = |part: &TemplatePart| match part {
@@ -119,7 +121,7 @@ pub fn mirror_host(value: &str) -> Result<Template, Refused> {
     }
 }
 
-/// The name that DNS has to tell for the URL of a service, where it has to.
+/// The DNS name in the URL of a service, if it has one.
 pub fn name_of_host(url: ServiceUrl) -> Option<HostName> {
     match url.whereabouts {
         Whereabouts::Name(name, _) => Some(name),
@@ -127,8 +129,9 @@ pub fn name_of_host(url: ServiceUrl) -> Option<HostName> {
     }
 }
 
-/// Where clients sign in: an absolute URL whose host holds no variable, or is that which the client asked for. Where the query has no
-/// parameter of this name yet, it is put there, with the address that the client asked for.
+/// Parses the URL for signing in: an absolute URL whose host contains no variable, or is that of
+/// the request. If the query has no parameter of this name yet, it is added, with the URL that the
+/// client requested.
 pub fn sign_in(value: &str, parameter: &str) -> Result<Template, Refused> {
     let (_, authority, _) = split(value)?;
     if !SAME_HOST.contains(&bare(authority).as_str()) {
@@ -158,7 +161,7 @@ pub fn sign_in(value: &str, parameter: &str) -> Result<Template, Refused> {
     Template::new(url.parts().iter().cloned().chain(added).collect())
 }
 
-/// The name of a parameter of a query.
+/// Parses the name of a query parameter.
 pub fn parameter(value: &str) -> Result<Arc<str>, Refused> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     match (1..=64).contains(&value.len()) && value.bytes().all(fits) {
@@ -167,7 +170,7 @@ pub fn parameter(value: &str) -> Result<Arc<str>, Refused> {
     }
 }
 
-/// The method of a question.
+/// Parses the method of a subrequest.
 pub fn method(value: &str) -> Result<HeaderName, Refused> {
     match value.trim() {
         method @ ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS") => HeaderName::new(method),
@@ -175,7 +178,8 @@ pub fn method(value: &str) -> Result<HeaderName, Refused> {
     }
 }
 
-/// For how long answers are remembered: a comma-separated list of statuses and the time behind them, `200 202 5m, 401 10s`.
+/// Parses for how long responses are cached: a comma-separated list of statuses followed by a
+/// time, `200 202 5m, 401 10s`.
 pub fn answer_durations(value: &str) -> Result<Vec<AnswerDuration>, Refused> {
     value.split(',').map(answer_duration).collect()
 }
@@ -189,7 +193,7 @@ fn answer_duration(item: &str) -> Result<AnswerDuration, Refused> {
     AnswerDuration::new(statuses, time)
 }
 
-/// A number of seconds, or of what its unit says. Without a unit, three digits are a status.
+/// Parses a number of seconds, or with a unit. Without a unit, three digits are a status.
 fn time(word: &str) -> Option<Duration> {
     let digits = word.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
     let seconds = match &word[digits.len()..] {
@@ -204,7 +208,7 @@ fn time(word: &str) -> Option<Duration> {
     number.checked_mul(seconds).filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
 
-/// Scheme, authority and the rest.
+/// Splits into scheme, authority and the rest.
 fn split(value: &str) -> Result<(&str, &str, &str), Refused> {
     let schemes = ["http://", "https://"].into_iter().chain(SAME_SCHEME);
     let mut found = schemes.filter_map(|scheme| Some((scheme, value.strip_prefix(scheme)?)));
@@ -216,7 +220,7 @@ fn split(value: &str) -> Result<(&str, &str, &str), Refused> {
     }
 }
 
-/// `${name}` as `$name`, where nothing else is there.
+/// Converts `${name}` to `$name`, if there is nothing else.
 fn bare(authority: &str) -> String {
     match authority.strip_prefix("${").and_then(|name| name.strip_suffix('}')) {
         Some(name) => format!("${name}"),
@@ -238,7 +242,7 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), Refused> {
     }
 }
 
-/// Where a host is that holds no variable.
+/// The location of a host without variables.
 fn whereabouts(authority: &str, protocol: Protocol) -> Result<Whereabouts, Refused> {
     let (host, port) = host_and_port(authority)?;
     let port = port.unwrap_or(if protocol == Protocol::Https { 443 } else { 80 });
@@ -246,7 +250,7 @@ fn whereabouts(authority: &str, protocol: Protocol) -> Result<Whereabouts, Refus
         ExternalName::Address(address) => Whereabouts::Address(address, port),
         ExternalName::Name(name) => match of_cluster(&name) {
             Some((name, namespace)) => Whereabouts::Service { namespace: namespace.into(), name: name.into(), port },
-            // Names of pods would lead past what is said of Services of other namespaces.
+            // Names of pods would bypass the rules about Services of other namespaces.
             None if is_of_cluster(&name) => {
                 return Err(Refused::because(
                     "it is a name of a pod of a cluster; name its Service, NAME.NAMESPACE.svc.cluster.local",
@@ -257,7 +261,7 @@ fn whereabouts(authority: &str, protocol: Protocol) -> Result<Whereabouts, Refus
     })
 }
 
-/// Name and namespace of the Service that a name means within a cluster.
+/// The name and namespace of the Service that a DNS name means within a cluster.
 fn of_cluster(name: &HostName) -> Option<(&str, &str)> {
     let text = name.as_str();
     let text = text.strip_suffix(".svc.cluster.local").or_else(|| text.strip_suffix(".svc"))?;

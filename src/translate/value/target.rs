@@ -1,11 +1,11 @@
-//! What a path is replaced by: text, captures and harmless variables.
+//! Parses rewrite targets and similar texts: text, captures and harmless variables.
 
 use std::sync::Arc;
 
 use super::form::Shape;
 use crate::model::{Refused, RewriteTarget, RouteVariable, TargetPart, Variable};
 
-/// Variables of nginx that say nothing but what the client sent anyway.
+/// Variables of nginx that contain only what the client sent.
 const VARIABLES: [&str; 11] = [
     "args",
     "document_uri",
@@ -19,20 +19,20 @@ const VARIABLES: [&str; 11] = [
     "server_name",
     "uri",
 ];
-/// Families of such variables, by the beginning of their names.
+/// Families of such variables, by their prefixes.
 const VARIABLE_PREFIXES: [&str; 3] = ["arg_", "cookie_", "http_"];
-/// Variables that begin with a slash themselves.
+/// Variables whose values begin with a slash.
 const SLASHED: [&str; 6] = ["$uri", "${uri}", "$document_uri", "${document_uri}", "$request_uri", "${request_uri}"];
-/// Headers with passwords, which the backend is not told.
+/// Headers with passwords, which the backend does not get.
 const SECRET_VARIABLES: [&str; 2] = ["http_authorization", "http_proxy_authorization"];
 
-/// Whether a variable says nothing but what the client sent anyway, passwords left out.
+/// Whether a variable contains only what the client sent, and no password.
 pub fn is_harmless(name: &str) -> bool {
     let is_known = VARIABLES.contains(&name) || VARIABLE_PREFIXES.iter().any(|start| name.starts_with(start));
     is_known && !SECRET_VARIABLES.contains(&name) && name != "http_cookie"
 }
 
-/// What [`rewrite_target`] takes.
+/// The form of [`rewrite_target`].
 pub const REWRITE_TARGET: Shape = Shape {
     name: "a path with $1 to $9 and variables that repeat what the client sent, without ? and ;",
     pattern: r"(?:[A-Za-z0-9_/.~:@+,=&!*()-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}|(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))+(?:[/.~:@+,=&!*()-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}))*(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))*",
@@ -40,18 +40,18 @@ pub const REWRITE_TARGET: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// What [`prefix`] takes.
+/// The form of [`prefix`].
 pub const PATH_PREFIX: Shape = Shape {
     name: "text with $1 to $9 and the variables of rewrite-target, without ? and ;",
     never: r"\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
     ..REWRITE_TARGET
 };
 
-/// What [`host_header`] takes, but for its variables.
+/// The form of [`host_header`], without its variables.
 pub const HOST_HEADER: Shape =
     Shape { name: "letters, digits, - . _ : and variables", pattern: r"[A-Za-z0-9._:${}-]+", ..Shape::DEFAULT };
 
-/// What [`hash_key`] takes.
+/// The form of [`hash_key`].
 pub const HASH_KEY: Shape = Shape {
     name: "text and variables that repeat what the client sent, at least one",
     pattern: r"(?:[a-z0-9_/.~:@+,=&!*()-]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}|(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))+(?:[/.~:@+,=&!*()-]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}))*(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))*",
@@ -60,12 +60,14 @@ pub const HASH_KEY: Shape = Shape {
     ..Shape::DEFAULT
 };
 
-/// A rewrite target: a path with `$1` to `$9` and variables; a missing leading slash is added to text.
+/// Parses a rewrite target: a path with `$1` to `$9` and variables; a missing leading slash is
+/// added to text.
 ///
-/// A target that begins with a capture stays as it is: `/app(/.*)` with `$1` is common, and the capture has the slash.
+/// A target that begins with a capture is not changed: `/app(/.*)` with `$1` is common, and the
+/// capture contains the slash.
 pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
     let value = value.trim();
-    // nginx answers a redirect instead of rewriting when the replacement begins like this.
+    // nginx redirects instead of rewriting when the replacement begins with one of these.
     if ["http://", "https://", "$scheme", "${scheme}"].iter().any(|start| value.starts_with(start)) {
         return Err(Refused::because("it begins like a URL; for a redirect use temporal-redirect"));
     }
@@ -76,7 +78,7 @@ pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
     RewriteTarget::new(parts(value, literal, false)?)
 }
 
-/// What a host header is: text and variables, those of [`RouteVariable`] among them.
+/// Parses a host header: text and variables, including those of [`RouteVariable`].
 pub fn host_header(value: &str) -> Result<RewriteTarget, Refused> {
     let parts = parts(value.trim(), String::new(), true)?;
     let fits = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte));
@@ -89,14 +91,14 @@ pub fn host_header(value: &str) -> Result<RewriteTarget, Refused> {
     }
 }
 
-/// What a prefix of paths is: text, captures and variables.
+/// Parses a prefix of paths: text, captures and variables.
 pub fn prefix(value: &str) -> Result<RewriteTarget, Refused> {
     RewriteTarget::new(parts(value.trim(), String::new(), false)?)
 }
 
-/// What requests are told apart by, so that those that are alike go to one endpoint: text and variables, at least one of these.
+/// Parses a hash key, by which equal requests go to one endpoint: text and at least one variable.
 pub fn hash_key(value: &str) -> Result<RewriteTarget, Refused> {
-    // What tells requests apart reaches no backend, and a client's address is as good in either form.
+    // The key reaches no backend, and both forms of the client's address are equivalent.
     let value = value.trim().replace("binary_remote_addr", "remote_addr");
     let parts = parts(&lower_variables(&value), String::new(), false)?;
     match parts.iter().any(|part| matches!(part, TargetPart::Variable(_))) {
@@ -108,7 +110,7 @@ pub fn hash_key(value: &str) -> Result<RewriteTarget, Refused> {
     }
 }
 
-/// nginx knows variables by small letters alone, whatever those are of who writes them.
+/// nginx's variables have lower-case names, but users may write others.
 fn lower_variables(value: &str) -> String {
     let mut in_name = false;
     let lower = |character: char| {
@@ -118,7 +120,7 @@ fn lower_variables(value: &str) -> String {
     value.chars().map(lower).collect()
 }
 
-/// Reads text behind what there is of it already; `of_route` lets in what is known of a route without any request.
+/// Parses text that is appended to `literal`; `of_route` allows properties of the route.
 fn parts(value: &str, mut literal: String, of_route: bool) -> Result<Vec<TargetPart>, Refused> {
     let mut parts = Vec::new();
     let mut rest = value;
@@ -157,7 +159,7 @@ fn flush(literal: &mut String, parts: &mut Vec<TargetPart>) {
     }
 }
 
-/// Reads what follows a `$`, and returns the rest.
+/// Parses what follows a `$`, and returns the rest.
 fn reference(text: &str, of_route: bool) -> Result<(TargetPart, &str), Refused> {
     let bytes = text.as_bytes();
     match bytes.first() {
@@ -185,7 +187,7 @@ fn variable(name: &str, of_route: bool) -> Result<Variable, Refused> {
     }
 }
 
-/// Characters that mean themselves in a path, and nothing to nginx.
+/// Characters that are literal in a path, and have no meaning to nginx.
 fn is_path_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || "/-._~:@+,=&!*()".contains(character)
 }

@@ -1,38 +1,39 @@
-//! Text with variables of a request: URLs, headers and keys.
+//! Parses texts with variables of a request: URLs, headers and keys.
 
 use std::sync::Arc;
 
 use super::excerpt;
 use crate::model::{Refused, Template, TemplatePart, Variable};
 
-/// Where a template stands: that decides which variables cannot break it.
+/// The place of a template, which decides which variables are safe in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemplateUse {
-    /// In the URL by which a service is asked.
+    /// The URL of a subrequest.
     Question,
-    /// In the URL to which a client is sent.
+    /// The URL of a redirect.
     Redirect,
-    /// In the value of a header.
+    /// The value of a header.
     Header,
-    /// In a key that is compared.
+    /// A key that is compared.
     Key,
-    /// In the URL to which a request is copied.
+    /// The URL of a mirrored request.
     Copy,
-    /// In a parameter of FastCGI, whose length is told: nothing ends it.
+    /// A FastCGI parameter, which has a length prefix, so that no character can end it.
     Parameter,
-    /// In a parameter of FastCGI that names a file: a client may choose among those of the application by the path alone.
+    /// A FastCGI parameter with a file name: a client may select among the files of the
+    /// application by the path alone.
     File,
 }
 
-/// What holds neither a blank nor a character that ends a line, because nginx has judged it or because it stood in the first line of a
-/// request.
+/// Variables that contain neither blanks nor line ends, because nginx has checked them or because
+/// they come from the first line of a request.
 const PLAIN: [&str; 7] = ["host", "http_host", "remote_addr", "request_method", "request_uri", "scheme", "server_name"];
-/// Parts of the query: the question to a service is a request of its own and has none.
+/// Parts of the query, which a subrequest does not have.
 const QUERY: [&str; 3] = ["args", "is_args", "query_string"];
-/// Decoded, so that the client may have put the end of a line there.
+/// Decoded variables, which may contain line ends that the client sent.
 const DECODED: [&str; 2] = ["document_uri", "uri"];
 
-/// What else an application is told by CGI.
+/// Further variables of CGI.
 const OF_CGI: [&str; 13] = [
     "content_length",
     "content_type",
@@ -51,7 +52,7 @@ const OF_CGI: [&str; 13] = [
 /// The paths among these.
 const PATHS: [&str; 4] = ["document_uri", "fastcgi_path_info", "fastcgi_script_name", "uri"];
 
-/// A template whose text has characters of URLs alone, but in headers, where any that is printed may stand.
+/// Parses a template. Its text consists of URL characters; in headers of any printable ones.
 pub fn template(value: &str, place: TemplateUse) -> Result<Template, Refused> {
     let mut parts = Vec::new();
     let mut text = String::new();
@@ -81,7 +82,7 @@ pub fn template(value: &str, place: TemplateUse) -> Result<Template, Refused> {
     Template::new(parts)
 }
 
-/// What names a variable behind a `$`, and the rest.
+/// Splits the name of a variable behind a `$` from the rest.
 pub fn name(text: &str) -> Result<(&str, &str), Refused> {
     if let Some(braced) = text.strip_prefix('{') {
         return braced.split_once('}').ok_or(Refused::because("a ${ is never closed"));
@@ -145,13 +146,13 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
 }
 
 impl TemplateUse {
-    /// Whether the target of the client may stand there encoded.
+    /// Whether the encoded URI of the request may stand there.
     const fn escapes(self) -> bool {
         !matches!(self, TemplateUse::Copy | TemplateUse::Parameter | TemplateUse::File)
     }
 }
 
-/// Characters that mean themselves in a URL, and nothing to nginx.
+/// Characters that are literal in a URL, and have no meaning to nginx.
 fn is_url_character(character: char) -> bool {
     character.is_ascii_graphic() && !"\"'\\{};$<>^`|".contains(character)
 }

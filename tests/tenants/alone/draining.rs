@@ -2,14 +2,27 @@
 
 use crate::alone::{apply, scenes, write_services};
 use crate::rig::client::get;
-use crate::rig::manifests::{endpoint_slice, in_namespace};
-use crate::rig::{self, ECHO, wait};
+use crate::rig::manifests::{endpoint_slice, in_namespace, service_at};
+use crate::rig::{self, ECHO, Rig, wait};
+use crate::weigh::kibibytes;
 
 /// How often the attacker changes its endpoints.
 const CHANGES: usize = 8;
 
 /// Generations of old workers that the settings allow. nginx has two workers.
 const MOST: usize = 2;
+
+/// Endpoints of a Service of the attacker's, by which a worker becomes large.
+const ENDPOINTS: usize = 2000;
+
+/// Memory, in KiB, that the connections of the test take, and what differs from worker to worker.
+const SLACK: u64 = 32 << 10;
+
+/// Memory of master and workers that is theirs, in KiB.
+fn memory(rig: &Rig) -> u64 {
+    let all = rig.nginx.workers().into_iter().chain(rig.nginx.master());
+    all.filter_map(|pid| kibibytes(pid, "smaps_rollup", "Pss:")).sum()
+}
 
 #[test]
 fn connections_that_never_end_keep_so_many_workers() {
@@ -26,6 +39,18 @@ fn connections_that_never_end_keep_so_many_workers() {
         };
         apply(rig, "shops", scenes.iter().flat_map(crate::scene::Scene::shop).collect()).await;
         apply(rig, "own", scenes.iter().map(own).collect()).await;
+        let large = |scene: &crate::scene::Scene| {
+            let addresses: Vec<_> =
+                (0..ENDPOINTS).map(|number| format!("10.100.{}.{}", number >> 8, number & 255)).collect();
+            let addresses: Vec<_> = addresses.iter().map(String::as_str).collect();
+            let service = service_at("large", &addresses, ECHO).map(|object| in_namespace(&scene.evil, object));
+            let object = scene.of_evil("large").host(&scene.host("large"), "large").build();
+            service.into_iter().chain([object]).collect::<Vec<_>>()
+        };
+        apply(rig, "large", scenes.iter().flat_map(large).collect()).await;
+        rig.nginx.settled_workers().await;
+        // With the master, which has the configuration as well.
+        let alone = memory(rig);
         let mut open = Vec::new();
         for change in 0..CHANGES {
             for scene in &scenes {
@@ -46,6 +71,9 @@ fn connections_that_never_end_keep_so_many_workers() {
             // Workers that were told to end may still be there for a moment.
             let workers = async || rig.nginx.workers().len();
             wait::until_right("old workers to be few", workers, |count| *count <= 2 + 2 * MOST).await;
+            let together = memory(rig);
+            println!("{} workers and their master: {together} KiB, {alone} KiB before", workers().await);
+            assert!(together <= (1 + MOST as u64) * alone + SLACK, "{alone} KiB became {together}");
             for scene in &scenes {
                 let url = format!("http://{}/", scene.host("shop"));
                 assert_eq!(get(&url).send().await.status, 200);

@@ -2,7 +2,11 @@
 
 mod addresses;
 mod clients;
+mod connections;
 mod draining;
+mod effort;
+mod expressions;
+mod memory;
 mod names;
 mod owners;
 mod ports;

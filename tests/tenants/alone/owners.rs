@@ -1,11 +1,16 @@
 //! What administrators say about who may have which hosts; it must not know how that is kept.
 
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
 use crate::alone::{apply, scenes, write_services};
 use crate::asking::{check, check_told};
 use crate::rig::client::get;
-use crate::rig::manifests::{in_namespace, service_at, tls_secret};
+use crate::rig::manifests::{in_namespace, ingress, service_at, tls_secret};
 use crate::rig::{self, ECHO, Rig};
 use crate::row::{Ask, Told, ask, told};
+use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
 /// Asks of all scenes, and looks for what is told.
@@ -98,18 +103,116 @@ fn what_is_for_all_hosts_is_whose_the_administrator_says() {
 fn what_waits_is_served_when_the_grace_is_over() {
     rig::run(async |rig| {
         let scenes = scenes("grace");
-        rig.daemon.set("hosts.grace", "2s");
+        rig.daemon.set("hosts.grace", "1h");
         write_services(rig, &scenes);
         rig.start().await;
         apply(rig, "shops", scenes.iter().map(|scene| on(scene, true, "shop")).collect()).await;
         apply(rig, "attack", scenes.iter().map(|scene| on(scene, false, "shop")).collect()).await;
         expect(rig, &scenes, &[ask("http://shop.{h}/").gets("victim")], &[]).await;
-        apply(rig, "shops", Vec::new()).await;
         rig.manifests.remove("shops.yaml");
+        apply(rig, "gone", Vec::new()).await;
+        // Who waits is told why, and what has to pass.
+        let waits = [
+            told("Ingress attack", &["HostOwned"])
+                .words("kept for the namespace that had it until `hosts.grace` has passed")
+                .only(Namespace),
+            told("Ingress attack", &["PathConflict"])
+                .words("until `hosts.grace` has passed since it asks no more")
+                .only(Shared),
+        ];
+        expect(rig, &scenes, &[ask("http://shop.{h}/").never("evil")], &waits).await;
+        // The moment from which on it counts outlasts the daemon.
+        rig.daemon.set("hosts.grace", "1s");
+        rig.daemon.kill();
+        rig.daemon.start();
         for scene in &scenes {
             let url = format!("http://{}/", scene.host("shop"));
             get(&url).send_until("who waited to be served", |reply| crate::asking::who(reply) == "evil").await;
         }
+    });
+}
+
+/// An Ingress of a side for a host of its name, without a date as people write them.
+fn undated(scene: &Scene, of_victim: bool, host: &str) -> Value {
+    let namespace = if of_victim { &scene.victim } else { &scene.evil };
+    ingress(host).namespace(namespace).class(scene.class()).host(&scene.host(host), "web").build()
+}
+
+/// The same as an API server has it that got everything within one second.
+fn identified(scene: &Scene, of_victim: bool, host: &str, uid: &str) -> Value {
+    let mut object = undated(scene, of_victim, host);
+    object["metadata"]["creationTimestamp"] = json!("2026-01-02T00:00:00Z");
+    object["metadata"]["uid"] = json!(format!("{uid}000000-0000-4000-8000-000000000000"));
+    object
+}
+
+/// Says when a file of manifests was written, in seconds since 1970.
+fn set_written(rig: &Rig, file: &str, seconds: u64) {
+    let file = std::fs::File::options().append(true).open(rig.manifests.folder().join(file)).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+}
+
+/// Both sides' objects are there when the daemon starts for the first time, and no date tells which was first.
+#[test]
+fn at_first_sight_no_name_decides() {
+    rig::run(async |rig| {
+        let scenes = scenes("sight");
+        write_services(rig, &scenes);
+        let all = |objects: fn(&Scene) -> Vec<Value>| scenes.iter().flat_map(objects).collect::<Vec<_>>();
+        let victims = |scene: &Scene| {
+            vec![
+                undated(scene, true, "file"),
+                undated(scene, true, "late"),
+                identified(scene, true, "uid", "11"),
+                identified(scene, true, "high", "22"),
+            ]
+        };
+        let attack = |scene: &Scene| {
+            vec![
+                undated(scene, false, "file"),
+                identified(scene, false, "uid", "22"),
+                identified(scene, false, "high", "11"),
+            ]
+        };
+        rig.manifests.write("early.yaml", &all(|scene| vec![undated(scene, false, "late")]));
+        rig.manifests.write("victim.yaml", &all(victims));
+        rig.manifests.write("attack.yaml", &all(attack));
+        for (file, seconds) in
+            [("early.yaml", 1_700_000_000), ("victim.yaml", 1_700_000_001), ("attack.yaml", 1_700_000_002)]
+        {
+            set_written(rig, file, seconds);
+        }
+        rig.start().await;
+        apply(rig, "seen", Vec::new()).await;
+        let asks = [
+            ask("http://file.{h}/").gets("victim"),
+            ask("http://late.{h}/").gets("evil"),
+            ask("http://uid.{h}/").gets("victim"),
+            // What nobody can choose decides, and not the namespace.
+            ask("http://high.{h}/").gets("evil"),
+        ];
+        let refused = |object| told(object, &["HostOwned", "PathConflict"]);
+        let tells = [
+            refused("Ingress file"),
+            refused("Ingress uid"),
+            refused("Ingress late").to_victim(),
+            refused("Ingress high").to_victim(),
+        ];
+        expect(rig, &scenes, &asks, &tells).await;
+
+        // What is served stays, whichever file is the older one at the next start.
+        let edited = |scene: &Scene| {
+            let mut objects = [undated(scene, true, "file"), identified(scene, true, "uid", "33")];
+            objects.iter_mut().for_each(|object| object["metadata"]["labels"] = json!({"edited": "yes"}));
+            objects.to_vec()
+        };
+        rig.manifests.write("victim.yaml", &all(edited));
+        set_written(rig, "victim.yaml", 1_700_000_009);
+        set_written(rig, "attack.yaml", 1_600_000_000);
+        rig.daemon.kill();
+        rig.daemon.start();
+        apply(rig, "again", Vec::new()).await;
+        expect(rig, &scenes, &[asks[0], asks[2]], &tells[..2]).await;
     });
 }
 

@@ -1,9 +1,10 @@
-//! Whatever two namespaces hold, the victim's clients get what they would get if the attacker did not exist.
+//! Whatever two namespaces hold, the victim's clients get what they would get if the attacker did not exist, and it is told the same.
 //!
-//! Many draws share one nginx. Each is there twice, with hosts of its own: as it is, and without the attacker. The answers are compared.
+//! Many draws share one nginx. Each is there twice, with hosts of its own: as it is, and without the attacker. Answers, statuses and findings are compared.
 
 mod drawn;
 mod owned;
+mod statuses;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -76,8 +77,7 @@ fn seed() -> u64 {
 fn compare(ownership: Ownership) {
     let seed = seed();
     rig::run(async move |rig| {
-        let word = if ownership == Ownership::Namespace { "namespace" } else { "shared" };
-        rig.daemon.set("hosts.ownership", word);
+        rig.daemon.set("hosts.ownership", ownership.word());
         rig.daemon.set("default-backend", "default/default");
         rig.daemon
             .set("snippets.allowed", "[{namespaces = ['*'], kinds = ['configuration-snippet', 'server-snippet']}]");
@@ -113,9 +113,12 @@ async fn differences(rig: &mut Rig, draws: &[Draw], ownership: Ownership) -> Vec
         .enumerate()
         .flat_map(|(number, draw)| objects(&draw.evil, true, &format!("evil-{number}"), &suffix(number, "with")));
     rig.manifests.write("attackers.yaml", &attackers.chain([marker("attack")]).collect::<Vec<_>>());
-    taken(rig, "attack").await;
+    let status = taken(rig, "attack").await;
 
     let mut wrong = Vec::new();
+    for number in 0..draws.len() {
+        wrong.extend(statuses::differences(&status, number, ownership).into_iter().map(|text| (number, text)));
+    }
     let mut connections = Connections::default();
     for (number, draw) in draws.iter().enumerate() {
         for name in NAMES {

@@ -19,6 +19,17 @@ fn certificate(namespace: &str, hosts: &[&str]) -> Value {
     in_namespace(namespace, tls_secret("pair", hosts))
 }
 
+/// A Secret with a certificate for these names that ended long ago.
+fn ended(name: &str, hosts: &[&str]) -> Value {
+    let hosts: Vec<_> = hosts.iter().map(|host| (*host).to_owned()).collect();
+    let mut parameters = rcgen::CertificateParams::new(hosts).unwrap();
+    (parameters.not_before, parameters.not_after) =
+        (rcgen::date_time_ymd(2020, 1, 1), rcgen::date_time_ymd(2021, 1, 1));
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = parameters.self_signed(&key).unwrap();
+    secret(name, "kubernetes.io/tls", &[("tls.crt", &certificate.pem()), ("tls.key", &key.serialize_pem())])
+}
+
 /// An attack by an entry of `spec.tls` with a certificate for these names.
 fn by_certificate(scene: &Scene, path: Option<&str>, names: &[&str]) -> Vec<Value> {
     let host = scene.host("shop");
@@ -77,6 +88,41 @@ pub const ROWS: &[Row] = &[
         attack: |scene| by_certificate(scene, Some("/evil"), &["evil.test"]),
         clients: WITH_TLS,
         told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "certificate-that-is-none",
+        orders: VICTIM_OLDER,
+        victim: with_tls,
+        attack: |scene| {
+            let garbage =
+                [("tls.crt", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), ("tls.key", "garbage")];
+            let mut objects = by_certificate(scene, Some("/evil"), &["evil.test"]);
+            objects[1] = in_namespace(&scene.evil, secret("pair", "kubernetes.io/tls", &garbage));
+            objects
+        },
+        clients: WITH_TLS,
+        during: &[ask("https://shop.{h}/evil").by("victim", "evil").certificate("victim.test")],
+        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace), told("", &["TlsConflict"]).only(Shared)],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "certificate-that-has-ended",
+        orders: VICTIM_OLDER,
+        victim: with_tls,
+        attack: |scene| {
+            let mut objects = by_certificate(scene, Some("/evil"), &["evil.test"]);
+            objects[1] = in_namespace(&scene.evil, ended("pair", &["evil.test", &scene.host("shop")]));
+            objects
+        },
+        clients: WITH_TLS,
+        during: &[ask("https://shop.{h}/evil").by("victim", "evil").certificate("victim.test")],
+        told: &[
+            told("Ingress attack", &["HostOwned"]).only(Namespace),
+            told("Ingress attack", &["TlsConflict"]).only(Shared),
+        ],
         allowed: &["SharedHost"],
         ..ROW
     },

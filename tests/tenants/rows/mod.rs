@@ -5,7 +5,8 @@ mod blame;
 mod certificates;
 mod expressions;
 mod features;
-mod hosts;
+pub mod hosts;
+mod limits;
 mod passthrough;
 mod requests;
 mod snippets;
@@ -29,6 +30,19 @@ fn what_is_shared_by_default() {
 #[test]
 fn what_is_shared_when_each_dialect_has_the_rule_of_the_other() {
     Stage { crossed: true, ..DEFAULTS }.run(SHARING);
+}
+
+/// Where a host has room for a few paths of each namespace.
+const LIMITED: Stage = Stage { settings: limits::SETTINGS, ..DEFAULTS };
+
+#[test]
+fn who_is_over_a_limit_goes_without() {
+    LIMITED.run(&[limits::ROWS]);
+}
+
+#[test]
+fn who_is_over_a_limit_goes_without_when_each_dialect_has_the_rule_of_the_other() {
+    Stage { crossed: true, ..LIMITED }.run(&[limits::ROWS]);
 }
 
 /// What is asked of TLS where the administrator lets objects have it passed on.

@@ -1,4 +1,5 @@
-//! Sends requests to one side over a connection that is kept, and gives what came back; it must not know the other side.
+//! Sends requests to one side over a kept connection, and returns the responses. It must not know
+//! the other side.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,10 +22,10 @@ use tokio_rustls::TlsConnector;
 
 use crate::migrate::compare::{AGENT, Answer, Answered, Method, Request, Scheme, Side, Silence};
 
-/// How much is waited for and read.
+/// The limits of a request.
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// How long a request may take with everything that belongs to it.
+    /// The time limit of a request with all of its steps.
     pub deadline: Duration,
     /// How much of a body is read.
     pub most_body: usize,
@@ -35,7 +36,7 @@ pub struct Bounds {
 /// Why a side cannot be asked at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It has no address.
+    /// Its name cannot be resolved.
     #[error("{0} cannot be resolved: {1}")]
     Resolve(String, std::io::Error),
     /// Nothing listens there.
@@ -59,7 +60,7 @@ pub struct Client {
 /// A connection. It closes when it is dropped.
 struct Connection {
     sender: http1::SendRequest<Empty<Bytes>>,
-    /// What was asked for in the TLS handshake; `None` without TLS.
+    /// The server name of the TLS handshake; `None` without TLS.
     name: Option<String>,
     certificate: Option<Vec<u8>>,
     driver: JoinHandle<()>,
@@ -86,7 +87,7 @@ impl Client {
         Ok(Client { side, address, bounds, tls: TlsConnector::from(Arc::new(config)), connection: None })
     }
 
-    /// Connects and goes.
+    /// Opens a connection and closes it.
     pub async fn look(&self, scheme: Scheme) -> Result<(), Error> {
         let address = self.address_for(scheme);
         let connected = timeout(self.bounds.deadline, TcpStream::connect(address)).await;
@@ -94,7 +95,7 @@ impl Client {
         connected.map(drop).map_err(|error| Error::Connect(address, error))
     }
 
-    /// Asks for something.
+    /// Sends a request.
     pub async fn ask(&mut self, request: &Request) -> Answer {
         let deadline = self.bounds.deadline;
         let answered = timeout(deadline, self.exchange(request)).await.unwrap_or(Err(Silence::Late));
@@ -120,7 +121,7 @@ impl Client {
         let is_kept = |kept: &Connection| kept.name.as_deref() == name && !kept.sender.is_closed();
         let kept = self.connection.take().filter(is_kept);
         if let Some(mut connection) = kept {
-            // The other end may just have closed it.
+            // The other end may just have closed a kept connection.
             match connection.send(request, self.bounds.most_body).await {
                 Ok((answered, may_stay)) => {
                     self.connection = may_stay.then_some(connection);
@@ -161,7 +162,7 @@ impl Connection {
         Ok(Connection { sender, name, certificate, driver })
     }
 
-    /// Sends a request; gives the answer, and whether the connection can take another one.
+    /// Sends a request; returns the response, and whether the connection can be used again.
     async fn send(&mut self, request: &Request, most_body: usize) -> Result<(Answered, bool), Silence> {
         self.sender.ready().await.map_err(|_| Silence::NoAnswer)?;
         let sent = self.sender.send_request(built(request)?).await.map_err(|_| Silence::NoAnswer)?;
@@ -185,7 +186,8 @@ impl Connection {
     }
 }
 
-/// The request as it is sent: as clients of the usual ports send it, with nothing of a log but method, host and target.
+/// The request as it is sent: as by clients of the usual ports, with only method, host and path
+/// from a log.
 fn built(request: &Request) -> Result<http::Request<Empty<Bytes>>, Silence> {
     let mut built = http::Request::builder()
         .method(request.method.name())
@@ -201,7 +203,7 @@ fn built(request: &Request) -> Result<http::Request<Empty<Bytes>>, Silence> {
     built.body(Empty::new()).map_err(|_| Silence::NoAnswer)
 }
 
-/// Version 1 of the header of the PROXY protocol.
+/// Version 1 of the PROXY protocol header.
 fn proxy_header(own: SocketAddr, other: SocketAddr) -> String {
     let (own, other) = (
         SocketAddr::new(own.ip().to_canonical(), own.port()),
@@ -211,8 +213,8 @@ fn proxy_header(own: SocketAddr, other: SocketAddr) -> String {
     format!("PROXY {family} {} {} {} {}\r\n", own.ip(), other.ip(), own.port(), other.port())
 }
 
-/// Takes every certificate, because they are what is compared: nothing secret is sent, and nothing of an answer is believed.
-/// Signatures are still checked.
+/// Accepts every certificate, because certificates are compared: nothing secret is sent, and
+/// responses are not trusted. Signatures are still verified.
 #[derive(Debug)]
 struct LookAtAny(Arc<CryptoProvider>);
 

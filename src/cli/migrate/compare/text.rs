@@ -1,11 +1,12 @@
-//! What came of a comparison, for people at a terminal: differences that are alike together, and a summary; it must not know how they were found.
+//! The result of a comparison for people: similar differences are grouped, with a summary. It must
+//! not know how they were found.
 
 use crate::cli::migrate::text::{shortened, word};
 use crate::cli::page::{BAD, FAINT, GOOD, STRONG, count, styled, wrapped};
 use crate::finding::on_one_line;
 use crate::migrate::compare::{Because, Comparison, Difference, DifferentPart, Part, Request};
 
-/// Where words begin, behind the verdict.
+/// The column of the text, behind the verdict.
 const INDENT: usize = 13;
 
 /// How many requests of a group are shown.
@@ -18,7 +19,7 @@ struct Group<'a> {
     requests: Vec<&'a Request>,
 }
 
-/// The result on lines of this width.
+/// The result, on lines of this width.
 pub fn text(comparison: &Comparison, width: Option<usize>) -> String {
     let mut text = String::new();
     for (side, of) in [("controller", &comparison.controller), ("ingressd  ", &comparison.ingressd)] {
@@ -40,7 +41,8 @@ pub fn text(comparison: &Comparison, width: Option<usize>) -> String {
     text + "\n" + &summary(comparison, width)
 }
 
-/// Alike are those of one Ingress whose values are alike too, but for values that are of each request alone.
+/// Groups differences of one Ingress with equal values, ignoring values that are unique to each
+/// request.
 fn groups(different: &[Difference]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for Difference { request, ingress, parts } in different {

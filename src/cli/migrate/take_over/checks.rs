@@ -1,4 +1,4 @@
-//! What has to be so before addresses move, line by line; it must not change anything.
+//! The conditions for moving addresses, line by line. It must not change anything.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,26 +13,26 @@ use crate::finding::printable;
 use crate::migrate::take_over::comparison;
 use crate::publish::{Life, Member, Writes};
 
-/// How much is in the way.
+/// The weight of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// It is as it should be.
+    /// The condition is fulfilled.
     Good,
-    /// It is to be known.
+    /// A remark.
     Remark,
-    /// It may be overruled.
+    /// A problem that may be overruled.
     Doubtful,
-    /// Addresses that move now would not stay, or would lead nowhere.
+    /// A problem that must be solved: addresses would not stay, or would lead nowhere.
     Bad,
 }
 
-/// What was found.
+/// A result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// How much it is in the way.
+    /// Its weight.
     pub weight: Weight,
     text: String,
-    /// What to do.
+    /// The remedy.
     remedy: String,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// All of it.
+/// All results.
 pub fn lines(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Result<Vec<Line>, Exit> {
     let mut lines = vec![compared(arguments)?];
     lines.push(match looked.running().map(|running| running.silence()) {
@@ -74,7 +74,7 @@ pub fn lines(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, Life
     Ok(lines)
 }
 
-/// The addresses of the nodes that are fit to be published, or will be.
+/// The addresses of the nodes that are ready to be published, or will be.
 pub fn addresses(nodes: &[(Arc<Member>, Life)]) -> BTreeSet<String> {
     let fit = nodes.iter().filter(|(member, life)| *life != Life::Expired && member.is_published());
     fit.flat_map(|(member, _)| &member.addresses).map(ToString::to_string).collect()
@@ -127,23 +127,9 @@ fn of_node(member: &Member, life: Life) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::publish::Unserved;
 
     fn member() -> Member {
-        Member {
-            identity: "one_1".into(),
-            addresses: vec!["192.0.2.1".parse().unwrap()],
-            serving: true,
-            drained: false,
-            generation: Some(7),
-            observed: None,
-            pinned: None,
-            unserved: Unserved::Nothing,
-            claim_order: Default::default(),
-            version: "1".into(),
-            phase: "serving".into(),
-            writes: Some(Writes::Held),
-        }
+        Member { writes: Some(Writes::Held), ..Member::serving_at("one_1", &["192.0.2.1"]) }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What the take-over is decided by: the controller, the Ingresses of the classes that nodes serve, and the calls to both; it must not decide anything.
+//! The input of the take-over: the controller, the Ingresses of the nodes' classes, and the API
+//! calls. It must not decide anything.
 
 use std::collections::BTreeSet;
 
@@ -15,20 +16,20 @@ use crate::source::Inventory;
 use crate::source::cluster::Administrator;
 use crate::translate::is_ours;
 
-/// A cluster as it was looked at once.
+/// The state of the cluster.
 pub struct Looked {
-    /// Who looks.
+    /// The connection to the cluster.
     pub administrator: Administrator,
-    /// What is done to nodes and statuses.
+    /// The calls about nodes and statuses.
     pub hand_over: HandOver,
     controller: Option<Controller>,
     objects: Vec<Value>,
-    /// Namespace and name of the Ingresses that are of a class, and in a namespace, that the nodes serve.
+    /// Namespace and name of the Ingresses in the classes and namespaces that the nodes serve.
     ours: BTreeSet<String>,
 }
 
 impl Looked {
-    /// Looks.
+    /// Reads the state.
     pub async fn at(arguments: &Arguments) -> Result<Self, Exit> {
         let (path, context) = (arguments.admin_kubeconfig.as_deref(), arguments.context.as_deref());
         let administrator = Administrator::connect(path, context).await.map_err(|error| no_answer(&error))?;
@@ -46,12 +47,12 @@ impl Looked {
         Ok(Looked { administrator, hand_over, controller, objects, ours })
     }
 
-    /// The controller, and what runs it; `None` where there is none.
+    /// The controller with its workload; `None` when there is none.
     pub fn running(&self) -> Option<Running<'_>> {
         Running::of(self.controller.as_ref()?, &self.objects)
     }
 
-    /// What stands in the status of each Ingress that the nodes may serve, now.
+    /// The present status of each Ingress that the nodes may serve.
     pub async fn entries(&self) -> Result<Vec<Entry>, Exit> {
         let all = self.all_entries().await?;
         Ok(all.into_iter().filter(|entry| self.ours.contains(&entry.id())).collect())
@@ -64,14 +65,14 @@ impl Looked {
     }
 }
 
-/// Tells what went wrong with the nodes or a status.
+/// Prints an error about nodes or a status.
 pub fn failed(failure: Failure) -> Exit {
     complain!("ingressd: {}", failure.to_string().replace(char::is_control, " "));
     complain!("ingressd: what was done stays; run this again, or the opposite");
     exit_of(&failure)
 }
 
-/// How the command ends for it.
+/// The exit status for it.
 pub fn exit_of(failure: &Failure) -> Exit {
     match failure {
         Failure::Away { code: Some(401 | 403), .. } => Exit::Permission,

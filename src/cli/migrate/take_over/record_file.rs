@@ -1,4 +1,5 @@
-//! The file with what stood in the statuses before: written as a whole, for its owner alone; it must not know what is in it.
+//! The file with the former statuses: written as a whole, readable for its owner only. It must not
+//! know its content.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -8,7 +9,7 @@ use super::looked::Looked;
 use crate::cli::exit::Exit;
 use crate::publish::hand_over::Record;
 
-/// Reads it; `None` when it is not there.
+/// Reads the file; `None` when it does not exist.
 pub fn read(path: &Path) -> Result<Option<Record>, Exit> {
     let wrong = |why: &dyn std::fmt::Display| {
         complain!("ingressd: {} has what stood in the statuses before, and cannot be read: {why}", path.display());
@@ -35,7 +36,7 @@ pub fn of_this_cluster(record: Record, path: &Path, looked: &Looked) -> Result<R
     Err(Exit::CannotCreate)
 }
 
-/// Puts it in its place as a whole.
+/// Replaces the file as a whole.
 pub fn write(path: &Path, record: &Record) -> Result<(), Exit> {
     put(path, &record.text()).map_err(|error| {
         complain!("ingressd: {} cannot be written, and nothing was changed: {error}", path.display());
@@ -46,7 +47,7 @@ pub fn write(path: &Path, record: &Record) -> Result<(), Exit> {
 fn put(path: &Path, text: &str) -> io::Result<()> {
     let path = std::path::absolute(path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
-    // Created with mode 0600.
+    // The file is created with mode 0600.
     let mut file = tempfile::Builder::new().prefix(".take-over-").tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
@@ -54,7 +55,7 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Removes it: all of it is where it was.
+/// Removes the file, because all statuses are restored.
 pub fn remove(path: &Path) -> Result<(), Exit> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

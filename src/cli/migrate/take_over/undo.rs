@@ -1,4 +1,5 @@
-//! The way back: the nodes write nothing any more, and each status gets what it had; it must not know how nodes write statuses.
+//! The undo: the nodes stop writing, and each status gets its former content. It must not know how
+//! nodes write statuses.
 
 use super::looked::{self, Looked};
 use super::{Arguments, change, list, record_file};
@@ -7,10 +8,10 @@ use crate::finding::printable;
 use crate::publish::Order;
 use crate::publish::hand_over::{Entry, Failure, Record};
 
-/// How often a status is tried that others write at the same time.
+/// How often a status is tried while others write it at the same time.
 const ATTEMPTS: usize = 5;
 
-/// Goes back.
+/// Runs the undo.
 pub async fn run(arguments: &Arguments, looked: &Looked) -> Ended {
     if looked.running().is_none_or(|running| running.ready() == 0) && !arguments.force {
         complain!(
@@ -68,7 +69,7 @@ pub async fn run(arguments: &Arguments, looked: &Looked) -> Ended {
     Ok(Exit::Success)
 }
 
-/// The Ingresses in whose status stands what the nodes wrote.
+/// The Ingresses with a status that the nodes wrote.
 async fn of_nodes(looked: &Looked) -> Result<Vec<Entry>, Exit> {
     let manager = looked.hand_over.manager();
     let mut entries = looked.all_entries().await?;
@@ -76,12 +77,12 @@ async fn of_nodes(looked: &Looked) -> Result<Vec<Entry>, Exit> {
     Ok(entries)
 }
 
-/// What is known of this very object.
+/// The record of exactly this object.
 fn known<'a>(record: &'a Record, entry: &Entry) -> Option<&'a Entry> {
     record.ingresses.iter().find(|known| known.uid == entry.uid)
 }
 
-/// Has the nodes write nothing any more.
+/// Orders the nodes to stop writing, and waits for that.
 async fn hold(arguments: &Arguments, looked: &Looked) -> Result<(), Exit> {
     looked.hand_over.give(Order::Hold).await.map_err(looked::failed)?;
     let loud = looked.hand_over.until_held(arguments.timeout).await.map_err(looked::failed)?;
@@ -100,20 +101,20 @@ async fn hold(arguments: &Arguments, looked: &Looked) -> Result<(), Exit> {
     Err(Exit::Unavailable)
 }
 
-/// Puts one back, also where somebody writes into the object meanwhile.
+/// Restores a status, even while others write the object.
 async fn put_back(looked: &Looked, before: &Entry, mut now: Entry) -> Result<(), Failure> {
     let manager = looked.hand_over.manager();
     for _ in 1..ATTEMPTS {
         match looked.hand_over.put_back(before, &now).await {
             Err(Failure::Conflict(_)) => {}
-            // It was deleted.
+            // The object was deleted.
             Err(Failure::Missing(_)) => return Ok(()),
             ended => return ended,
         }
         let entries = looked.all_entries().await.unwrap_or_default();
         match entries.into_iter().find(|entry| entry.uid == before.uid) {
             Some(entry) if entry.is_applied_by(&manager) => now = entry,
-            // Somebody else wrote there.
+            // Another controller has written the status.
             _ => return Ok(()),
         }
     }

@@ -2,17 +2,17 @@
 
 use super::*;
 
-/// What nginx says of a file in which these objects are: its words, and the object at whose line it says so.
+/// nginx's answer to a file with these objects: the message, and the object whose line it names.
 type Rule = fn(&[&str]) -> Option<(&'static str, Option<&'static str>)>;
 
 /// An nginx that judges each host by itself.
 struct Hosts {
-    /// Each host and the objects that have lines in its file.
+    /// Each host and the objects with lines in its file.
     files: Vec<(String, Vec<String>)>,
     /// Objects that name a host without a line in its file.
     guests: Vec<(&'static str, &'static str)>,
     rule: Rule,
-    /// Whether the lines that it complains about are such as it ran before.
+    /// Whether it ran the lines before that it complains about.
     ran_before: bool,
     made: Vec<String>,
     accepted: Vec<Accepted>,
@@ -97,7 +97,7 @@ impl Stages for Hosts {
     }
 }
 
-/// A mistake that nginx names no line for.
+/// A mistake for which nginx names no line.
 fn bad_sizes(made: &[&str]) -> Option<(&'static str, Option<&'static str>)> {
     made.iter().any(|made| made.starts_with("bad") && made.ends_with("@2")).then_some(("must be less", None))
 }
@@ -145,7 +145,7 @@ fn hosts_are_searched_side_by_side_and_many_suspects_in_few_attempts() {
 #[test]
 fn when_a_search_takes_too_long_the_suspects_stay_as_they_were() {
     let mut hosts = Hosts::new(&[], bad_sizes);
-    // Nobody can be searched for side by side: one object is on all hosts.
+    // No trials can run side by side, because one object is on all hosts.
     let of = |number| ["bad", "good", "fine"].map(|name| format!("{name}{number}"));
     hosts.files =
         (0..40).map(|number| (format!("h{number}"), [&of(number)[..], &["common".into()]].concat())).collect();
@@ -188,7 +188,7 @@ fn what_others_made_wrong_is_not_the_fault_of_whoever_did_not_change() {
         let spoils = made.contains(&"young@1") && made.contains(&"victim@1");
         spoils.then_some(("missing )", Some("victim")))
     };
-    // The culprit has a line in the file, or none: all its paths there are an older object's.
+    // The culprit has a line in the file, or none because an older object has all its paths.
     for owners in [&["victim", "other", "young"][..], &["victim", "other"]] {
         for is_restarted in [false, true] {
             let state = tempfile::tempdir().unwrap();
@@ -205,7 +205,7 @@ fn what_others_made_wrong_is_not_the_fault_of_whoever_did_not_change() {
             assert_eq!(hosts.made, ["far@2", "other@2", "victim@1"]);
         }
     }
-    // Where nobody changed, the object itself is all that is left.
+    // Where no other object changed, the object itself is all that is left.
     let state = tempfile::tempdir().unwrap();
     let mut hosts = Hosts::new(&[("h", &["victim", "other"])], |_| None);
     let mut cycle = Cycle::open(state.path(), None);
@@ -217,7 +217,7 @@ fn what_others_made_wrong_is_not_the_fault_of_whoever_did_not_change() {
 
 #[test]
 fn a_line_that_nginx_did_not_run_before_is_its_owners_affair_whoever_changed() {
-    // The trap is silently accepted, until the victim changes and with it how the line is written.
+    // The trap is accepted until the victim changes, and with it the way the line is written.
     let rule: Rule =
         |made| (made.contains(&"trap@1") && made.contains(&"victim@2")).then_some(("missing )", Some("trap")));
     for is_restarted in [false, true] {
@@ -233,7 +233,7 @@ fn a_line_that_nginx_did_not_run_before_is_its_owners_affair_whoever_changed() {
         let report = turn(&mut cycle, &["trap@1", "victim@2"], &mut hosts);
         assert_eq!(quarantined(&report), ["Ingress shop/trap: spec.rules[0]"], "{is_restarted}");
         assert_eq!((hosts.made.as_slice(), report.attempts), (&["victim@2".to_owned()][..], 2));
-        // And it stays so while the victim changes on.
+        // This stays so while the victim keeps changing.
         hosts.rule = |made| made.contains(&"trap@1").then_some(("missing )", Some("trap")));
         let report = turn(&mut cycle, &["trap@1", "victim@3"], &mut hosts);
         assert_eq!((hosts.made.as_slice(), report.attempts), (&["victim@3".to_owned()][..], 1));
@@ -246,7 +246,7 @@ fn substitutes_that_became_wrong_block_nobody_else() {
     let mut cycle = Cycle::open(state.path(), None);
     let mut hosts = Hosts::new(&[("h", &["a", "b"])], |_| None);
     turn(&mut cycle, &["a@1", "b@1", "c@1"], &mut hosts);
-    // As with another nginx: what it took of this object before it takes no longer.
+    // Like another version of nginx: it does not accept any more what it accepted before.
     hosts.rule = |made| made.iter().any(|made| made.starts_with("a@")).then_some(("must be less", None));
     let report = turn(&mut cycle, &["a@2", "b@2", "c@2"], &mut hosts);
     assert!(report.outcome.is_in_place());

@@ -1,28 +1,28 @@
-//! Who is blamed for what nginx cannot take as a whole, and who waits for whom.
+//! Which tenants are blamed for what nginx cannot take as a whole, and which wait for others.
 
 use super::*;
 use crate::render::{File, Owners, Part};
 
 mod rewriting;
 
-/// An nginx that takes only so much, and refuses lines of some.
+/// An nginx that takes only a limited amount, and refuses lines of some objects.
 struct Tenants {
-    /// What a version of an object costs nginx; it causes as many bytes, unless they are told.
+    /// What a version of an object costs nginx; its file has as many bytes unless these are given.
     costs: Vec<(String, usize)>,
     bytes: Vec<(String, usize)>,
-    /// How much nginx takes; `None` when not even what it has.
+    /// How much nginx takes; `None` when it does not even take what it runs.
     most: Option<usize>,
-    /// What everything costs whatever the objects are.
+    /// What everything costs, whatever the objects are.
     fixed: usize,
-    /// What costs more than this is not only too much: nginx is killed by it, and runs no more.
+    /// Beyond this cost nginx is killed and does not run any more.
     deadly: Option<usize>,
     is_down: bool,
-    /// Versions of which a line is wrong.
+    /// Versions with a wrong line.
     bad: fn(&str) -> bool,
-    /// The time: to be given files takes as long as [`TEST`], and so does each line that is judged.
+    /// The time: each test takes [`TEST`], and so does each line that is judged.
     now: Instant,
     made: Vec<String>,
-    /// Everything that nginx was given to look at, and how many lines of it were judged.
+    /// Everything that was applied, and how many lines of it were judged.
     applied: Vec<Vec<String>>,
     running: Option<Vec<String>>,
 }
@@ -36,7 +36,7 @@ impl Default for Tenants {
     }
 }
 
-/// How many refused lines are found in one attempt.
+/// How many refused lines one attempt finds.
 const LIMIT: usize = 64;
 
 fn of(text: &str) -> (Arc<ObjectId>, Version) {
@@ -150,7 +150,7 @@ impl Stages for Tenants {
     fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
 
     fn begin_weighing(&mut self) -> bool {
-        // Before the first there is nothing in place.
+        // Before the first apply nothing is in place.
         self.running.as_ref().is_none_or(|running| self.most.is_some_and(|most| self.cost(running) <= most))
     }
 
@@ -164,7 +164,7 @@ impl Stages for Tenants {
 #[test]
 fn whoever_costs_everybody_nginx_is_out_at_once_and_for_long() {
     let state = tempfile::tempdir().unwrap();
-    // Bytes mislead: one that is innocent comes first.
+    // The number of bytes misleads: an innocent object is the first suspect.
     let deadly = |version: usize| (format!("evil/a@{version}"), 200);
     let mut tenants = Tenants { costs: (2..9).map(deadly).collect(), deadly: Some(150), ..Tenants::default() };
     tenants.bytes = vec![("large/a@2".into(), 5000)];
@@ -176,19 +176,19 @@ fn whoever_costs_everybody_nginx_is_out_at_once_and_for_long() {
     let report = cycle.turn(&cluster(&all(2)), &mut tenants);
     assert!(matches!(report.outcome, Outcome::Killed { read: true, .. }), "{:?}", report.outcome);
     assert_eq!((quarantined(&report), report.attempts), (vec!["Ingress large/a".to_owned()], 1));
-    // While nginx does not run nobody else is blamed, whatever changes.
+    // While nginx does not run no other object is blamed, whatever changes.
     let report = cycle.turn(&cluster(&all(2)), &mut tenants);
     assert_eq!((quarantined(&report).len(), report.attempts), (1, 1));
     tenants.is_down = false;
     let report = cycle.turn(&cluster(&all(2)), &mut tenants);
     assert!(tenants.is_down);
-    // Two more, so that it does not take a start of nginx for each.
+    // Two more are out, so that not each of them needs a start of nginx.
     assert_eq!(quarantined(&report), ["Ingress evil/a", "Ingress evil/b", "Ingress large/a", "Ingress one/a"]);
     tenants.is_down = false;
     let report = cycle.turn(&cluster(&all(2)), &mut tenants);
     assert!(report.outcome.is_in_place());
     assert_eq!(tenants.running(), ["evil/a@1", "evil/b@1", "large/a@1", "one/a@1", "two/a@2"]);
-    // Whatever comes next of those who may have done it waits; everybody else does not.
+    // Further changes of the suspects wait; those of all others do not.
     for version in 3..9 {
         let report = cycle.turn(&cluster(&all(version)), &mut tenants);
         assert!(report.outcome.is_in_place() && report.again.is_some_and(|again| again > Duration::from_secs(3000)));
@@ -210,11 +210,12 @@ fn whoever_is_too_much_is_found_and_everybody_else_is_served() {
     struct Row {
         what: &'static str,
         costs: Vec<(&'static str, usize)>,
-        /// Bytes that mislead about costs.
+        /// Numbers of bytes that mislead about costs.
         bytes: Vec<(&'static str, usize)>,
         others: Vec<String>,
         guilty: &'static [&'static str],
-        /// After how many attempts everybody else is served, and all is known.
+        /// The number of attempts after which all others are served, and after which everything is
+        /// known.
         served: usize,
         known: usize,
     }
@@ -320,7 +321,7 @@ fn many_that_are_too_much_only_together_cost_few_attempts_and_nobody_else_anythi
     assert!(report.attempts <= 20, "{}", report.attempts);
     assert!(tenants.running().contains(&"victim/a@2".to_owned()));
     assert!(quarantined(&report).iter().all(|name| name.starts_with("Ingress evil/")), "{:?}", quarantined(&report));
-    // The victim's was served as soon as the namespace was out.
+    // The victim's change was served as soon as the namespace was out.
     assert_eq!(tenants.applied[2], ["victim/a@2"]);
 }
 
@@ -354,7 +355,7 @@ fn nobody_is_blamed_where_the_host_is_short_itself() {
     assert!(matches!(report.outcome, Outcome::RolledBack { .. }));
     tenants.most = Some(100);
     assert!(cycle.turn(&cluster(&["one/a@2", "two/a@2"]), &mut tenants).outcome.is_in_place());
-    // Nor where there is nothing yet that it had, and it takes nothing at all.
+    // The same when nothing ran before, and nginx accepts nothing at all.
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants { fixed: 200, ..Tenants::default() };
     let mut cycle = Cycle::open(state.path(), None);
@@ -402,7 +403,7 @@ fn a_thousand_wrong_lines_of_one_namespace_come_after_the_changes_of_others() {
     assert_eq!(tenants.applied.iter().position(is_served), Some(2), "one attempt for each other that is refused");
     assert!(report.outcome.is_in_place() && report.attempts <= 4, "{}", report.attempts);
     assert_eq!(report.again, Some(Duration::ZERO), "the others' turn comes before more of it is judged");
-    // Whatever others change meanwhile is served by the first attempt of the next cycle.
+    // Changes of others meanwhile are served by the first attempt of the next cycle.
     let mut turns = 1;
     let mut report = report;
     while let Some(again) = report.again {
@@ -415,7 +416,7 @@ fn a_thousand_wrong_lines_of_one_namespace_come_after_the_changes_of_others() {
     assert_eq!(quarantined(&report).len(), 1001);
     let last = format!("victim/a@{turns}");
     assert_eq!(tenants.running(), ["evil/good@1", "other/good@1", &last], "and who is innocent is served in the end");
-    // Nobody waits any more, once it is forgotten.
+    // No namespace waits any more, once its faults are forgotten.
     tenants.now += Duration::from_secs(60);
     cycle.turn(&cluster(&all(&last)), &mut tenants);
     let report =

@@ -1,4 +1,4 @@
-//! A host and a cluster on which nothing is wrong, and ways to break them.
+//! The facts of a host and a cluster without faults, and ways to break them.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::apply::process::{Effort, Process, Role, Table};
 use crate::apply::{Survey, Tested};
-use crate::config::Settings;
+use crate::config::{AskedOfNode, Settings};
 use crate::doctor::facts::{
     Cluster, Confinement, Facts, Holder, Network, Nginx, Objects, OpenSocket, Permission, Reached, Route, Sample,
     Served, Source,
@@ -18,9 +18,9 @@ use crate::doctor::facts::{
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{Module, Version};
 use crate::model::{Kind, ObjectId, Origin, Validity};
-use crate::nginx::{Capabilities, OtherSites};
+use crate::nginx::{Capabilities, HostBlock, HostLine, OtherSites};
+use crate::publish::Member;
 use crate::publish::probe::{Kept, Leases};
-use crate::publish::{Member, Unserved};
 use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, Server};
 use crate::translate::EndpointMode;
@@ -29,7 +29,7 @@ pub const NOW: i64 = 1_800_000_000;
 pub const MASTER: u32 = 100;
 pub const DAY: i64 = 86_400;
 
-/// A host and a cluster on which nothing is wrong.
+/// A host and a cluster without faults.
 pub fn healthy() -> Facts {
     let process = |pid| Process { pid, started: 1 };
     let worker = (process(MASTER + 1), Role::Worker);
@@ -44,7 +44,11 @@ pub fn healthy() -> Facts {
             other_sites: OtherSites { worker_connections: Some(4096), ..OtherSites::default() },
             includes_ours: true,
         },
-        layout: Layout { stream_includes_ours: true, ..Layout::default() },
+        layout: Layout {
+            configuration: "/etc/nginx/nginx.conf".into(),
+            stream_includes_ours: true,
+            ..Layout::default()
+        },
         tested: Ok(Tested { accepted: true, words: String::new() }),
         master: Ok(table),
         worker_files: Some(8192),
@@ -81,8 +85,10 @@ pub fn healthy() -> Facts {
         accepted: 2,
         hosts: 2,
         upstreams: 2,
+        expressions: 0,
         errors: 0,
         warnings: 0,
+        asked: Vec::new(),
         samples: vec![
             sample(EndpointMode::Pod, &[address("10.244.1.2:80"), address("10.244.1.3:80")]),
             sample(EndpointMode::NodePort, &[address("192.0.2.7:30080")]),
@@ -109,7 +115,7 @@ pub fn healthy() -> Facts {
     }
 }
 
-/// The validity of a certificate that was made half a year ago and ends so many seconds from now.
+/// The validity of a certificate that was issued half a year ago and expires in so many seconds.
 pub fn lasting(left: i64) -> Validity {
     Validity { begins: NOW - 180 * DAY, ends: NOW + left }
 }
@@ -127,20 +133,7 @@ pub fn kept<T>(what: T, ago: i64) -> Kept<T> {
 }
 
 pub fn member() -> Member {
-    Member {
-        identity: "one_1".into(),
-        addresses: vec!["192.0.2.1".parse().unwrap()],
-        serving: true,
-        drained: false,
-        generation: Some(7),
-        observed: None,
-        pinned: None,
-        unserved: Unserved::Nothing,
-        claim_order: Default::default(),
-        version: "1".into(),
-        phase: "serving".into(),
-        writes: None,
-    }
+    Member { generation: Some(7), ..Member::serving_at("one_1", &["192.0.2.1"]) }
 }
 
 pub fn nginx(facts: &mut Facts) -> &mut Nginx {
@@ -166,9 +159,17 @@ pub fn without(facts: &mut Facts, module: Module) {
     nginx(facts).survey.capabilities.modules.remove(&module);
 }
 
-/// Two hosts want a module.
+/// Two hosts need a module.
 pub fn wants(facts: &mut Facts, module: Module) {
     nginx(facts).wanted.insert(module, 2);
+}
+
+/// Hosts tell where clients are, and nginx has the module and no database.
+pub fn without_databases(facts: &mut Facts) {
+    wants(facts, Module::GeoIp2);
+    let survey = &mut nginx(facts).survey;
+    survey.capabilities.modules.insert(Module::GeoIp2);
+    survey.other_sites.missing_databases = ["/srv/GeoIP2-City.mmdb".into()].into();
 }
 
 pub fn finding(facts: &mut Facts, reason: Reason, note: &str) {
@@ -186,7 +187,7 @@ pub fn answer(facts: &mut Facts, answer: Result<bool, String>, required: bool) {
     permission.required = required;
 }
 
-/// The same answer to two verbs in each of these places.
+/// The same response to two verbs in each of these places.
 pub fn answer_in(facts: &mut Facts, places: &[&str], answer: Result<bool, String>) {
     let review = |place: &str, verb: &str| {
         let (namespace, name) =
@@ -215,7 +216,7 @@ pub fn all_classes(facts: &mut Facts, mode: EndpointMode) {
     facts.settings.translate.classes.iter_mut().for_each(|class| class.endpoints = Some(mode));
 }
 
-/// nginx is to listen on one address, and another program does on this one.
+/// nginx should listen on one address, and another program listens on this one.
 pub fn others(facts: &mut Facts, ours: &str, theirs: &str) {
     facts.settings.translate.listeners.addresses = vec![ours.parse().unwrap()];
     facts.listeners = vec![listener(theirs, 9, "haproxy")];
@@ -223,4 +224,17 @@ pub fn others(facts: &mut Facts, ours: &str, theirs: &str) {
 
 pub fn no() -> Reached {
     Reached::No("no answer within 2 s".into())
+}
+
+/// A key of the ConfigMap, and what nginx.conf says.
+pub fn asks(facts: &mut Facts, key: &str, value: &str, line: Option<(&str, &str)>) {
+    facts.settings.ingress_nginx.config_map = Some(("edge".into(), "controller".into()));
+    objects(facts).asked.extend(AskedOfNode::of(key, value).unwrap());
+    let line = line.map(|(name, argument)| HostLine {
+        place: "/etc/nginx/nginx.conf:3".into(),
+        block: HostBlock::Main,
+        name: name.into(),
+        arguments: vec![argument.into()],
+    });
+    nginx(facts).survey.other_sites.lines.extend(line);
 }

@@ -1,38 +1,21 @@
-//! Credentials on disk and a server that asks for them.
+//! Credentials on disk, and a server that requires them.
 
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
-
-use http_body_util::Full;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 
 use super::super::clients::Line;
 use super::*;
 
-/// A server that answers 200 to one token and 401 to any other.
-async fn server(token: Arc<Mutex<String>>) -> std::net::SocketAddr {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            let token = Arc::clone(&token);
-            let service = service_fn(move |request: http::Request<hyper::body::Incoming>| {
-                let expected = format!("Bearer {}", token.lock().unwrap());
-                let given = request.headers().get("authorization").and_then(|value| value.to_str().ok());
-                let code = if given == Some(expected.as_str()) { 200 } else { 401 };
-                let answer = http::Response::builder().status(code).body(Full::<bytes::Bytes>::default());
-                std::future::ready(answer)
-            });
-            tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-        }
-    });
-    address
+/// An API server that accepts this token only.
+async fn server(token: &str) -> (Double, std::net::SocketAddr) {
+    let double = Double::default();
+    double.put("namespaces", json!({ "metadata": { "name": "edge" } }));
+    double.admit(token);
+    let address = double.listen().await;
+    (double, address)
 }
 
 fn write(path: &Path, text: &str) {
@@ -48,14 +31,14 @@ fn kubeconfig(server: std::net::SocketAddr, user: &str) -> String {
 }
 
 async fn code(clients: &Clients) -> u16 {
-    let request = http::Request::get("/version").body(kube::client::Body::empty()).unwrap();
+    let request = http::Request::get("/api/v1/namespaces/edge").body(kube::client::Body::empty()).unwrap();
     match clients.write.send(request).await {
         Ok(answer) => answer.status().as_u16(),
         Err(error) => panic!("{error:?}"),
     }
 }
 
-/// Asks until it is let in: credentials are renewed by a task of their own.
+/// Sends requests until one is accepted: credentials are renewed by a task of their own.
 async fn until_let_in(clients: &Clients) {
     let mut line = clients.line();
     tokio::time::timeout(PATIENCE, async {
@@ -71,25 +54,24 @@ async fn until_let_in(clients: &Clients) {
 async fn tokens_are_renewed_from_whatever_holds_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let token = Arc::new(Mutex::new("one".to_owned()));
-    let address = server(Arc::clone(&token)).await;
+    let (double, address) = server("one").await;
     fs::write(folder.path().join("token"), "one").unwrap();
     write(&path, &kubeconfig(address, "tokenFile: token"));
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
     assert_eq!(code(clients).await, 200);
-    // In the token file, which is replaced as a whole.
-    *token.lock().unwrap() = "two".to_owned();
+    // The token file is replaced as a whole.
+    double.admit("two");
     assert_eq!(code(clients).await, 401);
     fs::write(folder.path().join("token.new"), "two").unwrap();
     fs::rename(folder.path().join("token.new"), folder.path().join("token")).unwrap();
     until_let_in(clients).await;
-    // In the kubeconfig.
-    *token.lock().unwrap() = "three".to_owned();
+    // The kubeconfig is changed.
+    double.admit("three");
     write(&path, &kubeconfig(address, "token: three"));
     until_let_in(clients).await;
-    // By a plugin.
-    *token.lock().unwrap() = "four".to_owned();
+    // The token comes from a plugin.
+    double.admit("four");
     let credential =
         r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"four"}}"#;
     let plugin = format!(
@@ -104,7 +86,7 @@ async fn tokens_are_renewed_from_whatever_holds_them() {
 async fn credentials_that_are_of_no_use_leave_the_old_ones_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let address = server(Arc::new(Mutex::new("one".to_owned()))).await;
+    let (_, address) = server("one").await;
     write(&path, &kubeconfig(address, "token: one"));
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
@@ -141,11 +123,12 @@ async fn what_cannot_be_used_at_the_start_is_an_error_that_names_the_file() {
     assert!(refusal(Some("{}"), 0o600).await.contains("cannot be used"));
 }
 
-/// A plugin: an executable that these lines of a shell make.
+/// A plugin: an executable made of these lines of a shell script.
 fn plugin(folder: &Path, name: &str, lines: &str) -> std::path::PathBuf {
     let path = folder.join(name);
     let fresh = folder.join(format!("{name}.new"));
-    // A process of its own has it open for writing: one that another test starts now would keep it busy.
+    // A separate process writes the file: a child that another test forks now would inherit an
+    // open handle and keep the file busy.
     let mut shell = Command::new("/bin/sh");
     let mut shell = shell.args(["-c", "cat >\"$0\""]).arg(&fresh).stdin(Stdio::piped()).spawn().unwrap();
     write!(shell.stdin.take().unwrap(), "#!/bin/sh\n{lines}\n").unwrap();
@@ -210,14 +193,14 @@ async fn a_plugin_that_gives_nothing_of_use_is_named_with_its_reason() {
 #[tokio::test]
 async fn a_plugin_may_complain_as_long_as_it_likes() {
     let folder = tempfile::tempdir().unwrap();
-    // More than a pipe holds, and more after that.
+    // The output is more than a pipe holds, and then some.
     let complaint = "head -c 300000 /dev/zero | tr '\\0' 'x' >&2 || exit 7";
     let credential = format!(r#"echo '{{"apiVersion":"{VERSION}","status":{{"token":"t"}}}}'"#);
     let lines = format!("{complaint}\n{complaint}\n{credential}");
     let mut talkative = user(&plugin(folder.path(), "plugin", &lines));
     plugin::replace(&mut talkative).await.unwrap();
     assert!(talkative.token.is_some());
-    // Of one that fails, the beginning is told.
+    // The beginning of the output of a failed plugin is reported.
     let path = plugin(folder.path(), "plugin", &format!("{complaint}\nexit 3"));
     let error = plugin::replace(&mut user(&path)).await.unwrap_err().to_string();
     let expected = format!("failed (exit status: 3): {}", "x".repeat(400));
@@ -254,14 +237,14 @@ async fn a_plugin_that_hangs_is_ended_with_all_that_it_started() {
     let (began, mut child) = (std::time::Instant::now(), String::new());
     while child.is_empty() {
         assert!(began.elapsed() < PATIENCE, "the plugin never began");
-        // It goes on while it is asked whether it has ended.
+        // It is still running when it is asked whether it has ended.
         let _ = tokio::time::timeout(Duration::from_millis(5), &mut hanging).await;
         child = fs::read_to_string(&started).unwrap_or_default();
     }
     tokio::time::pause();
     let error = hanging.await.unwrap_err().to_string();
     assert!(error.ends_with("did not end within 60 s"), "{error}");
-    // The kernel takes a moment to end it, and whoever adopted it another to say good bye.
+    // The kernel takes a moment to kill it, and its new parent another to reap it.
     let status = format!("/proc/{}/stat", child.trim());
     let lives = || fs::read_to_string(&status).is_ok_and(|text| !text.contains(") Z "));
     let end = std::time::Instant::now() + PATIENCE;
@@ -271,7 +254,8 @@ async fn a_plugin_that_hangs_is_ended_with_all_that_it_started() {
     }
 }
 
-/// A plugin that gives the token `run-N` the N-th time, valid for so many seconds. After `most` runs it fails.
+/// A plugin that returns the token `run-N` at its N-th run, valid for so many seconds. After
+/// `most` runs it fails.
 fn counting(folder: &Path, seconds: u32) -> std::path::PathBuf {
     let lines = format!(
         r#"cd {}
@@ -293,21 +277,20 @@ fn exec(plugin: &Path) -> String {
 async fn a_plugin_is_run_again_before_what_it_gave_ends_and_the_old_stays_when_it_fails() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let token = Arc::new(Mutex::new("run-2".to_owned()));
-    let address = server(Arc::clone(&token)).await;
+    let (double, address) = server("run-2").await;
     fs::write(folder.path().join("most"), "2").unwrap();
     write(&path, &kubeconfig(address, &exec(&counting(folder.path(), 4))));
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
     until_let_in(clients).await;
-    // The next run fails, and nothing but that is told.
+    // The next run fails, and only that is reported.
     let mut line = clients.line();
     let failed = line.wait_for(|line| line.failure.as_ref().is_some_and(|why| why.ends_with("out of order")));
     tokio::time::timeout(PATIENCE, failed).await.unwrap().unwrap();
     assert_eq!(code(clients).await, 200);
     let runs = fs::read_to_string(folder.path().join("runs")).unwrap().len();
     assert_eq!(runs, 2, "one run is for all connections");
-    *token.lock().unwrap() = "run-3".to_owned();
+    double.admit("run-3");
     fs::write(folder.path().join("most"), "9").unwrap();
     until_let_in(clients).await;
     assert_eq!(clients.line().borrow().failure, None);
@@ -317,8 +300,7 @@ async fn a_plugin_is_run_again_before_what_it_gave_ends_and_the_old_stays_when_i
 async fn a_plugin_is_run_again_when_the_server_does_not_know_us_but_not_all_the_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let token = Arc::new(Mutex::new("run-1".to_owned()));
-    let address = server(Arc::clone(&token)).await;
+    let (double, address) = server("run-1").await;
     fs::write(folder.path().join("most"), "9").unwrap();
     write(&path, &kubeconfig(address, &exec(&counting(folder.path(), 3600))));
     let connected = connect(&path).await.unwrap();
@@ -326,17 +308,17 @@ async fn a_plugin_is_run_again_when_the_server_does_not_know_us_but_not_all_the_
     let (began, mut line) = (std::time::Instant::now(), clients.line());
     assert_eq!(code(clients).await, 200);
     let runs = || fs::read_to_string(folder.path().join("runs")).unwrap().len();
-    *token.lock().unwrap() = "none".to_owned();
+    double.admit("none");
     for _ in 0..20 {
         assert_eq!(code(clients).await, 401);
         let _ = tokio::time::timeout(Duration::from_millis(20), line.changed()).await;
     }
     let most = 1 + began.elapsed().as_secs() as usize / 10;
     assert!(runs() <= most, "{} runs in {:?}", runs(), began.elapsed());
-    *token.lock().unwrap() = format!("run-{}", runs() + 1);
+    double.admit(&format!("run-{}", runs() + 1));
     while code(clients).await != 200 {
         assert!(began.elapsed() < PATIENCE);
-        // It has to be asked for more than once: the plugin was run just now.
+        // Several 401 are needed: the plugin was run just now.
         let _ = tokio::time::timeout(Duration::from_millis(200), line.changed()).await;
     }
 }
@@ -345,7 +327,7 @@ async fn a_plugin_is_run_again_when_the_server_does_not_know_us_but_not_all_the_
 async fn whoever_begins_does_not_wait_for_a_plugin_that_hangs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let address = server(Arc::new(Mutex::new("late".to_owned()))).await;
+    let (_, address) = server("late").await;
     let lines = format!(
         "while test ! -e {}/go; do sleep 0.01; done; echo '{{\"apiVersion\":\"{VERSION}\",\"status\":{{\"token\":\"late\"}}}}'",
         folder.path().display()
@@ -353,7 +335,8 @@ async fn whoever_begins_does_not_wait_for_a_plugin_that_hangs() {
     write(&path, &kubeconfig(address, &exec(&plugin(folder.path(), "plugin", &lines))));
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
-    // It ended neither way: a plugin that hangs is given up after a minute, which nobody may have waited for.
+    // The connection has neither credentials nor a failure: a plugin that hangs is killed after a
+    // minute, for which nobody may have waited.
     let is_undecided = |line: &Line| line.connections.is_none() && line.failure.is_none();
     assert!(is_undecided(&clients.line().borrow()));
     fs::write(folder.path().join("go"), "").unwrap();

@@ -16,11 +16,11 @@ use crate::finding::Reason;
 use crate::model::Kind;
 use crate::source::{List, Snapshot};
 
-/// How long a test waits for what has to come.
+/// How long a test waits for an expected event.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A stream in a hurry. The double is in memory, so tests stop the clock, which then goes on only when everybody waits: no limit
-/// is reached because the machine is slow.
+/// A stream with short times. The double is in memory and tests stop the clock, which then
+/// advances only when all tasks wait, so that no limit is reached because the machine is slow.
 const TIMING: Timing = Timing {
     answer: Duration::from_millis(300),
     silence: Duration::from_secs(60),
@@ -58,7 +58,7 @@ fn start(double: &Double) -> ClusterSource {
     ClusterSource::start(&Clients::of(&double.client()), &options())
 }
 
-/// Reads until a snapshot fits.
+/// Reads until a snapshot satisfies the condition.
 async fn until(
     source: &mut ClusterSource,
     fits: impl Fn(&Snapshot, &Observation) -> bool,
@@ -132,7 +132,7 @@ async fn what_does_not_configure_nginx_is_no_change() {
     assert_eq!(first.ingresses[0].version, second.ingresses[0].version);
     assert_eq!(before.revision, after.revision);
     assert!(second.ingresses[0].object.metadata.managed_fields.is_none());
-    // A new object of the same name and content is another one.
+    // A new object with the same name and content is another object.
     let mut again = ingress("web", &json!({ "a": "b" }), &[]);
     again["metadata"]["uid"] = json!("other");
     double.put("ingresses", again);
@@ -166,14 +166,14 @@ async fn kinds_that_nobody_needs_come_and_go() {
     let (snapshot, reading) = until(&mut source, |_, _| true).await;
     assert!(snapshot.nodes.is_empty());
     assert_eq!(watch_of(&reading, Kind::Node).state(), "refused");
-    // Who does without does so also while the API server does not answer for it.
+    // A kind that was refused stays left out while the API server does not respond for it.
     double.fail("nodes", "list", Some(Fault::Status(503)));
     until(&mut source, |_, reading| watch_of(reading, Kind::Node).state() == "failing").await;
     double.put("services", service("shop", "a"));
     until(&mut source, |snapshot, _| names(&snapshot.services) == ["a"]).await;
     double.fail("nodes", "list", None);
     until(&mut source, |snapshot, _| names(&snapshot.nodes) == ["n"]).await;
-    // Taken away again: what was known stays, and its age is told.
+    // When the right is taken away again, the known objects stay, and their age is reported.
     double.fail("nodes", "list", Some(Fault::Status(403)));
     double.fail("nodes", "watch", Some(Fault::Status(403)));
     double.end_watches("nodes", false);
@@ -284,7 +284,7 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     assert_eq!(told(&snapshot), [(Reason::Undecodable, "Ingress shop/c".to_owned())]);
     let uid = later["metadata"]["uid"].as_str();
     assert!(uid.is_some() && matches!(&*snapshot.left_out, [left_out] if left_out.uid.as_deref() == uid), "{uid:?}");
-    // One that breaks stays as it was, and the others change.
+    // An object that becomes invalid stays as it was, and the others change.
     later["metadata"]["name"] = json!("a");
     double.put("ingresses", later.clone());
     double.put("ingresses", ingress("b", &json!({ "x": "y" }), &[]));
@@ -293,7 +293,7 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     assert_eq!(names(&broken.ingresses), ["a", "b"]);
     assert!(Arc::ptr_eq(&broken.ingresses[0].object, &snapshot.ingresses[0].object));
     assert_eq!(told(&broken).len(), 2);
-    // What is published in it is followed all the same: else it could not be withdrawn.
+    // Its published status is followed all the same, because otherwise it could not be withdrawn.
     let address = |snapshot: &Snapshot| {
         let status = snapshot.ingresses[0].published.as_ref()?.status.clone()?;
         status.load_balancer?.ingress?.pop()?.ip
@@ -305,13 +305,13 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     publish(&mut later, "192.0.2.1");
     let (told, _) = until(&mut source, |snapshot, _| address(snapshot).as_deref() == Some("192.0.2.1")).await;
     assert_ne!(told.ingresses[0].revision(), broken.ingresses[0].revision());
-    // Also where it can be read, but not be used.
+    // The same holds for an object that can be decoded but is invalid.
     let mut invalid = ingress("a", &json!({ "kubernetes.io/ingress.class": "one" }), &[]);
     invalid["spec"]["ingressClassName"] = json!("another");
     publish(&mut invalid, "192.0.2.2");
     let (told, _) = until(&mut source, |snapshot, _| address(snapshot).as_deref() == Some("192.0.2.2")).await;
     assert!(Arc::ptr_eq(&told.ingresses[0].object, &snapshot.ingresses[0].object));
-    // It survives a list in which it is still broken, and is mended.
+    // It survives a list in which it is still invalid, until it is mended.
     double.fail("ingresses", "watch", Some(Fault::Gone));
     double.end_watches("ingresses", true);
     publish(&mut invalid, "192.0.2.3");
@@ -325,7 +325,7 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     until(&mut source, |snapshot, _| snapshot.findings.is_empty() && snapshot.left_out.is_empty()).await;
 }
 
-/// The object with managed fields that are nested deeper than JSON is read.
+/// The object with managed fields that are nested too deep for the JSON parser.
 fn deep(mut object: Value) -> Value {
     let fields = (0..150).fold(json!({}), |inner, _| json!({ "f:x": inner }));
     object["metadata"]["managedFields"] = json!([{ "manager": "kubectl", "fieldsV1": fields }]);
@@ -340,7 +340,7 @@ async fn an_object_that_is_nested_too_deep_is_served_and_holds_up_nobody() {
     let mut source = start(&double);
     let (snapshot, _) = until(&mut source, |_, _| true).await;
     assert_eq!((names(&snapshot.services), &*snapshot.findings), (vec!["a", "b"], [].as_slice()));
-    // In a stream, new, changed and gone.
+    // In a watch: new, changed and deleted.
     double.put("services", deep(service("shop", "c")));
     let mut changed = service("shop", "b");
     changed["spec"]["externalTrafficPolicy"] = json!("Local");
@@ -353,13 +353,14 @@ async fn an_object_that_is_nested_too_deep_is_served_and_holds_up_nobody() {
     assert!(snapshot.service("shop", "b").is_some_and(|stored| stored.object.is_local));
     let asked = double.requests().iter().filter(|request| request.ends_with("services")).count();
     assert_eq!(asked, 2, "one list and one watch");
-    // Whatever else is wrong with it is told of it alone, also where the same list has others that are nested too deep.
+    // Any other fault is reported for this object alone, even where the same list has others that
+    // are nested too deep.
     let mut broken = ingress("broken", &json!({}), &[]);
     broken["spec"]["rules"] = (0..150).fold(json!({}), |inner, _| json!([inner]));
     double.put("ingresses", broken);
     double.end_watches("ingresses", true);
     double.put("ingresses", deep(ingress("web", &json!({ "auth-secret": "late" }), &[])));
-    // One that is asked for.
+    // An object that is requested by itself.
     double.put("secrets", deep(secret("late", "MQ==")));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.secret("shop", "late").is_some()).await;
     assert_eq!(names(&snapshot.ingresses), ["web"]);
@@ -394,7 +395,7 @@ async fn namespaces_are_named_or_selected() {
     assert_eq!(spaces(&snapshot), ["one"]);
     double.put("namespaces", namespace("three"));
     until(&mut source, |snapshot, _| spaces(snapshot) == ["one", "three"]).await;
-    // What is referred to may be elsewhere, and is followed there.
+    // The target of a reference may be in another namespace, and is followed there.
     let elsewhere = |value: &str| {
         let mut secret = secret("late", value);
         secret["metadata"]["namespace"] = json!("two");
@@ -440,7 +441,7 @@ async fn of_what_is_not_served_only_what_is_published_is_known() {
     assert_eq!(bare.object.metadata.uid.as_deref(), Some("uid-out"));
     assert_eq!((&bare.object.metadata.annotations, &bare.object.spec), (&None, &None));
 
-    // What is published there comes and goes, and makes no other objects.
+    // Published statuses there appear and vanish without adding objects.
     published("two", "empty", &["192.0.2.2"]);
     let (_, after) = until(&mut source, |snapshot, _| names(&snapshot.outside) == ["empty", "out"]).await;
     assert_eq!(after.revision, before.revision);
@@ -448,7 +449,7 @@ async fn of_what_is_not_served_only_what_is_published_is_known() {
     double.delete("ingresses", "two", "out");
     until(&mut source, |snapshot, _| snapshot.outside.is_empty()).await;
 
-    // Namespaces come and go; nothing is in both lists.
+    // Namespaces are selected and deselected; no object is in both lists.
     published("two", "out", &["192.0.2.1"]);
     until(&mut source, |snapshot, _| names(&snapshot.outside) == ["out"]).await;
     double.put("namespaces", namespace("two"));

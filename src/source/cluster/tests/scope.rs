@@ -1,4 +1,4 @@
-//! Namespaces that come while others are read.
+//! Namespaces that are created while others are read.
 
 use serde_json::json;
 
@@ -21,16 +21,16 @@ async fn namespaces_that_keep_coming_hold_up_no_list() {
     let mut source = ClusterSource::start(&Clients::of(&double.client()), &selected);
     let (snapshot, _) = until(&mut source, |_, _| true).await;
     assert_eq!(snapshot.services.len(), 5);
-    // What is in a namespace that came meanwhile comes with the next list.
+    // Objects in a namespace that was created meanwhile come with the next list.
     double.put("services", service("late", "s"));
     double.put("namespaces", namespace("late", "a"));
     until(&mut source, |snapshot, _| snapshot.services.len() == 6).await;
-    // Classes have no namespace.
+    // Classes are cluster-scoped.
     let lists = double.requests().iter().filter(|request| *request == "list ingressclasses").count();
     assert_eq!(lists, 1);
 }
 
-/// With this value of the label `team`.
+/// A namespace with this value of the label `team`.
 fn namespace(name: &str, team: &str) -> serde_json::Value {
     json!({ "metadata": { "name": name, "labels": { "team": team }, "annotations": { "some": "text" } } })
 }
@@ -52,7 +52,7 @@ async fn labels_of_namespaces_come_and_change() {
         let options = WatchOptions { scope: scope.clone(), ..labels() };
         let mut source = ClusterSource::start(&Clients::of(&double.client()), &options);
         let (first, before) = until(&mut source, |_, _| true).await;
-        // The first of all snapshots has them.
+        // The very first snapshot has them.
         assert_eq!(
             (team(&first, "shop").as_deref(), names(&first.namespaces)),
             (Some("a"), vec!["more", "shop"]),
@@ -72,7 +72,7 @@ async fn labels_of_namespaces_come_and_change() {
         double.delete("services", "shop", "later");
         double.put("namespaces", namespace("shop", "a"));
     }
-    // Whoever needs none asks for none.
+    // Without a need for Namespaces they are not requested.
     let asked = || double.requests().iter().filter(|request| request.ends_with("namespaces")).count();
     let before = asked();
     let mut source = ClusterSource::start(&Clients::of(&double.client()), &options());
@@ -101,7 +101,7 @@ async fn labels_are_waited_for_unless_they_may_not_be_seen() {
     let (snapshot, after) = until(&mut source, |snapshot, _| snapshot.unseen.is_empty()).await;
     assert_eq!(team(&snapshot, "shop").as_deref(), Some("a"));
     assert!(after.revision > before.revision);
-    // Taken away later, what was seen stays.
+    // When the right is taken away later, the known ones stay.
     double.fail("namespaces", "list", Some(Fault::Status(403)));
     double.fail("namespaces", "watch", Some(Fault::Status(403)));
     double.end_watches("namespaces", true);

@@ -1,4 +1,4 @@
-//! Which Secrets are kept, asked for and waited for.
+//! Which Secrets are kept, requested and waited for.
 
 use super::*;
 use crate::model::{Kind, ObjectId};
@@ -14,7 +14,8 @@ async fn only_secrets_that_are_referred_to_are_kept() {
     let (snapshot, _) = until(&mut source, |_, _| true).await;
     assert_eq!(names(&snapshot.secrets), ["passwords", "tls"]);
     assert!(!double.requests().contains(&"get secrets".to_owned()), "the list had them");
-    // One that comes to be referred to later is asked for, and no reading shows the reference without it.
+    // A Secret that becomes referenced later is requested, and no snapshot has the reference
+    // without it.
     double.put("ingresses", ingress("b", &json!({ "auth-secret": "shop/late" }), &[]));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 2).await;
     assert_eq!(names(&snapshot.secrets), ["late", "passwords", "tls"]);
@@ -22,12 +23,12 @@ async fn only_secrets_that_are_referred_to_are_kept() {
     let value =
         |snapshot: &Snapshot| snapshot.secret("shop", "late").unwrap().object.data.as_ref().unwrap()["value"].0.clone();
     until(&mut source, |snapshot, _| value(snapshot) == b"2").await;
-    // One that is not there yet comes by the watch.
+    // A Secret that does not exist yet comes by the watch.
     double.put("ingresses", ingress("c", &json!({}), &["soon"]));
     until(&mut source, |snapshot, _| snapshot.ingresses.len() == 3).await;
     double.put("secrets", secret("soon", "MQ=="));
     until(&mut source, |snapshot, _| snapshot.secret("shop", "soon").is_some()).await;
-    // Nothing refers to it any more, or it is deleted.
+    // The last reference goes away, or the Secret is deleted.
     double.delete("ingresses", "shop", "b");
     double.delete("secrets", "shop", "tls");
     until(&mut source, |snapshot, _| names(&snapshot.secrets) == ["passwords", "soon"]).await;
@@ -52,7 +53,7 @@ async fn secrets_can_be_held_that_nothing_refers_to() {
     let (holder, held) = (source.holder(), [ObjectId::new(Kind::Secret, "shop", "old")].into());
     holder.hold(&held);
     until(&mut source, |snapshot, _| names(&snapshot.secrets) == ["old"]).await;
-    // It is followed, and the same wish changes nothing.
+    // It is followed, and holding it again changes nothing.
     double.put("secrets", secret("old", "Mg=="));
     holder.hold(&held);
     let value = |snapshot: &Snapshot| Some(snapshot.secret("shop", "old")?.object.data.as_ref()?["value"].0.clone());
@@ -74,7 +75,7 @@ async fn what_stays_missing_is_waited_for_once() {
         double.put("services", service("shop", name));
         until(&mut source, |snapshot, _| snapshot.service("shop", name).is_some()).await;
     }
-    // The clock stands still unless everybody waits.
+    // The clock advances only when all tasks wait.
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
@@ -93,14 +94,14 @@ async fn config_maps_that_the_settings_name_are_watched_where_they_are_and_no_ot
     until(&mut source, |snapshot, _| value(snapshot).as_deref() == Some("2")).await;
     double.delete("configmaps", "edge", "named");
     until(&mut source, |snapshot, _| snapshot.config_maps.is_empty()).await;
-    // Nobody who names none has them read.
+    // Without an object that names a ConfigMap none is read.
     let double = Double::default();
     let mut source = start(&double);
     double.put("configmaps", json!({ "metadata": { "namespace": "shop", "name": "other" } }));
     double.put("configmaps", json!({ "metadata": { "namespace": "shop", "name": "headers" } }));
     until(&mut source, |_, _| true).await;
     assert!(!double.requests().iter().any(|request| request.ends_with("configmaps")));
-    // As soon as an object does, they are read before it is served.
+    // As soon as an object names one, they are listed before it is served.
     double.put("ingresses", ingress("a", &json!({ "auth-proxy-set-headers": "headers" }), &[]));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
     assert_eq!(names(&snapshot.config_maps), ["headers"]);

@@ -1,9 +1,9 @@
-//! Other settings: which readings are still true under them.
+//! Which readings are still valid under other settings.
 
 use super::*;
-use crate::model::{Origin, WrittenAt};
+use crate::model::Origin;
+use crate::translate::DefaultValue;
 use crate::translate::annotation::{Basis, Change, NotedOptions, read_with_basis};
-use crate::translate::{DefaultValue, Places};
 
 fn reading(annotations: &[(&str, &str)], options: &Options) -> (Reading, Basis) {
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
@@ -28,16 +28,13 @@ fn with_limits(change: impl FnOnce(&mut Limits)) -> Options {
     options
 }
 
-/// Other settings, by what is other in them.
+/// Options with one difference each, by its name.
 fn others() -> Vec<(&'static str, Options)> {
     let list = || vec!["192.0.2.0/24".parse().unwrap()];
-    let place = WrittenAt::Settings("/etc/ingressd/ingressd.toml:7".into());
-    let places = [("limits.timeout", place.clone()), ("limits.body-size", place.clone()), ("access.max-trust", place)];
     vec![
         ("time", Options { now: 7, ..before() }),
         ("addresses", Options { own_addresses: vec!["192.0.2.1:80".parse().unwrap()], ..before() }),
         ("hosts of namespaces", with_limits(|limits| limits.namespace.hosts = 1)),
-        ("places", Options { places: Places(Arc::new(places.into())), ..before() }),
         ("allowlist", Options { allowlist: list(), ..before() }),
         ("denylist", Options { denylist: list(), ..before() }),
         ("redirects", Options { ssl_redirect: false, ..before() }),
@@ -60,7 +57,7 @@ fn others() -> Vec<(&'static str, Options)> {
     ]
 }
 
-/// What an object may ask for: each row's own examples.
+/// The annotations of objects: each row's own examples.
 fn examples() -> Vec<Vec<(&'static str, &'static str)>> {
     let of = |row: &'static Row| {
         row.tries().into_iter().map(|(value, _)| row.beside.iter().copied().chain([(row.key, value)]).collect())

@@ -1,10 +1,10 @@
-//! Ceilings of the administrator take the place of what asks for more.
+//! Ceilings of the administrator replace larger values.
 
 use super::*;
 
 #[test]
 fn a_ceiling_takes_the_place_of_what_asks_for_more() {
-    // Whatever a row takes, nothing above a ceiling of one byte, second or piece comes through.
+    // Whatever a row accepts, no value above a ceiling of one byte, second or piece is applied.
     let least = Limits {
         body_size: ByteSize(1),
         body_buffer: ByteSize(1),
@@ -70,7 +70,7 @@ fn all_buffers_of_an_answer_stay_below_their_ceiling() {
         };
         let (buffers, busy) = (arguments("proxy_buffers"), arguments("proxy_busy_buffers_size")[0]);
         assert!(buffers[0] * buffers[1] <= total, "{buffers:?}");
-        // What nginx asks for.
+        // The conditions of nginx on these sizes.
         assert!(busy >= buffers[1] && busy <= (buffers[0] - 1) * buffers[1], "{buffers:?} {busy}");
         let is_cut = reading.findings.iter().any(|finding| finding.reason == Reason::AboveCeiling);
         assert_eq!(is_cut, matches!((count, size), (_, "1g") | (Some("100"), _)), "{count:?} {size}");

@@ -1,17 +1,17 @@
-//! What is told of keys that have no effect because another one is absent.
+//! Findings about keys that have no effect because another one is missing.
 
 use super::*;
 use crate::translate::annotation::{asks_for_nothing, words};
 use crate::translate::{DefaultValue, SnippetKind};
 
-/// Annotations that need others beside them in their examples, and count without them.
+/// Annotations that need others in their examples, and have an effect without them.
 const COUNT_ALONE: [&str; 4] = ["auth-tls-match-cn", "auth-tls-verify-client", "auth-type", "temporal-redirect"];
 
-/// What stays in the reading, where nobody looks at it without the others.
+/// Annotations that stay in the reading, where nothing uses them without the others.
 const STAY: [&str; 4] =
     ["affinity-canary-behavior", "disable-proxy-intercept-errors", "limit-rate-after", "x-forwarded-prefix"];
 
-/// What protects is told of its own, because it closes the routes or has others told.
+/// Annotations that protect have findings of their own, because they close the routes.
 const PROTECT: [&str; 2] = ["proxy-ssl-secret", "proxy-ssl-verify"];
 
 fn notes(annotations: &[(&str, &str)], options: &Options) -> Vec<(Reason, String)> {
@@ -37,7 +37,7 @@ fn whatever_counts_with_another_key_is_told_alone_and_closes_nothing() {
         let is_listed = COUNT_ALONE.contains(&row.key) || PROTECT.contains(&row.key);
         assert_eq!(row.beside.is_empty() || is_listed, row.counts_with.is_empty(), "{}", row.key);
         for (value, gives) in row.tries().into_iter().filter(|_| !row.counts_with.is_empty()) {
-            if matches!(gives, Gives::Refused(_)) {
+            if matches!(gives, Gives::Refused(_) | Gives::LeftOut(_)) {
                 continue;
             }
             let reading = given(&[(row.key, value)]);
@@ -62,14 +62,15 @@ fn a_key_that_is_off_or_broken_or_has_no_effect_itself() {
     let told = |annotations: &[(&str, &str)]| notes(annotations, &options);
     assert_eq!(told(&[("enable-cors", "False"), ("cors-max-age", "5")]), [without("enable-cors: true")]);
     assert_eq!(told(&[("enable-cors", "1"), ("cors-max-age", "5")]), []);
-    // What is wrong with the other one is told of that alone.
+    // The fault of the other annotation is reported at that one only.
     let broken = told(&[("affinity", "ip"), ("session-cookie-name", "route")]);
     assert_eq!(broken.iter().map(|(reason, _)| *reason).collect::<Vec<_>>(), [Reason::InvalidValue]);
-    // Something worse is told of it already, and what would be told of a key with an effect is not.
+    // There is a worse finding about it already, and findings about a key with an effect are
+    // absent.
     let worse = told(&[("session-cookie-name", "a b")]);
     assert_eq!(worse.iter().map(|(reason, _)| *reason).collect::<Vec<_>>(), [Reason::InvalidValue]);
     assert_eq!(told(&[("affinity-mode", "persistent")]), [without("affinity: cookie")]);
-    // One that counts with one that counts with another one.
+    // A key that depends on one that depends on another one.
     let chain = [("auth-cache-duration", "200 5m"), ("auth-cache-key", "$http_authorization")];
     assert_eq!(told(&chain), [without("auth-url"), without("auth-url")]);
     assert_eq!(told(&[("limit-rate-after", "5"), ("limit-rate", "0")]), [without("limit-rate")]);
@@ -91,7 +92,7 @@ fn what_the_administrator_says_counts_beside_it_where_it_does() {
     let multiplier = [("limit-burst-multiplier", "3")];
     assert_eq!(notes(&multiplier, &options("limit-rps", "5")), []);
     assert_eq!(notes(&multiplier, &options("limit-rps", "0")), [without("limit-rps or limit-rpm")]);
-    // The service for all objects is asked as the administrator says, and not as an object does.
+    // The service for all objects uses the administrator's options, and not those of an object.
     let everywhere = options("auth-url", "http://192.0.2.1/check");
     assert_eq!(notes(&[("auth-method", "HEAD")], &everywhere), [without("auth-url")]);
 }

@@ -1,4 +1,4 @@
-//! Values that count where an object has no annotation.
+//! Default values for objects without an annotation.
 
 use std::sync::Arc;
 

@@ -1,11 +1,22 @@
-//! What counts of a key, and what it took the place of.
+//! The effective value of a key, and the values that it overrides.
 
 use super::*;
-use crate::model::{Origin, WrittenAt};
+use crate::model::{Effective, Origin, Written, WrittenAt};
+use crate::translate::DefaultValue;
 use crate::translate::annotation::{NotedOptions, effective};
-use crate::translate::{DefaultValue, Places};
 
-/// The value that counts with its place, and before it those that it took the place of.
+/// What counts of some settings.
+fn setting(key: &str) -> Option<Effective> {
+    let written = |value: &str, at| Written { value: value.into(), at };
+    let file = |line| WrittenAt::Settings(format!("/etc/ingressd/ingressd.toml:{line}").into());
+    match key {
+        "limits.timeout" => Effective::of([written("1d", WrittenAt::BuiltIn), written("10m", file(7))]),
+        "tls.redirect" => Effective::of([written("true", WrittenAt::BuiltIn), written("false", file(8))]),
+        _ => None,
+    }
+}
+
+/// The effective value with its place, after the values that it overrides.
 fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, key: &str) -> Vec<String> {
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
     let controller = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
@@ -13,10 +24,8 @@ fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, ke
         let origin = Origin::field(&controller, crate::model::Field::Data(key.into()));
         DefaultValue { key, value: value.into(), origin }
     });
-    let places = [("limits.timeout", WrittenAt::Settings("/etc/ingressd/ingressd.toml:7".into()))];
     let options = Options {
         defaults: default.into_iter().collect(),
-        places: Places(Arc::new(places.into())),
         limits: Limits { timeout: std::time::Duration::from_secs(600), ..Limits::default() },
         ..Options::default()
     };
@@ -24,7 +33,7 @@ fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, ke
     let dialect = Dialect::Specification;
     let options = &NotedOptions::new(&options);
     let context = Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options };
-    let Some(effective) = effective(&context, &annotations, key) else { return Vec::new() };
+    let Some(effective) = effective(&context, &annotations, key, &setting) else { return Vec::new() };
     let all = effective.overridden.iter().chain([&effective.counts]);
     all.map(|written| format!("{} {}", written.value, written.at)).collect()
 }
@@ -40,7 +49,7 @@ fn every_layer_that_says_a_key_is_known() {
     assert_eq!(lines(&[], map, KEY), [BUILT_IN, OF_MAP]);
     assert_eq!(lines(&[(KEY, "20")], map, KEY), [BUILT_IN, OF_MAP, OWN]);
     assert_eq!(lines(&[(KEY, "20")], None, KEY), [BUILT_IN, OWN]);
-    // An empty value is the same as none; one that cannot be used leaves what is built in.
+    // An empty value counts as none; an invalid one leaves the built-in value.
     assert_eq!(lines(&[(KEY, " ")], map, KEY), [BUILT_IN, OF_MAP]);
     assert_eq!(lines(&[(KEY, "soon")], map, KEY), [BUILT_IN]);
     // Ceilings of the administrator are the highest layer.
@@ -50,25 +59,23 @@ fn every_layer_that_says_a_key_is_known() {
 }
 
 #[test]
+fn a_setting_is_the_layer_below_the_config_map() {
+    const KEY: &str = "ssl-redirect";
+    const SETTINGS: [&str; 2] = ["true built in", "false /etc/ingressd/ingressd.toml:8"];
+    let of_map = "true ConfigMap edge/controller: data[ssl-redirect]";
+    assert_eq!(lines(&[], None, KEY), SETTINGS);
+    assert_eq!(lines(&[], Some((KEY, "true")), KEY), [&SETTINGS[..], &[of_map]].concat());
+    assert_eq!(lines(&[(KEY, "perhaps")], Some((KEY, "true")), KEY), SETTINGS);
+    assert_eq!(lines(&[(KEY, "true")], None, KEY).len(), 3);
+}
+
+#[test]
 fn what_counts_nowhere_is_nothing() {
     assert_eq!(lines(&[], None, "no-such-key"), [""; 0]);
     assert_eq!(lines(&[], None, "permanent-redirect"), [""; 0]);
     assert_eq!(lines(&[("allowlist-source-range", "10.0.0.0;")], None, "whitelist-source-range"), [""; 0]);
     let by_alias = lines(&[("whitelist-source-range", "10.0.0.0/8")], None, "allowlist-source-range");
     assert!(by_alias[0].starts_with("10.0.0.0/8 Ingress default/shop"), "{by_alias:?}");
-}
-
-#[test]
-fn a_ceiling_is_told_with_the_place_where_it_was_written() {
-    let place = WrittenAt::Settings("/etc/ingressd/ingressd.toml:7".into());
-    let told = |places: Places| {
-        let annotations = BTreeMap::from([(format!("{PREFIX}proxy-read-timeout"), "999999".to_owned())]);
-        let options = Options { places, ..Options::default() };
-        read_all(&annotations, Dialect::Specification, &options).findings[0].note.to_string()
-    };
-    assert!(told(Places::default()).ends_with("the administrator's limits.timeout sets it"));
-    let with = told(Places(Arc::new([("limits.timeout", place)].into())));
-    assert!(with.ends_with("the administrator's limits.timeout (/etc/ingressd/ingressd.toml:7) sets it"), "{with}");
 }
 
 /// Words of the arguments of a row's default, where it becomes a directive.

@@ -1,4 +1,4 @@
-//! What becomes of keys that are written twice, in another spelling, or that do not exist.
+//! What happens to keys that are written twice, in another spelling, or that do not exist.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What the annotations of the tests refer to.
+//! The objects that the annotations of the tests refer to.
 
 use std::sync::{Arc, LazyLock};
 
@@ -20,7 +20,7 @@ pub fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Se
     }
 }
 
-/// A certificate and its key, which is its own authority.
+/// A self-signed certificate and its key.
 static SIGNED: LazyLock<(String, String)> = LazyLock::new(|| {
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate =

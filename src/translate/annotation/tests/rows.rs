@@ -1,11 +1,11 @@
-//! What rows say of themselves beside ingress-nginx.
+//! The comparison of rows with ingress-nginx.
 
 use std::collections::BTreeSet;
 
 use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::Compared;
 
-/// What has no effect is told to be refused, but for keys that ingress-nginx itself ignores.
+/// A key without effect is marked as refused, unless ingress-nginx ignores it too.
 #[test]
 fn rows_say_what_they_are_beside_ingress_nginx() {
     for row in ANNOTATIONS.rows() {

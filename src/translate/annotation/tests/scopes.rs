@@ -1,4 +1,5 @@
-//! What a row sets lies within its scope, so that nobody decides about a host unless a rule settles it.
+//! The effect of a row stays within its scope, so that no object decides about a host without a
+//! rule for conflicts.
 
 use super::*;
 use crate::model::Behaviour;
@@ -16,7 +17,7 @@ fn a_row_sets_nothing_outside_of_its_scope() {
             let rest = |reading: &Reading| Reading {
                 host: Default::default(),
                 passthrough: None,
-                // A closed route follows.
+                // Strict paths follow from a closed route.
                 behaviour: Behaviour { strict_paths: false, ..reading.behaviour.clone() },
                 use_regex: false,
                 rewrite_target: None,
@@ -27,10 +28,11 @@ fn a_row_sets_nothing_outside_of_its_scope() {
             };
             let is_otherwise = rest(&with) != rest(&without);
             let expected = match row.scope {
-                // What is passed through speaks TLS to its backend by plain http too.
+                // A host with passthrough uses TLS to its backend for plain requests too.
                 Scope::Server => (says_of_hosts, false, is_otherwise && with.passthrough.is_some()),
                 Scope::Matching => (false, matches_otherwise, false),
                 Scope::Route | Scope::Upstream => (false, false, is_otherwise),
+                Scope::Listener | Scope::Node => (false, false, false),
             };
             assert_eq!((says_of_hosts, matches_otherwise, is_otherwise), expected, "{}: {value}", row.key);
             of_hosts += usize::from(says_of_hosts);

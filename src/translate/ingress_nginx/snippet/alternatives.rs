@@ -1,4 +1,5 @@
-//! What does without a snippet what a snippet is written for, directive by directive; it must not know whether the snippet counts.
+//! Names the alternatives to a snippet, directive by directive. It must not know whether the
+//! snippet is allowed.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +8,11 @@ use crate::model::language::syntax::{self, Directive};
 use crate::translate::annotation::Table;
 use crate::translate::value::excerpt;
 
-/// The most that is told of one snippet.
+/// The most alternatives for one snippet.
 const MOST: usize = 12;
 
-/// One clause for each directive of a snippet, with keys of this table, or what is wrong with the snippet as a whole.
+/// One clause for each directive of a snippet, with keys of this table; or what is wrong with the
+/// snippet as a whole.
 pub fn alternatives(table: &Table, text: &str) -> Vec<String> {
     let tree = match syntax::parse(text.as_bytes()) {
         Ok(tree) => tree,

@@ -1,10 +1,11 @@
-//! Conditions of `if`, as nginx reads the words between its parentheses; it must not know what follows from them.
+//! Parses the conditions of `if`, as nginx reads the words between the parentheses. It must not
+//! know their consequences.
 
 use super::text::{Captures, DECODED, TextPlace, Variables};
 use crate::model::{Pattern, Refused, SnippetCondition, SnippetPart, SnippetText};
 use crate::translate::value::excerpt;
 
-/// A condition, and what its expression captures.
+/// Parses a condition, and returns what its expression captures.
 pub fn read(words: &[String], variables: &Variables) -> Result<(SnippetCondition, Captures), Refused> {
     const FORM: Refused =
         Refused::because("a condition is ($variable), or ($variable = text) with = != ~ ~* !~ or !~*");
@@ -19,7 +20,7 @@ pub fn read(words: &[String], variables: &Variables) -> Result<(SnippetCondition
             Err(Refused::because("it would look for files of the node"))
         }
         [variable] => Ok((SnippetCondition::IsSet(named(variable, variables)?), Captures::Unknown)),
-        // Nothing between quotes is no word here.
+        // An empty quoted text is not a word here.
         [variable, operator @ ("=" | "!=")] => {
             let (variable, not) = (named(variable, variables)?, *operator == "!=");
             Ok((SnippetCondition::Is { variable, text: SnippetText::default(), not }, Captures::Unknown))
@@ -64,7 +65,7 @@ fn named(word: &str, variables: &Variables) -> Result<SnippetPart, Refused> {
     }
 }
 
-/// An expression, as the judge of all expressions takes it.
+/// Parses an expression, with the limits of all expressions.
 pub fn pattern(text: &str) -> Result<Pattern, Refused> {
     Pattern::new(text).map_err(|refused| Refused(format!("the expression {}: {refused}", excerpt(text)).into()))
 }

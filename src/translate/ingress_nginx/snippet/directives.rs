@@ -1,4 +1,4 @@
-//! The directives that a snippet may have, and what each becomes; whatever is not here is refused.
+//! The directives that a snippet may have, and how each is read; all others are refused.
 
 use super::forms::{
     COUNT, PROXIED, bare, bares, expires, joined, kilobytes, none, number, one, same, seconds, switch, word,
@@ -12,35 +12,35 @@ use crate::model::language::syntax::Directive;
 use crate::model::{Refused, SnippetStatement, SnippetText};
 use crate::translate::annotation::Table;
 
-/// What becomes of a directive.
+/// How a directive is read.
 #[derive(Clone, Copy)]
 pub enum Read {
-    /// What this makes of it.
+    /// By this function.
     By(fn(&mut Reader<'_>, &Directive) -> Result<(), Refused>),
-    /// The annotation of this key, with a value made of the arguments.
+    /// As the annotation with this key, with a value made of the arguments.
     Annotation(&'static str, fn(&[String]) -> Result<String, Refused>),
-    /// Itself, written anew, where its arguments are like this.
+    /// As itself, written anew, when its arguments are valid.
     Plain { fits: fn(&[String]) -> Result<(), Refused>, is_list: bool },
-    /// Nothing: it happens anyway.
+    /// As nothing, because it happens anyway.
     Nothing(fn(&[String]) -> Result<(), Refused>),
 }
 
-/// A directive that a snippet may have.
+/// A directive that snippets may have.
 #[derive(Clone, Copy)]
 pub struct Allowed {
     /// Its name.
     pub name: &'static str,
-    /// Its arguments, for people.
+    /// Its arguments, in words.
     pub takes: &'static str,
-    /// What does the same without a snippet; empty where nothing does.
+    /// The alternative to a snippet; empty when there is none.
     pub instead: &'static str,
-    /// What becomes of it.
+    /// How it is read.
     pub read: Read,
-    /// It may stand in snippets about whole hosts.
+    /// Whether it may stand in snippets about whole hosts.
     pub of_hosts: bool,
-    /// It may stand nowhere else.
+    /// Whether it may stand only there.
     pub only_of_hosts: bool,
-    /// It has a block.
+    /// Whether it has a block.
     pub has_block: bool,
 }
 
@@ -100,7 +100,7 @@ const HEADERS: &str = "custom-headers, the backend, or the setting headers.answe
 const REQUEST_HEADERS: &str = "upstream-vhost, x-forwarded-prefix or connection-proxy-header for these headers, or the setting \
     headers.requests for all hosts";
 
-/// All of them, sorted by name.
+/// All directives, sorted by name.
 pub static ALLOWED: &[Allowed] = &[
     annotation("access_log", "`off`", "enable-access-log", |words| word(words, &["off"]).map(|()| "false".to_owned()))
         .of_routes(),
@@ -254,7 +254,7 @@ pub static ALLOWED: &[Allowed] = &[
     }),
 ];
 
-/// The directive of this name.
+/// The directive with this name.
 pub fn find(name: &str) -> Option<&'static Allowed> {
     ALLOWED.binary_search_by_key(&name, |allowed| allowed.name).ok().and_then(|index| ALLOWED.get(index))
 }

@@ -1,9 +1,9 @@
-//! What arguments of directives in snippets look like; it must not know which directive they are for.
+//! Checks the arguments of directives in snippets. It must not know which directive they are for.
 
 use crate::model::Refused;
 use crate::translate::value::excerpt;
 
-/// For which answers of proxies `gzip_proxied` may ask.
+/// The words of `gzip_proxied`.
 pub(super) const PROXIED: [&str; 9] =
     ["off", "expired", "no-cache", "no-store", "private", "no_last_modified", "no_etag", "auth", "any"];
 
@@ -39,7 +39,8 @@ pub(super) fn number(words: &[String], least: u64, most: u64) -> Result<(), Refu
     }
 }
 
-/// A word of a media type or a name: nothing that nginx would read otherwise.
+/// Whether a word consists of characters without a special meaning to nginx, as media types and
+/// names do.
 pub(super) fn is_bare(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._+/".contains(&byte))
 }
@@ -57,10 +58,11 @@ pub(super) fn bares(words: &[String]) -> Result<(), Refused> {
     }
 }
 
-/// What [`expires`] takes besides times.
+/// The words that [`expires`] accepts besides times.
 pub(super) const NO_TIME: [&str; 3] = ["epoch", "max", "off"];
 
-/// One number with its unit: nginx refuses others in its own words, which would blame others of the namespace.
+/// Checks one number with its unit. nginx's test would refuse others with a message that could
+/// blame other objects of the namespace.
 pub(super) fn expires(words: &[String]) -> Result<(), Refused> {
     let (words, is_modified) = match words {
         [modified, rest @ ..] if modified == "modified" => (rest, true),
@@ -84,7 +86,7 @@ pub(super) fn joined(words: &[String]) -> Result<String, Refused> {
     if words.is_empty() { Err(COUNT) } else { Ok(words.join(" ")) }
 }
 
-/// The annotations count in kilobytes.
+/// Converts to kilobytes, the unit of the annotations.
 pub(super) fn kilobytes(words: &[String]) -> Result<String, Refused> {
     let size = crate::translate::value::byte_size(one(words)?, 0, 1 << 40)?;
     match size.0 % 1024 {
@@ -93,7 +95,7 @@ pub(super) fn kilobytes(words: &[String]) -> Result<String, Refused> {
     }
 }
 
-/// A time as nginx writes it, in the whole seconds of annotations.
+/// Converts a time of nginx to whole seconds, the unit of the annotations.
 pub(super) fn seconds(words: &[String]) -> Result<String, Refused> {
     const FORM: Refused = Refused::because("it is not a time in whole seconds, such as 60s or 1m");
     let (mut rest, mut total) = (one(words)?, 0_u64);

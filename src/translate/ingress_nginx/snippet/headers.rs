@@ -1,4 +1,5 @@
-//! Headers in snippets: which of them may be set, and in whose place; it must not know how headers of a location are kept together.
+//! Headers in snippets: which may be set, and which they replace. It must not know how the headers
+//! of a location are merged.
 
 use super::forms::COUNT;
 use super::reader::Reader;
@@ -16,7 +17,8 @@ pub(super) fn header_name(name: &str) -> Result<HeaderName, Refused> {
     }
 }
 
-/// Headers of answers that are not for a snippet: what frames an answer, and what would reach other hosts.
+/// Checks a response header: headers that frame a response, or that affect other hosts, are
+/// refused.
 pub(super) fn answer_name(name: &str) -> Result<HeaderName, Refused> {
     let name = header_name(name)?;
     match name.as_str().to_ascii_lowercase().as_str() {
@@ -70,7 +72,7 @@ pub(super) fn name_and_value(pair: &str) -> Result<(&str, &str), Refused> {
     }
 }
 
-/// The header takes the place of one of the backend.
+/// The header replaces that of the backend.
 pub(super) fn more_set_headers(reader: &mut Reader<'_>, directive: &Directive) -> Result<(), Refused> {
     let mut has_value = false;
     for pair in &directive.arguments {
@@ -90,7 +92,7 @@ pub(super) fn more_set_headers(reader: &mut Reader<'_>, directive: &Directive) -
     if directive.arguments.is_empty() { Err(COUNT) } else { Ok(()) }
 }
 
-/// What every snippet about WebSockets says, and what happens anyway.
+/// Whether it is a usual header for WebSockets, which is set anyway.
 pub(super) fn is_usual_upgrade(name: &str, value: &str) -> bool {
     match name.to_ascii_lowercase().as_str() {
         "upgrade" => value == "$http_upgrade",

@@ -1,5 +1,6 @@
-//! A `location` in a snippet about a whole host, which answers by itself: it becomes a condition on the path in the locations of the
-//! namespace, so that it takes no request from anybody else.
+//! Reads a `location` in a snippet about a whole host that responds by itself. It becomes a
+//! condition on the path in the locations of the namespace, so that it affects no requests of
+//! other namespaces.
 
 use super::condition::pattern;
 use super::reader::Reader;
@@ -11,16 +12,17 @@ use crate::model::{
     LONGEST_LINE, Refused, SnippetCondition, SnippetPart, SnippetStatement, SnippetText, UrlPath, Variable,
 };
 
-/// What may stand beside the answer, and means nothing without files or logs of its own.
+/// Directives that may stand beside the response, and have no effect without files or logs of its
+/// own.
 const IDLE: [&str; 2] = ["access_log", "log_not_found"];
 
-/// Reads one.
+/// Reads a location.
 pub fn read(reader: &mut Reader<'_>, directive: &Directive) -> Result<(), Refused> {
     let condition = condition(&directive.arguments)?;
     if let SnippetCondition::Matches { pattern, .. } = &condition {
         reader.variables.weigh(pattern, LONGEST_LINE);
     }
-    // nginx answers a return before it looks at addresses.
+    // nginx executes `return` before it checks addresses.
     let returns = directive.children().iter().any(|inner| inner.name == "return");
     let says_nothing = |inner: &Directive| match inner.name.as_str() {
         "deny" => returns && inner.block.is_none() && inner.arguments == ["all"],

@@ -1,5 +1,5 @@
-//! Snippets of nginx's configuration: read by nginx's grammar into values where the administrator allows it, and never copied; it must not
-//! know whom that is.
+//! Reads snippets of nginx's configuration into values where the administrator allows them; they
+//! are never copied. It must not know who is allowed to write them.
 
 mod alternatives;
 mod condition;

@@ -1,4 +1,5 @@
-//! Snippets for the question to a service that says who may pass: headers and nothing else; they must not know the service.
+//! Reads snippets for the subrequest of external authentication: headers only. It must not know
+//! the service.
 
 use super::refused;
 use crate::model::Refused;
@@ -7,10 +8,10 @@ use crate::translate::annotation::{Context, Draft, Entry, Implied};
 use crate::translate::ingress_nginx::external_authentication::settable;
 use crate::translate::value::{TemplateUse, header_names, template};
 
-/// The most headers of one question.
+/// The most headers of one subrequest.
 const MOST_HEADERS: usize = 32;
 
-/// Reads one.
+/// Reads a snippet.
 pub fn read(draft: &mut Draft, entry: &Entry<'_>, _context: &Context<'_>) -> Result<Vec<Implied>, Refused> {
     let tree = syntax::parse(entry.value.as_bytes()).map_err(|error| Refused(error.to_string().into()))?;
     if tree.len() > MOST_HEADERS {

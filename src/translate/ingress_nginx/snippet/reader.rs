@@ -1,4 +1,5 @@
-//! From the text of a snippet to what it asks for, directive by directive; it must not know which directives there are.
+//! Reads the text of a snippet into values, directive by directive. It must not know which
+//! directives there are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,14 +13,15 @@ use crate::model::language::syntax::{self, Directive};
 use crate::model::{Digest, OwnVariable, Refused, Snippet, SnippetDirective, SnippetStatement, SnippetText};
 use crate::translate::annotation::{Context, Draft, Effect, Entry, Implied};
 
-/// The most directives of one snippet: each is in every location that it counts for.
+/// The most directives of one snippet, which are written in every location that it applies to.
 const MOST_DIRECTIVES: usize = 100;
-/// What the expressions of one snippet may weigh together: each request is matched with all of them.
+/// The greatest total weight of the expressions in one snippet: each request is matched with all
+/// of them.
 const MOST_WEIGHT: u32 = 250;
-/// The most mistakes that are told at once.
+/// The most mistakes that are reported at once.
 const MOST_MISTAKES: usize = 5;
 
-/// A snippet for the locations of an object.
+/// Reads a snippet for the locations of an object.
 pub fn of_location(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> Result<Vec<Implied>, Refused> {
     let (snippet, implied) = Reader::new(entry, context, false).read(entry.value)?;
     if snippet != Snippet::new(entry.origin()) {
@@ -29,7 +31,7 @@ pub fn of_location(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) 
     Ok(implied)
 }
 
-/// A snippet for whole hosts.
+/// Reads a snippet for whole hosts.
 pub fn of_host(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> Result<Vec<Implied>, Refused> {
     let (snippet, implied) = Reader::new(entry, context, true).read(entry.value)?;
     if snippet != Snippet::new(entry.origin()) {
@@ -39,7 +41,7 @@ pub fn of_host(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> R
     Ok(implied)
 }
 
-/// Clients by their addresses, as nginx reads them: the first line that fits decides.
+/// Clients by address, as nginx reads them: the first matching line decides.
 #[derive(Debug, Default)]
 pub struct Addresses {
     deny: Vec<String>,
@@ -47,16 +49,16 @@ pub struct Addresses {
     has_ended: bool,
 }
 
-/// A snippet while it is read.
+/// A snippet that is being read.
 pub struct Reader<'a> {
     context: &'a Context<'a>,
     entry: &'a Entry<'a>,
     is_of_host: bool,
-    /// What may be referred to.
+    /// The variables that may be used.
     pub variables: Variables,
-    /// What it asks for.
+    /// The result so far.
     pub snippet: Snippet,
-    /// What is tried after everything else.
+    /// Statements that are executed after all others.
     pub late: Vec<SnippetStatement>,
     /// Clients by address.
     pub addresses: Addresses,
@@ -158,7 +160,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Has the snippet stand for an annotation.
+    /// Records an annotation that the snippet stands for.
     pub fn imply(&mut self, key: &'static str, value: String) -> Result<(), Refused> {
         match self.implied.insert(key, value) {
             None => Ok(()),
@@ -166,7 +168,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Says for a whole host what an annotation says for an object.
+    /// Sets for a whole host what an annotation sets for an object.
     fn setting(&mut self, key: &'static str, value: &str) -> Result<(), Refused> {
         let row = self.context.table.find(key);
         let Some((row, Effect::Directive(directive, parse))) = row.map(|row| (row, row.effect)) else {
@@ -182,12 +184,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A text that becomes a header, a URL or a body, outside of conditions.
+    /// Parses a text for a header, a URL or a body, outside of conditions.
     pub fn value(&self, text: &str) -> Result<SnippetText, Refused> {
         self.variables.text(text, TextPlace::Value, Captures::Unknown)
     }
 
-    /// Gives a variable a value.
+    /// Sets a variable.
     pub fn set(
         &mut self,
         name: &str,
@@ -195,7 +197,7 @@ impl<'a> Reader<'a> {
         in_condition: bool,
     ) -> Result<SnippetStatement, Refused> {
         let own = OwnVariable::new(&self.variables.mark, name)?;
-        // A variable that some requests never meet would be a warning in nginx's log for each of them.
+        // nginx would log a warning for each request that does not set the variable.
         if in_condition && !self.variables.sizes.contains_key(&own) {
             self.snippet.statements.push(SnippetStatement::Set(own.clone(), SnippetText::default()));
         }
@@ -204,7 +206,7 @@ impl<'a> Reader<'a> {
         Ok(SnippetStatement::Set(own, value))
     }
 
-    /// Lets clients of a network in, or not.
+    /// Allows or denies the clients of a network.
     pub fn address(&mut self, lets_in: bool, network: &str) -> Result<(), Refused> {
         let Addresses { deny, allow, has_ended } = &mut self.addresses;
         if *has_ended {
@@ -242,7 +244,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What is wrong with a directive, and where it stands.
+/// A message about a directive, with its place.
 pub(super) fn mistake(text: &str, directive: &Directive, refused: &Refused) -> String {
     let before = &text[..directive.span.start];
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;

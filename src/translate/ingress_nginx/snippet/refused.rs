@@ -1,9 +1,10 @@
-//! Why a directive is refused in a snippet, and what does what it is meant for; it must not know where it stands.
+//! Why a directive is refused in a snippet, and its alternative. It must not know where the
+//! directive stands.
 
 use crate::model::Refused;
 use crate::translate::value::excerpt;
 
-/// A directive, or the beginning of the names of some behind which a `*` stands, with the reason and the alternative.
+/// A directive, or a prefix of names with a `*` behind it; the reason and the alternative.
 pub const REFUSED: &[(&str, &str, &str)] = &[
     ("absolute_redirect", "it decides about redirects of nginx's own", "relative-redirects"),
     ("access_by_*", LUA, "auth-url, or the backend"),
@@ -120,7 +121,7 @@ pub const REFUSED: &[(&str, &str, &str)] = &[
 ];
 
 const CODE: &str = "it runs a program in nginx";
-/// Whatever the program says.
+/// The reason for all Lua directives.
 pub const LUA: &str = "Lua is not run: it is a program in nginx";
 const FILES: &str = "it reaches files of the node";
 
@@ -131,7 +132,7 @@ pub fn find(name: &str) -> Option<&'static (&'static str, &'static str, &'static
     exact.or_else(|| REFUSED.iter().filter(|(known, ..)| begins(known)).max_by_key(|(known, ..)| known.len()))
 }
 
-/// Why it is refused.
+/// The reason for the refusal of a directive.
 pub fn why(name: &str) -> Refused {
     match find(name) {
         Some((_, reason, "nothing")) => Refused(format!("it is refused, because {reason}").into()),

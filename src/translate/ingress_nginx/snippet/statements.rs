@@ -1,4 +1,5 @@
-//! What nginx's rewrite module does for a snippet: conditions, variables, answers and other paths; it must not know what else there is.
+//! Reads the directives of nginx's rewrite module in snippets: conditions, variables, responses
+//! and rewrites. It must not know other directives.
 
 use super::condition::{self, pattern};
 use super::directives::find;
@@ -13,7 +14,7 @@ use crate::model::{
 };
 use crate::translate::value::excerpt;
 
-/// Whether a snippet may set a variable of this name: nginx has none like it.
+/// Whether a snippet may set a variable of this name, because nginx has none with that name.
 pub fn may_be_set(name: &str) -> bool {
     let is_nginx = |name: &str| READABLE.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family));
     let lower = name.to_ascii_lowercase();
@@ -44,10 +45,10 @@ pub(super) fn set(
     reader.set(&name.to_ascii_lowercase(), (value, longest), in_condition)
 }
 
-/// Statuses that nginx answers with a `Location`.
+/// Statuses for which nginx sends a `Location`.
 pub(super) const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
 
-/// `return`, with what is known of captures.
+/// Reads `return`, with what is known about captures.
 pub fn answer(reader: &Reader<'_>, words: &[String], captures: Captures) -> Result<SnippetStatement, Refused> {
     let text = |text: &str| reader.variables.text(text, TextPlace::Value, captures);
     let is_url = |text: &str| ["http://", "https://", "$scheme"].iter().any(|start| text.starts_with(start));
@@ -97,7 +98,7 @@ pub(super) fn rewrite(reader: &Reader<'_>, words: &[String]) -> Result<SnippetSt
     if place == TextPlace::Path && !target.starts_with(['/', '$']) {
         return Err(Refused::because("a path begins with /"));
     }
-    // nginx encodes what is captured of the path where it redirects or makes a query of it, but no variable.
+    // nginx encodes captures of the path in redirects and queries, but not variables.
     let text = |text: &str, place| reader.variables.text(text, place, Captures::Plain(LONGEST_LINE));
     let target = match target.split_once('?') {
         Some((path, query)) if place == TextPlace::Path => {
@@ -112,7 +113,7 @@ pub(super) fn rewrite(reader: &Reader<'_>, words: &[String]) -> Result<SnippetSt
     Ok(SnippetStatement::Rewrite(pattern, target, flag))
 }
 
-/// A block for some requests.
+/// Reads a block of `if`.
 pub(super) fn conditional(reader: &mut Reader<'_>, directive: &Directive) -> Result<(), Refused> {
     let (condition, mut captures) = condition::read(&directive.arguments, &reader.variables)?;
     let mut then = Vec::new();
@@ -149,8 +150,8 @@ pub(super) fn conditional(reader: &mut Reader<'_>, directive: &Directive) -> Res
     Ok(())
 }
 
-/// A header in a block would take the place of all others of the location: so the block sets a variable, which is empty elsewhere, and
-/// nginx sends no empty header.
+/// A header in a block would replace all others of the location. So the block sets a variable,
+/// which is empty elsewhere, and nginx sends no empty header.
 pub(super) fn conditional_header(
     reader: &mut Reader<'_>,
     directive: &Directive,
@@ -159,7 +160,7 @@ pub(super) fn conditional_header(
 ) -> Result<SnippetStatement, Refused> {
     let (name, value, always) = header_arguments(directive)?;
     let value = reader.variables.text(value, TextPlace::Value, captures)?;
-    // What users name begins with a letter or _.
+    // Names that users choose begin with a letter or an underscore.
     let variable = format!("{}_{number}", reader.snippet.statements.len());
     let longest = reader.variables.size(&value, captures);
     let statement = reader.set(&variable, (value, longest), true)?;

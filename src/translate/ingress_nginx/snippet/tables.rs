@@ -1,5 +1,5 @@
-//! Tables in a snippet for all hosts: `map` and `geo`, read into values; whatever else stands there is refused. It must not know who may
-//! write one.
+//! Reads lookup tables (`map` and `geo`) in a snippet for all hosts; everything else in it is
+//! refused. It must not know who may write one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,14 +16,16 @@ use crate::model::language::syntax::{self, Directive};
 use crate::model::{Cidr, LookupKey, LookupRows, LookupTable, Origin, OwnVariable, Refused, SnippetPart, SnippetText};
 use crate::translate::value::{address_list, excerpt};
 
-/// How long the text may be, and how many rows all tables may have together.
+/// The longest text, and the most rows of all tables together.
 const LONGEST: usize = 64 << 10;
 const MOST_ROWS: usize = 1000;
-/// What all expressions may weigh together: a request is matched with all of a table where none fits.
+/// The greatest total weight of all expressions: a request is matched with all of a table when
+/// none matches.
 const MOST_WEIGHT: u32 = 100;
-/// The most mistakes that are told at once.
+/// The most mistakes that are reported at once.
 const MOST_MISTAKES: usize = 5;
-/// Longest word that nginx's table takes by default: 64 bytes hold two pointers, the length and the word.
+/// The longest word that fits into nginx's table by default: 64 bytes hold two pointers, the
+/// length and the word.
 const LONGEST_KEY: usize = 46;
 
 /// Reads the tables of a text.
@@ -121,7 +123,7 @@ fn elsewhere(name: &str) -> Refused {
 
 type Read = (LookupRows, SnippetText);
 
-/// `map`.
+/// Reads a `map`.
 fn texts(of: Option<&str>, directive: &Directive, variables: &Variables) -> Result<Read, Refused> {
     let of = variables.text(of.unwrap_or_default(), TextPlace::Compared, Captures::Unknown)?;
     let is_decoded =
@@ -166,12 +168,12 @@ fn key(name: &str) -> Result<LookupKey, Refused> {
             format!("it is longer than {LONGEST_KEY} bytes, which nginx's table takes; write an expression").into(),
         ));
     }
-    // Proven, as texts of snippets are.
+    // The check is the same as for texts of snippets.
     SnippetText::new(vec![SnippetPart::Text(name.into())])?;
     Ok(LookupKey::Is(name.into()))
 }
 
-/// `geo`.
+/// Reads a `geo`.
 fn addresses(of: Option<&str>, directive: &Directive, variables: &Variables) -> Result<Read, Refused> {
     let name = of.unwrap_or("$remote_addr");
     let name = name.strip_prefix('$').ok_or(Refused::because("what is looked up is a variable: $name"))?;
@@ -208,7 +210,7 @@ fn at(row: &Directive, Refused(why): &Refused) -> Refused {
     Refused(format!("{} in line {}: {why}", excerpt(&row.name), row.line).into())
 }
 
-/// What a row is for, with variables.
+/// The value of a row, which may have variables.
 fn value(variables: &Variables, row: &Directive, captures: Captures) -> Result<SnippetText, Refused> {
     let ([value], None) = (row.arguments.as_slice(), &row.block) else { return Err(COUNT) };
     let text = variables.text(value, TextPlace::Value, captures)?;
@@ -218,7 +220,7 @@ fn value(variables: &Variables, row: &Directive, captures: Captures) -> Result<S
     }
 }
 
-/// What a row is for, without variables: nginx reads none there.
+/// The value of a row without variables, which nginx does not expand there.
 fn plain(row: &Directive) -> Result<&str, Refused> {
     match (row.arguments.as_slice(), &row.block) {
         ([value], None) if value.contains('$') => Err(Refused::because("nginx reads no variables here; use map")),

@@ -1,4 +1,5 @@
-//! What snippets become, and which are refused for what; these tests must not know how nginx is written to.
+//! How snippets are read, and which are refused and why. These tests must not know how nginx is
+//! written to.
 
 mod tables;
 
@@ -50,7 +51,7 @@ fn lines(snippet: &Snippet) -> Vec<String> {
         format!("{} {}", directive.row.name, words.join(" "))
     }));
     lines.extend(snippet.settings.iter().map(|setting| format!("{} {:?}", setting.row.name, setting.arguments)));
-    // Names of variables differ by what the snippet says.
+    // Names of variables depend on the text of the snippet.
     let without_mark = |line: String| match line.find("s_") {
         Some(at) if line[at + 2..].len() > 9 && line[at + 2..at + 10].bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             line.replace(&line[at..at + 11].to_owned(), "")
@@ -60,7 +61,7 @@ fn lines(snippet: &Snippet) -> Vec<String> {
     lines.into_iter().map(without_mark).collect()
 }
 
-/// What a snippet of the kind becomes, or why it is refused.
+/// The result of a snippet of this kind, or why it is refused.
 fn tried(key: &str, text: &str) -> Result<Vec<String>, String> {
     let reading = reading("scribe", &options(), &[(key, text)]);
     if reading.refused || reading.closed {
@@ -83,6 +84,7 @@ fn what_snippets_become() {
         ("more_set_headers \"X-A: b\" 'X-B: $host';", &["+X-A: b always", "+X-B: ${host} always", "-X-A", "-X-B"]),
         ("more_clear_headers X-Powered-By;", &["-X-Powered-By"]),
         ("proxy_set_header X-Start \"t=${msec}\";", &[">X-Start: t=${msec}"]),
+        ("add_header X-Request $req_id;", &["+X-Request: ${req_id}"]),
         ("proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection \"upgrade\";", &[]),
         ("proxy_set_header X-Who $namespace/$service_name;", &[">X-Who: ${Namespace}/${ServiceName}"]),
         (
@@ -149,9 +151,9 @@ fn what_snippets_become() {
     assert_eq!(tried("server-snippet", "client_max_body_size 8m;").map(|lines| lines.len()), Ok(1));
 }
 
-/// Each is refused, for what the words say.
+/// Each snippet is refused with these words.
 const HOSTILE: &[(&str, &str)] = &[
-    // Out of the block, in whatever way.
+    // They try to leave their block.
     ("} server { listen 81; return 200 pwned; }", "unexpected \"}\""),
     ("return 200; } location /x { alias /etc/; ", "unexpected \"}\""),
     ("add_header X-A \"b", "within quotes"),
@@ -163,7 +165,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("if ($host) { if ($host) { return 200; } }", "no block stands within"),
     ("add_header X-A b { return 200; }", "it has no block"),
     ("if ($host);", "it needs a block"),
-    // Files.
+    // They use files.
     ("root /etc;", "files of the node"),
     ("alias /etc/;", "files of the node"),
     ("include /etc/passwd;", "files of the node"),
@@ -180,7 +182,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("if (-f /etc/passwd) { return 200; }", "files of the node"),
     ("if (!-e $http_x) { return 200; }", "files of the node"),
     ("error_page 404 /x;", "custom-http-errors"),
-    // Programs.
+    // They use programs.
     (
         "content_by_lua_block { os.execute(\"id\") }",
         "line 1, column 1: \"content_by_lua_block\": it is refused, because Lua is not run: it is a program in nginx; instead: the backend",
@@ -201,7 +203,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("js_content x;", "runs a program"),
     ("perl 'sub {}';", "runs a program"),
     ("load_module /tmp/x.so;", "runs a program"),
-    // Elsewhere.
+    // They use directives that are allowed elsewhere only.
     ("proxy_pass http://127.0.0.1:10246;", "nowhere else"),
     ("proxy_pass http://169.254.169.254;", "nowhere else"),
     ("grpc_pass 127.0.0.1:1;", "follows from the annotations"),
@@ -224,7 +226,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("limit_req zone=other;", "limit-rps"),
     ("user root;", "whole nginx"),
     ("env X;", "whole nginx"),
-    // Variables.
+    // They use forbidden variables.
     ("add_header X-A $ssl_certificate_key;", "may not read"),
     ("add_header X-A $ssl_session_id;", "may not read"),
     ("add_header X-A $ingressd_dollar;", "may not read"),
@@ -252,7 +254,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("set $1 x;", "nginx's own"),
     ("set x y;", "a variable: $name"),
     ("set $a_name_that_is_far_too_long x;", "nginx's own"),
-    // What frames, and what reaches others.
+    // They affect framing, or other hosts.
     ("add_header Content-Length 0;", "frames"),
     ("add_header Transfer-Encoding chunked;", "frames"),
     ("add_header Strict-Transport-Security \"max-age=9; includeSubDomains\";", "other hosts"),
@@ -266,7 +268,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("proxy_set_header X-Ingress-Hops \"\";", "round and round"),
     ("proxy_set_header Upgrade h2c;", "frames"),
     ("underscores_in_headers on;", "take for headers of nginx"),
-    // What costs.
+    // They are too expensive.
     ("sub_filter aaaaaaaa $host;sub_filter $host b;", "no variables"),
     (
         "sub_filter a 1; sub_filter b 1; sub_filter c 1; sub_filter d 1; sub_filter e 1; sub_filter f 1; sub_filter g 1; \
@@ -285,15 +287,15 @@ const HOSTILE: &[(&str, &str)] = &[
     ("if ($http_x ~ \"(?<ingressd_plain>a)\") { return 200; }", "the expression"),
     ("proxy_read_timeout soon;", "whole seconds"),
     ("set $a $http_x$http_x$http_x$http_x; set $a $a$a; set $a $a$a;", "too long"),
-    // What an expression captures is as long as what it is matched with.
+    // A capture is as long as the text that the expression is matched with.
     (
         "set $a $http_x$http_x; if ($a ~ \"(.*)\") { set $b \"$1$1$1\"; } if ($b ~ \"(.*)\") { set $c \"$1$1\"; }",
         "too long",
     ),
     ("if ($http_x ~ \"(.*)\") { return 200 \"$1$1$1$1$1$1$1$1$1\"; }", "too long"),
-    // A header of the answer may hold another one, again and again.
+    // A response header may contain another one, repeatedly.
     ("add_header X-A aaaa; add_header X-B \"$sent_http_x_a$sent_http_x_a\";", "may not read"),
-    // What is looked through again and again takes as long as the square of its length.
+    // Repeated scanning takes as long as the square of the length.
     (
         "set $a $http_x$http_x$http_x; if ($a ~ \"[^/]*/x\") { return 200; } if ($a ~ \"[^/]*/x\") { return 201; }",
         "weigh more than 250",
@@ -305,7 +307,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("gzip_comp_level 9;", "from 1 to 6"),
     ("expires 1y2x;", "not a number"),
     ("gzip_proxied \"}{\";", "words of off"),
-    // Forms.
+    // They have invalid forms.
     ("allow 10.0.0.0/8;", "lets everybody in"),
     ("allow 10.0.0.0/8; deny 10.0.0.1; deny all;", "denials have to stand before"),
     ("deny all; allow 10.0.0.0/8;", "decides about all clients"),

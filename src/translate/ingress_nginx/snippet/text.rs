@@ -1,19 +1,19 @@
-//! Texts in snippets: which variables may stand where; it must not know directives.
+//! Texts in snippets: which variables may stand where. It must not know directives.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::model::{
-    LONGEST_FOR_REQUEST, LONGEST_HOST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable, SnippetPart,
-    SnippetText, Variable, expression, longest_variable,
+    GeoVariable, LONGEST_FOR_REQUEST, LONGEST_HOST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable,
+    SnippetPart, SnippetText, Variable, expression, longest_variable,
 };
 use crate::translate::value::{excerpt, variable_name};
 
-/// Where a text stands: that decides which variables cannot break it.
+/// The place of a text, which decides which variables are safe in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextPlace {
-    /// It is compared, and goes nowhere.
+    /// It is only compared.
     Compared,
     /// It becomes a path for the backend, which nginx encodes.
     Path,
@@ -21,19 +21,19 @@ pub enum TextPlace {
     Value,
 }
 
-/// What is known of captures where a text stands.
+/// What is known about captures in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Captures {
-    /// There are none, or somebody else's.
+    /// There are none, or those of another expression.
     Unknown,
-    /// They are a part of what the client sent, as it was sent, that may be this long.
+    /// They are parts of what the client sent, unchanged, of up to this length.
     Plain(u32),
-    /// They are a part of the decoded path.
+    /// They are parts of the decoded path.
     Decoded,
 }
 
 impl Captures {
-    /// How long one may be.
+    /// The greatest length of a capture.
     fn longest(self) -> u32 {
         match self {
             Captures::Unknown | Captures::Decoded => LONGEST_LINE,
@@ -42,7 +42,8 @@ impl Captures {
     }
 }
 
-/// Variables that say nothing but what the client sent, or what becomes of its own request; none holds the end of a line.
+/// Variables that contain only what the client sent, or the outcome of its own request; none
+/// contains a line end.
 pub const READABLE: &[&str] = &[
     "args",
     "body_bytes_sent",
@@ -81,52 +82,58 @@ pub const READABLE: &[&str] = &[
     "upstream_status",
 ];
 
-/// Families of such variables, by the beginning of their names.
+/// Families of such variables, by their prefixes.
 pub const FAMILIES: &[&str] = &["arg_", "cookie_", "http_", "upstream_http_"];
 
-/// Decoded, so that the client may have put the end of a line there.
+/// Decoded variables, which may contain line ends that the client sent.
 pub const DECODED: &[&str] = &["document_uri", "remote_user", "uri"];
 
-/// With passwords or tokens, which are for the backend alone.
+/// Variables with passwords or tokens, which are for the backend alone.
 pub const SECRET: &[&str] = &["http_authorization", "http_cookie", "http_proxy_authorization"];
+
+/// Names of places, companies and networks are shorter.
+const LONGEST_GEO: u32 = 1 << 10;
 
 /// `https`.
 const LONGEST_SCHEME: u32 = 5;
 
-/// What texts of a snippet may refer to.
+/// The variables that the texts of a snippet may use.
 #[derive(Debug, Default)]
 pub struct Variables {
-    /// Tells the variables of this snippet from those of others.
+    /// The mark that distinguishes the variables of this snippet from those of others.
     pub mark: String,
-    /// Those that the snippet sets.
+    /// The variables that the snippet sets.
     pub own: BTreeSet<String>,
-    /// How long those may become that are set so far, and those of tables for all hosts.
+    /// The greatest lengths of the variables that are set so far, and of those of lookup tables.
     pub sizes: BTreeMap<OwnVariable, u32>,
-    /// How long all texts so far may become together.
+    /// The greatest total length of all texts so far.
     pub total: Cell<u32>,
-    /// What all expressions so far weigh together.
+    /// The total weight of all expressions so far.
     pub weight: Cell<u32>,
 }
 
 impl Variables {
-    /// How long a text may become for a request.
+    /// The greatest length of a text for a request.
     pub fn size(&self, text: &SnippetText, captures: Captures) -> u32 {
         text.parts().iter().map(|part| self.longest(part, captures)).fold(0, u32::saturating_add)
     }
 
-    /// How long a part of a text may be.
+    /// The greatest length of a part of a text.
     pub fn longest(&self, part: &SnippetPart, captures: Captures) -> u32 {
         match part {
             SnippetPart::Text(text) => u32::try_from(text.len()).unwrap_or(u32::MAX),
             SnippetPart::Own(own) => self.sizes.get(own).copied().unwrap_or_default(),
             SnippetPart::Variable(name) => longest_variable(name.as_str()),
             SnippetPart::Capture(_) => captures.longest(),
-            SnippetPart::Route(_) | SnippetPart::ClientScheme | SnippetPart::ClientHost => LONGEST_LINE,
+            SnippetPart::Route(_) | SnippetPart::ClientScheme | SnippetPart::ClientHost | SnippetPart::RequestId => {
+                LONGEST_LINE
+            }
+            SnippetPart::Geo(_) => LONGEST_GEO,
         }
     }
 
-    /// How long what takes the place of a text in an answer may become. Where all that is found is replaced, longer names of hosts are
-    /// refused.
+    /// The greatest length of a text that replaces another one in a response. Where all
+    /// occurrences are replaced, longer host names are refused.
     pub fn replacement_size(&self, text: &SnippetText) -> u32 {
         let longest = |part: &SnippetPart| match part {
             SnippetPart::ClientHost => LONGEST_HOST,
@@ -138,7 +145,7 @@ impl Variables {
         text.parts().iter().map(longest).fold(0, u32::saturating_add)
     }
 
-    /// Notes that something this long is matched with an expression.
+    /// Adds the weight of matching a text of this length with an expression.
     pub fn weigh(&self, pattern: &Pattern, longest: u32) {
         let weight = expression::weight_anywhere(pattern.as_str(), longest).unwrap_or(expression::HEAVIEST);
         self.weight.set(self.weight.get().saturating_add(weight));
@@ -162,7 +169,11 @@ impl Variables {
             "" => return Err(Refused::because("a $ refers to nothing")),
             "best_http_host" => return Ok(SnippetPart::ClientHost),
             "pass_access_scheme" => return Ok(SnippetPart::ClientScheme),
+            "req_id" => return Ok(SnippetPart::RequestId),
             _ => {}
+        }
+        if let Some(variable) = GeoVariable::named(&lower) {
+            return Ok(SnippetPart::Geo(variable));
         }
         if let Some(variable) = RouteVariable::named(name) {
             return match place {
@@ -184,7 +195,7 @@ impl Variables {
         }
     }
 
-    /// A text, with what is known of captures.
+    /// Parses a text, with what is known about captures.
     pub fn text(&self, text: &str, place: TextPlace, captures: Captures) -> Result<SnippetText, Refused> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -218,7 +229,7 @@ impl Variables {
         if !rest.is_empty() {
             parts.push(SnippetPart::Text(Arc::from(rest)));
         }
-        // Their tables match expressions.
+        // The tables of these variables match expressions.
         let mixes = |part: &SnippetPart| match part {
             SnippetPart::ClientHost | SnippetPart::ClientScheme => true,
             SnippetPart::Own(own) => own.is_of_table(),
@@ -239,16 +250,16 @@ impl Variables {
     }
 }
 
-/// Whether a variable of nginx's own may be read anywhere.
+/// Whether an nginx variable may be used anywhere.
 pub fn is_readable(name: &str) -> bool {
     let is_in = |family: &&str| name.strip_prefix(family).is_some_and(|rest| !rest.is_empty());
     (READABLE.contains(&name) || FAMILIES.iter().any(is_in)) && !SECRET.contains(&name)
 }
 
-/// The variables that may be read, for the documentation, in Markdown.
+/// The usable variables in Markdown, for the documentation.
 pub fn variables() -> String {
     let named = READABLE.iter().map(|name| format!("`${name}`"));
-    let families = FAMILIES.iter().map(|family| format!("`${family}*`"));
+    let families = FAMILIES.iter().chain([&"geoip2_"]).map(|family| format!("`${family}*`"));
     let mut text = String::new();
     let mut line = String::new();
     for name in named.chain(families) {

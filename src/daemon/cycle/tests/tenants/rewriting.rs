@@ -2,22 +2,22 @@
 
 use super::*;
 
-/// A namespace of which some objects that nginx refuses are written again all the time.
+/// A namespace of which some objects are refused by nginx and changed again all the time.
 struct Attack {
-    /// How many of them have other versions in each turn.
+    /// How many of them get new versions in each turn.
     written: usize,
-    /// Time between two turns.
+    /// The time between two turns.
     between: Duration,
 }
 
 impl Attack {
     const OBJECTS: usize = 30;
     const TURNS: usize = 300;
-    /// After so many of them everything about it is known.
+    /// After so many turns everything about it is known.
     const KNOWN: usize = 60;
 
-    /// In how many turns the victim's change, one in each, waits for what nginx refuses, and which part of the time nginx is asked
-    /// about that in the end.
+    /// In how many turns the victim's change (one in each turn) waits for refused versions, and
+    /// which part of the time nginx spends on these in the end.
     fn run(&self) -> (usize, f64) {
         let state = tempfile::tempdir().unwrap();
         let bad = |name: &str| name.starts_with("evil/i") && !name.ends_with("@0");
@@ -49,7 +49,7 @@ impl Attack {
 
 #[test]
 fn whoever_writes_what_is_refused_all_the_time_takes_a_tenth_of_it() {
-    // Of all of them in each turn, of a few, of one.
+    // All of them are changed in each turn, or a few, or one.
     for (written, between, until_known) in
         [(Attack::OBJECTS, 20, 1), (Attack::OBJECTS, 1000, 1), (6, 150, 2), (1, 50, 8)]
     {
@@ -69,11 +69,11 @@ fn whoever_has_much_refused_is_one_like_all_others_a_minute_later() {
         let others = ["evil/good", "victim/a"].map(|name| format!("{name}@{version}"));
         cluster(&evil(bad).chain(others).collect::<Vec<_>>())
     };
-    // What is good beside what was refused is served at once, behind what others have.
+    // What is good beside what was refused is served at once, behind the changes of others.
     let report = cycle.turn(&all(1, 1), &mut tenants);
     assert_eq!((quarantined(&report).len(), report.again), (9, None));
     assert_eq!(tenants.applied[1..], [vec!["victim/a@1".to_owned()], vec!["evil/good@1".into(), "victim/a@1".into()]]);
-    // Refused again, it rests for nine times as long as that took.
+    // Refused again, it waits for nine times as long as that took.
     let report = cycle.turn(&all(2, 2), &mut tenants);
     assert_eq!(
         (tenants.running(), report.again),

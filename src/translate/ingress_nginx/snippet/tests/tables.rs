@@ -1,4 +1,4 @@
-//! Tables of all hosts in snippets: what they become, what is refused beside them, and who reads them.
+//! Lookup tables in snippets: how they are read, what is refused, and which snippets use them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::{lines, options, reading};
 use crate::model::{Kind, LookupKey, LookupRows, LookupTable, ObjectId, Origin};
 use crate::translate::Options;
 
-/// Each table on a line, its rows behind it.
+/// Each table on a line, with its rows.
 fn shown(tables: &[LookupTable]) -> Vec<String> {
     let line = |table: &LookupTable| {
         let (source, rows): (String, Vec<String>) = match &table.rows {
@@ -131,9 +131,9 @@ fn snippets_read_the_tables_of_all_hosts() {
     let snippet = "add_header X-Plan $Plan;\nif ($plan = free) { return 402; }";
     assert_eq!(told(&with, snippet).0, ["if ${s_table_plan} = \"free\": return 402;", "+X-Plan: ${s_table_plan}"]);
     assert!(told(&options(), snippet).1[0].contains("may not read"));
-    // What a snippet sets is its own, whatever the tables are called.
+    // A variable that a snippet sets is its own, whatever the names of tables are.
     assert!(!told(&with, "set $plan x;\nadd_header X-Plan $plan;").0.concat().contains("s_table"));
-    // A table may match expressions, which takes the place of what was captured.
+    // A table may match expressions, which overwrites earlier captures.
     let captured = "if ($request_uri ~ ^/(.*)) { return 301 https://x.test/$plan/$1; }";
     assert!(told(&with, captured).1[0].contains("take the place of what is captured"));
 }

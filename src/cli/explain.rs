@@ -1,0 +1,167 @@
+//! The command `explain`: why a request is answered as it is, by the running daemon or by
+//! manifests.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::check::Files;
+use super::exit::{Ended, Exit};
+use super::offline::{Manifests, version};
+use super::output;
+use super::page::{self, FAINT, STRONG, count, styled, wrapped};
+use super::settings::SettingsArguments;
+use super::status::ask;
+use crate::daemon::explain::Address;
+use crate::finding::printable;
+use crate::model::catalogue::Version;
+
+/// Arguments of `ingressd explain`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+    First comes what takes the request, and what happens to it. Then comes each option that somebody wrote and that counts there: its \
+    value, where that was written, and what it took the place of. The layers of an option are what is built in, the settings, the \
+    ConfigMap of an ingress-nginx and the object, each before those in front of it; above them are the ceilings of the section limits. \
+    Options of a whole host are told as the object says them that decides.")]
+pub struct Arguments {
+    /// The request: scheme, port and query do not matter and may be left out; the host `*` is one
+    /// that nobody has.
+    #[arg(value_name = "URL", value_parser = address)]
+    address: Address,
+    /// Explain it by these files and folders of manifests, and ask no daemon.
+    #[arg(value_name = "FILE|FOLDER")]
+    files: Vec<PathBuf>,
+    /// Judge manifests for this version of nginx instead of the installed one.
+    #[arg(long, value_name = "X.Y.Z", value_parser = version, requires = "files")]
+    nginx_version: Option<Version>,
+    /// Show options too that are as they are built in.
+    #[arg(long)]
+    all: bool,
+    /// How the answer is shown.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+/// How the answer is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One object.
+    Json,
+}
+
+fn address(text: &str) -> Result<Address, String> {
+    Address::read(text).ok_or_else(|| "it is no URL such as https://shop.example/cart".to_owned())
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Ended {
+    let answer = match arguments.files.is_empty() {
+        true => asked(arguments)?,
+        false => judged(arguments)?,
+    };
+    let end = if answer["route"]["is_of_object"] == true { Exit::Success } else { Exit::Findings };
+    match arguments.format {
+        Format::Text => output::show_styled(&text(&answer, arguments.all, page::width()), end),
+        Format::Json => output::show(output::json(&answer), end),
+    }
+}
+
+/// By the daemon.
+fn asked(arguments: &Arguments) -> Result<Value, Exit> {
+    let settings = arguments.settings.load_to_ask()?;
+    let (_, mut status) = ask(&settings, &format!("explain {}", arguments.address.written()))?;
+    if let Some(error) = status["error"].as_str() {
+        complain!("ingressd: the daemon that runs is of another version: {}", printable(error));
+        return Err(Exit::Unavailable);
+    }
+    match status["subject"].take() {
+        Value::Null => {
+            complain!("ingressd: the daemon has nothing in force yet: `ingressd status` says why");
+            Err(Exit::Unavailable)
+        }
+        answer => Ok(answer),
+    }
+}
+
+/// By manifests.
+fn judged(arguments: &Arguments) -> Result<Value, Exit> {
+    let Arguments { files, nginx_version, settings, .. } = arguments;
+    let processed = Manifests::of(files, *nginx_version, settings).process(true, &[])?;
+    let files = Files::of(&processed);
+    let file = |origin: &_| files.place_of(origin);
+    Ok(processed.in_force().explain(&arguments.address, &processed.findings, &file))
+}
+
+/// The answer for people.
+fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
+    let name = format!("{}{}", text_of(&answer["host"]), text_of(&answer["path"]));
+    let mut lines = vec![styled(STRONG, &name)];
+    let route = &answer["route"];
+    if route.is_null() {
+        lines.push("Nothing takes it: no Ingress has the host, and none takes hosts that nobody has.".to_owned());
+        return lines.join("\n") + "\n";
+    }
+    let taker = match route["is_of_object"] == true {
+        true => format!("is taken by {}{}", text_of(&route["from"]), file_of(route)),
+        false => "is taken by no path of an Ingress".to_owned(),
+    };
+    lines.push(wrapped(&taker, width, 0, 2));
+    lines.push(wrapped(&text_of(&route["does"]), width, 0, 2));
+    if let Some(expression) = route["unless"].as_str() {
+        let unless = format!("unless nginx matches the expression {}, which is not judged here", printable(expression));
+        lines.push(wrapped(&unless, width, 0, 2));
+    }
+    let options = answer["options"].as_array().map_or(&[][..], Vec::as_slice);
+    let (shown, rest): (Vec<_>, Vec<_>) = options.iter().partition(|option| all || option["is_built_in"] != true);
+    let mut text = lines.join("\n") + "\n\n";
+    shown.into_iter().for_each(|told| text += &option(told));
+    if !rest.is_empty() {
+        let are = count(rest.len() as u64, "option is as it is", "options are as they are");
+        text += &styled(FAINT, &format!("{are} built in; --all shows them"));
+        text += "\n";
+    }
+    text
+}
+
+/// An option with its value, where that was written, and what it took the place of.
+pub fn option(told: &Value) -> String {
+    let mut text = format!("  {}: {}\n", styled(STRONG, &text_of(&told["option"])), value_of(&told["counts"]));
+    text += &format!("    {}, about {}\n", from(&told["counts"]), text_of(&told["about"]));
+    for before in told["instead_of"].as_array().into_iter().flatten() {
+        let before = format!("    instead of {}, {}", value_of(before), from(before));
+        text += &format!("{}\n", styled(FAINT, &before));
+    }
+    text
+}
+
+fn from(written: &Value) -> String {
+    match written["from"].as_str() {
+        Some(place) if place.contains("built in") => place.to_owned(),
+        _ => format!("from {}{}", text_of(&written["from"]), file_of(written)),
+    }
+}
+
+fn file_of(value: &Value) -> String {
+    value["file"].as_str().map(|file| format!(" ({})", printable(file))).unwrap_or_default()
+}
+
+/// A value on one line: nobody reads longer ones here.
+fn value_of(written: &Value) -> String {
+    const LONGEST: usize = 200;
+    let value = written["value"].as_str().unwrap_or_default();
+    let shown: String = value.chars().take(LONGEST).collect();
+    match value {
+        "" => "nothing".to_owned(),
+        _ if shown.len() < value.len() => format!("{}...", printable(&shown)),
+        _ => printable(&shown),
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    printable(value.as_str().unwrap_or("-"))
+}

@@ -1,0 +1,397 @@
+//! What keys ask of nginx.conf of each node: the line to set there, and whether what stands there does it. It must not write that file.
+
+use std::fmt;
+
+use super::keys::{Effect, find};
+use crate::config::settings::Settings;
+use crate::model::Refused;
+use crate::nginx::{HostBlock, HostLine, OtherSites};
+use crate::source::Snapshot;
+use crate::translate::value::{boolean, integer};
+
+/// From a value of a key to what it asks for; nothing where nginx.conf may say what it likes.
+type Form = fn(&str) -> Result<Option<Wanted>, Refused>;
+
+/// A key that belongs to nginx.conf.
+struct Key {
+    name: &'static str,
+    block: HostBlock,
+    form: Form,
+    /// What counts where nginx.conf does not have the directive; empty where ingressd writes it then, as large as it has to be.
+    absent: &'static str,
+}
+
+const fn key(name: &'static str, block: HostBlock, form: Form, absent: &'static str) -> Key {
+    Key { name, block, form, absent }
+}
+
+const KEYS_OF_NODES: &[Key] = &[
+    key("enable-multi-accept", HostBlock::Events, switch, "off"),
+    key("error-log-level", HostBlock::Main, level, USUAL_LOG),
+    key("error-log-path", HostBlock::Main, log, USUAL_LOG),
+    key("map-hash-bucket-size", HostBlock::Http, size, "64"),
+    key("max-worker-connections", HostBlock::Events, number, "512"),
+    key("max-worker-open-files", HostBlock::Main, number, "0"),
+    key("server-name-hash-max-size", HostBlock::Http, size, ""),
+    key("variables-hash-bucket-size", HostBlock::Http, size, ""),
+    key("variables-hash-max-size", HostBlock::Http, size, ""),
+    key("worker-cpu-affinity", HostBlock::Main, affinity, "nothing"),
+    key("worker-processes", HostBlock::Main, processes, "1"),
+    key("worker-shutdown-timeout", HostBlock::Main, time, "0"),
+];
+
+/// Where nginx writes what goes wrong, when nobody says where.
+const USUAL_LOG: &str = "/var/log/nginx/error.log error";
+
+/// Levels of the error log, the most talkative first.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warn", "error", "crit", "alert", "emerg"];
+
+/// What a directive has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Wanted {
+    /// These words.
+    Words(String),
+    /// A number that is not smaller.
+    AtLeast(u64),
+    /// So many seconds.
+    Seconds(u64),
+    /// This file, and this level or a more talkative one.
+    Log { file: Option<String>, level: Option<&'static str> },
+}
+
+/// What keys of the ConfigMap ask of one directive of nginx.conf.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedOfNode {
+    /// Those keys; none where the controller says it whatever the ConfigMap has.
+    pub keys: Vec<&'static str>,
+    directive: &'static str,
+    block: HostBlock,
+    wanted: Wanted,
+    absent: &'static str,
+}
+
+/// What nginx.conf says of something that is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfNode {
+    /// Whether it does what is asked.
+    pub is_met: bool,
+    /// What stands there, in one clause.
+    pub says: String,
+    /// What to write where.
+    pub remedy: String,
+}
+
+impl Settings {
+    /// What the ConfigMap that counts asks of nginx.conf of each node; nothing where none is named.
+    pub fn asked_of_nodes(&self, snapshot: &Snapshot) -> Vec<AskedOfNode> {
+        let Some((namespace, name)) = &self.ingress_nginx.config_map else { return Vec::new() };
+        let data = snapshot.config_map(namespace, name).and_then(|stored| stored.object.data.as_ref());
+        let mut asked: Vec<AskedOfNode> = Vec::new();
+        for (key, value) in data.into_iter().flatten() {
+            let Ok(Some(more)) = AskedOfNode::of(key, value) else { continue };
+            match asked.iter_mut().find(|known| known.directive == more.directive) {
+                Some(known) => known.take(more),
+                None => asked.push(more),
+            }
+        }
+        let wanted = Wanted::Words("epoll".to_owned());
+        asked.push(AskedOfNode {
+            keys: Vec::new(),
+            directive: "use",
+            block: HostBlock::Events,
+            wanted,
+            absent: "epoll",
+        });
+        asked
+    }
+}
+
+/// What to tell of a key that belongs to nginx.conf.
+pub(super) fn note(name: &str, value: &str) -> Result<Option<String>, Refused> {
+    let words = |asked: AskedOfNode| {
+        let (line, block) = (asked.line(None), asked.block);
+        format!("it belongs to nginx.conf of each node, which is not ours to write: set `{line}` there, {block}")
+    };
+    // What ingressd writes where nginx.conf does not is as large as it has to be.
+    Ok(AskedOfNode::of(name, value)?.filter(|asked| !asked.absent.is_empty()).map(words))
+}
+
+impl AskedOfNode {
+    /// What the value of a key asks for; nothing where it belongs elsewhere, or nginx.conf may say what it likes.
+    ///
+    /// # Errors
+    ///
+    /// When nginx would not take it.
+    pub fn of(name: &str, value: &str) -> Result<Option<Self>, Refused> {
+        let found = KEYS_OF_NODES.iter().find(|key| key.name == name && !value.trim().is_empty());
+        let effect = find(name).map(|key| key.effect);
+        let (Some(key), Some(Effect::Host(directive))) = (found, effect) else { return Ok(None) };
+        let Key { block, absent, .. } = *key;
+        let asked = |wanted| AskedOfNode { keys: vec![key.name], directive, block, wanted, absent };
+        Ok((key.form)(value.trim())?.map(asked))
+    }
+
+    /// Two keys may be about one directive.
+    fn take(&mut self, more: AskedOfNode) {
+        self.keys.extend(more.keys);
+        if let (Wanted::Log { file, level }, Wanted::Log { file: also, level: and }) = (&mut self.wanted, more.wanted) {
+            *file = file.take().or(also);
+            *level = level.or(and);
+        }
+    }
+
+    /// What the host says of it. `files` is how many files a worker may have open already.
+    pub fn judge(&self, host: &OtherSites, main: &str, files: Option<u64>) -> OfNode {
+        let all = || host.lines.iter().filter(|line| line.name == self.directive);
+        // What is said for http alone counts there.
+        let nearest = all().map(|line| line.block).max();
+        let lines: Vec<_> = all().filter(|line| Some(line.block) == nearest).collect();
+        let Some(first) = lines.first() else {
+            let has = self.directive == "worker_rlimit_nofile" && files.is_some_and(|files| self.wanted.takes(files));
+            let absent: Vec<_> = self.absent.split_whitespace().collect();
+            return OfNode {
+                is_met: has || absent.is_empty() || self.wanted.is_met_by(&absent),
+                says: format!("{main} does not have it"),
+                remedy: format!("write `{}` into {main}, {}", self.line(None), self.block),
+            };
+        };
+        let words = |line: &HostLine| format!("{} says `{} {};`", line.place, line.name, line.arguments.join(" "));
+        let is_met_by = |line: &&HostLine| {
+            let arguments: Vec<_> = line.arguments.iter().map(String::as_str).collect();
+            self.wanted.is_met_by(&arguments)
+        };
+        OfNode {
+            is_met: lines.iter().any(is_met_by),
+            says: words(first),
+            remedy: format!("write `{}` there", self.line(Some(first))),
+        }
+    }
+
+    /// The line to set, in the place of this one.
+    fn line(&self, now: Option<&HostLine>) -> String {
+        let now = |index: usize| now.and_then(|line| line.arguments.get(index)).map(String::as_str);
+        let words = match &self.wanted {
+            Wanted::Words(words) => words.clone(),
+            Wanted::AtLeast(number) => number.to_string(),
+            Wanted::Seconds(seconds) => format!("{seconds}s"),
+            Wanted::Log { file, level } => {
+                let file = file.as_deref().or(now(0)).unwrap_or("/var/log/nginx/error.log");
+                format!("{file} {}", level.or(now(1)).unwrap_or("error"))
+            }
+        };
+        format!("{} {words};", self.directive)
+    }
+}
+
+/// The keys, or who asks.
+impl fmt::Display for AskedOfNode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.keys[..] {
+            [] => formatter.write_str("ingress-nginx itself"),
+            [key] => write!(formatter, "key {key} of the ConfigMap"),
+            keys => write!(formatter, "keys {} of the ConfigMap", keys.join(" and ")),
+        }
+    }
+}
+
+impl Wanted {
+    fn is_met_by(&self, words: &[&str]) -> bool {
+        match self {
+            Wanted::Words(wanted) => words.join(" ") == *wanted,
+            Wanted::AtLeast(_) => matches!(words, [number] if number.parse().is_ok_and(|number| self.takes(number))),
+            Wanted::Seconds(wanted) => matches!(words, [time] if seconds_of(time) == Some(*wanted)),
+            Wanted::Log { file, level } => {
+                let rank = |level: &str| LEVELS.iter().position(|known| *known == level);
+                let said = words.get(1).copied().unwrap_or("error");
+                file.as_deref().is_none_or(|file| words.first() == Some(&file))
+                    && level.is_none_or(|level| rank(said) <= rank(level))
+            }
+        }
+    }
+
+    fn takes(&self, number: u64) -> bool {
+        matches!(self, Wanted::AtLeast(least) if number >= *least)
+    }
+}
+
+/// A time as nginx reads it, such as 240s or 1h30m.
+fn seconds_of(text: &str) -> Option<u64> {
+    let (mut total, mut number) = (0u64, None);
+    for letter in text.chars() {
+        if let Some(digit) = letter.to_digit(10) {
+            number = Some(number.unwrap_or(0u64).checked_mul(10)?.checked_add(digit.into())?);
+            continue;
+        }
+        let unit = match letter {
+            's' => 1,
+            'm' => 60,
+            'h' => 3600,
+            'd' => 86_400,
+            _ => return None,
+        };
+        total = total.checked_add(number.take()?.checked_mul(unit)?)?;
+    }
+    if text.is_empty() { None } else { total.checked_add(number.unwrap_or(0)) }
+}
+
+fn switch(value: &str) -> Result<Option<Wanted>, Refused> {
+    boolean(value).map(|is_on| Some(Wanted::Words(if is_on { "on" } else { "off" }.to_owned())))
+}
+
+/// 0 leaves the number to whoever sets up nginx.
+fn number(value: &str) -> Result<Option<Wanted>, Refused> {
+    integer(value, 0, 10_000_000).map(|number| (number > 0).then_some(Wanted::AtLeast(number)))
+}
+
+fn size(value: &str) -> Result<Option<Wanted>, Refused> {
+    integer(value, 1, 1 << 20).map(|size| Some(Wanted::AtLeast(size)))
+}
+
+fn processes(value: &str) -> Result<Option<Wanted>, Refused> {
+    if value != "auto" && integer(value, 1, 10_000).is_err() {
+        return Err(Refused::because("it is neither auto nor a whole number from 1 to 10000"));
+    }
+    Ok(Some(Wanted::Words(value.to_owned())))
+}
+
+fn affinity(value: &str) -> Result<Option<Wanted>, Refused> {
+    let words: Vec<_> = value.split_whitespace().collect();
+    let is_mask = |word: &&str| word.bytes().all(|byte| matches!(byte, b'0' | b'1'));
+    let masks = if words.first() == Some(&"auto") { &words[1..] } else { &words[..] };
+    match masks.iter().all(is_mask) {
+        true => Ok(Some(Wanted::Words(words.join(" ")))),
+        false => Err(Refused::because("it is neither auto nor masks such as 0001 0010")),
+    }
+}
+
+fn time(value: &str) -> Result<Option<Wanted>, Refused> {
+    let seconds = seconds_of(value).ok_or_else(|| Refused::because("it is not a time such as 240s"))?;
+    Ok(Some(Wanted::Seconds(seconds)))
+}
+
+fn level(value: &str) -> Result<Option<Wanted>, Refused> {
+    let level = LEVELS.into_iter().find(|level| *level == value);
+    let level = level.ok_or_else(|| Refused(format!("it is none of {}", LEVELS.join(", ")).into()))?;
+    Ok(Some(Wanted::Log { file: None, level: Some(level) }))
+}
+
+fn log(value: &str) -> Result<Option<Wanted>, Refused> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    match value.starts_with('/') && value.bytes().all(fits) {
+        true => Ok(Some(Wanted::Log { file: Some(value.to_owned()), level: None })),
+        false => Err(Refused::because("it is not the path of a file")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::config_map::keys::KEYS;
+    use crate::config::config_map::tests::{settings, snapshot};
+
+    fn asked(data: &[(&str, &str)]) -> Vec<AskedOfNode> {
+        settings().asked_of_nodes(&snapshot(data))
+    }
+
+    fn line(text: &str) -> HostLine {
+        let mut words = text.split_whitespace().map(str::to_owned);
+        let name = words.next().unwrap();
+        HostLine { place: "nginx.conf:7".into(), block: HostBlock::Main, name, arguments: words.collect() }
+    }
+
+    #[test]
+    fn every_key_of_nginx_conf_is_judged() {
+        let of_host = KEYS.iter().filter(|key| matches!(key.effect, Effect::Host(_))).map(|key| key.name);
+        assert!(of_host.eq(KEYS_OF_NODES.iter().map(|key| key.name)));
+    }
+
+    /// A key, its value, a line of nginx.conf or none, and the line to write there; empty where it does what is asked.
+    const TABLE: &[(&str, &str, &str, &str)] = &[
+        ("worker-processes", "4", "worker_processes auto", "worker_processes 4;"),
+        ("worker-processes", "4", "", "worker_processes 4;"),
+        ("worker-processes", "4", "worker_processes 4", ""),
+        ("worker-processes", "auto", "worker_processes auto", ""),
+        ("worker-processes", "1", "", ""),
+        ("max-worker-connections", "16384", "worker_connections 768", "worker_connections 16384;"),
+        ("max-worker-connections", "16384", "worker_connections 20000", ""),
+        ("max-worker-connections", "1024", "", "worker_connections 1024;"),
+        ("max-worker-open-files", "4096", "worker_rlimit_nofile 1024", "worker_rlimit_nofile 4096;"),
+        // What workers may have already is enough.
+        ("max-worker-open-files", "4096", "", ""),
+        ("max-worker-open-files", "8193", "", "worker_rlimit_nofile 8193;"),
+        ("enable-multi-accept", "true", "", "multi_accept on;"),
+        ("enable-multi-accept", "false", "", ""),
+        ("enable-multi-accept", "false", "multi_accept on", "multi_accept off;"),
+        ("error-log-level", "notice", "", "error_log /var/log/nginx/error.log notice;"),
+        ("error-log-level", "notice", "error_log /x.log", "error_log /x.log notice;"),
+        ("error-log-level", "notice", "error_log /x.log info", ""),
+        ("error-log-level", "error", "error_log stderr", ""),
+        ("error-log-path", "/var/log/nginx/e.log", "error_log /x.log warn", "error_log /var/log/nginx/e.log warn;"),
+        ("error-log-path", "/x.log", "error_log /x.log warn", ""),
+        ("worker-shutdown-timeout", "240s", "", "worker_shutdown_timeout 240s;"),
+        ("worker-shutdown-timeout", "240s", "worker_shutdown_timeout 4m", ""),
+        ("worker-shutdown-timeout", "1h30m", "worker_shutdown_timeout 90m", ""),
+        ("worker-cpu-affinity", "auto", "", "worker_cpu_affinity auto;"),
+        ("worker-cpu-affinity", "01 10", "worker_cpu_affinity 01 10", ""),
+        ("map-hash-bucket-size", "128", "", "map_hash_bucket_size 128;"),
+        ("map-hash-bucket-size", "64", "", ""),
+        ("server-name-hash-max-size", "4096", "", ""),
+        ("server-name-hash-max-size", "4096", "server_names_hash_max_size 512", "server_names_hash_max_size 4096;"),
+        ("variables-hash-bucket-size", "512", "", ""),
+        ("variables-hash-max-size", "512", "variables_hash_max_size 1024", ""),
+    ];
+
+    #[test]
+    fn what_stands_in_nginx_conf_is_compared_with_what_is_asked() {
+        for (key, value, said, expected) in TABLE {
+            let asked = asked(&[(key, value)]);
+            let lines = Some(*said).filter(|said| !said.is_empty()).map(line).into_iter().collect();
+            let judged = asked[0].judge(&OtherSites { lines, ..OtherSites::default() }, "nginx.conf", Some(8192));
+            assert_eq!(judged.is_met, expected.is_empty(), "{key} {value}: {said}: {judged:?}");
+            assert!(judged.remedy.contains(expected), "{key} {value}: {said}: {judged:?}");
+            let place = if said.is_empty() { "nginx.conf does not have it" } else { "nginx.conf:7 says `" };
+            assert!(judged.says.starts_with(place), "{judged:?}");
+        }
+    }
+
+    #[test]
+    fn two_keys_of_one_line_are_told_together_and_what_counts_for_http_is_compared() {
+        let asked = asked(&[("error-log-level", "warn"), ("error-log-path", "/a.log")]);
+        let [log, epoll] = &asked[..] else { panic!("{asked:?}") };
+        assert_eq!(log.to_string(), "keys error-log-level and error-log-path of the ConfigMap");
+        let mut lines = vec![line("error_log /a.log warn"), line("error_log /b.log warn"), line("use poll")];
+        lines[1].block = HostBlock::Http;
+        let host = OtherSites { lines, ..OtherSites::default() };
+        let judged = log.judge(&host, "", None);
+        assert!(!judged.is_met && judged.remedy.contains("`error_log /a.log warn;`"), "{judged:?}");
+        assert_eq!(epoll.judge(&host, "", None).remedy, "write `use epoll;` there");
+        assert!(epoll.judge(&OtherSites::default(), "", None).is_met);
+    }
+
+    #[test]
+    fn what_asks_for_nothing_and_what_cannot_be_read() {
+        for (key, value) in
+            [("max-worker-connections", "0"), ("server-name-hash-max-size", "4096"), ("keep-alive", "5")]
+        {
+            assert_eq!(note(key, value).unwrap(), None);
+        }
+        for (key, value) in [
+            ("worker-processes", "many"),
+            ("worker-processes", "0"),
+            ("worker-processes", "4; load_module x.so"),
+            ("max-worker-connections", "-1"),
+            ("enable-multi-accept", "yes"),
+            ("error-log-level", "verbose"),
+            ("error-log-path", "e.log"),
+            ("error-log-path", "/a b"),
+            ("worker-cpu-affinity", "0x1"),
+            ("worker-shutdown-timeout", "soon"),
+            ("worker-shutdown-timeout", "99999999999999999999s"),
+            ("map-hash-bucket-size", "0"),
+        ] {
+            note(key, value).expect_err(value);
+            assert_eq!(asked(&[(key, value)]).len(), 1, "{key} {value}");
+        }
+        assert!(Settings::default().asked_of_nodes(&Snapshot::default()).is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+//! The keys of the section `geoip2`: databases that tell where clients are; it must not know files
+//! or layers.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use config::Value;
+
+use super::table::Row;
+use super::value::{Form, Setting, put};
+use crate::nginx::GeoFile;
+use crate::translate::Scope;
+
+/// Its keys.
+pub const ROWS: &[Row] = &[
+    Row {
+        key: "geoip2.enabled",
+        scope: Scope::Server,
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether the access log (`access-log.line`), headers of all hosts and snippets may tell where clients are, by the variables that ingress-nginx has for it, such as `$geoip2_city_country_code`, `$geoip2_country_code` and `$geoip2_asn`. nginx needs the module geoip2 (libnginx-mod-http-geoip2 on Debian and Ubuntu). Otherwise, and where no database tells it, they are empty, and routes answer 503 whose snippets decide by them. nginx gets what is asked for and nothing else.",
+        set: |settings, value| put(&mut settings.gate.geo.enabled, value),
+    },
+    Row {
+        key: "geoip2.databases",
+        scope: Scope::Server,
+        form: Form::List,
+        default: r#"["/var/lib/GeoIP/GeoLite2-City.mmdb", "/var/lib/GeoIP/GeoLite2-ASN.mmdb"]"#,
+        doc: "Files with databases, absolute, which nginx's workers may read. Their names say what they tell, as MaxMind names them: `GeoLite2-` or `GeoIP2-`, then `City`, `Country`, `ASN`, `ISP`, `Connection-Type` or `Anonymous-IP`, then `.mmdb`. Of two that tell the same the first counts. They are yours to fetch, for example with `geoipupdate`, whose folder is that of the default. A file that is not there is left out.",
+        set: |settings, value| put(&mut settings.gate.geo.files, value),
+    },
+    Row {
+        key: "geoip2.reload",
+        scope: Scope::Server,
+        form: Form::Duration,
+        default: r#""0s""#,
+        doc: "How often nginx looks whether a database is another one, in whole seconds. With 0 it does when it is reloaded.",
+        set: |settings, value| {
+            put(&mut settings.gate.geo.reload, value)?;
+            match settings.gate.geo.reload {
+                time if time > LONGEST || time.subsec_nanos() != 0 => {
+                    Err("it is not whole seconds up to a month".to_owned())
+                }
+                _ => Ok(()),
+            }
+        },
+    },
+];
+
+/// A month.
+const LONGEST: Duration = Duration::from_secs(31 * 86_400);
+
+impl Setting for GeoFile {
+    fn read(value: &Value) -> Result<Self, String> {
+        let path = PathBuf::read(value)?;
+        GeoFile::of(&path)
+            .ok_or_else(|| format!("{} is not named as MaxMind does, such as GeoLite2-City.mmdb", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_are_known_by_their_names() {
+        for (key, text, why) in [
+            ("geoip2.databases", "/a/GeoIP2-City.mmdb, /b/GeoLite2-ASN.mmdb", ""),
+            ("geoip2.databases", "GeoIP2-City.mmdb", "absolute path"),
+            ("geoip2.databases", "/a/city.mmdb", "as MaxMind does"),
+            ("geoip2.databases", "/a/x;/GeoIP2-City.mmdb", "absolute path"),
+            ("geoip2.reload", "5m", ""),
+            ("geoip2.reload", "1500ms", "whole seconds"),
+            ("geoip2.reload", "10000h", "whole seconds"),
+        ] {
+            let row = ROWS.iter().find(|row| row.key == key).expect("the key is there");
+            let read = row.form.read_text(text).and_then(|value| row.prove(&Value::new(None, value)));
+            match read {
+                Ok(()) => assert_eq!(why, "", "{key} {text}"),
+                Err(told) => assert!(!why.is_empty() && told.contains(why), "{key} {text}: {told}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Why a request is answered as it is: what takes it, and each option that counts there with the
+//! place where it was written.
+
+mod address;
+
+pub use address::Address;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::config::{Settings, rows};
+use crate::finding::{Finding, Reason};
+use crate::model::{Action, Directive, Effective, Field, Kind, ObjectId, Origin, Route, Server, Written, WrittenAt};
+use crate::source::Snapshot;
+use crate::translate::annotation::argument_words;
+use crate::translate::{self, ANNOTATIONS, Scope, effective_annotations};
+
+/// What nginx was given last, and what that was made of.
+#[derive(Debug)]
+pub struct InForce {
+    /// The settings under the ConfigMap that they name.
+    pub settings: Arc<Settings>,
+    /// The options of the translation.
+    pub options: translate::Options,
+    /// The objects, where a last good version counts that one.
+    pub snapshot: Snapshot,
+    /// One for each host.
+    pub servers: Vec<Arc<Server>>,
+}
+
+/// An option with the value that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Its key: that of an annotation with the prefix, that of a setting, or the name of a
+    /// directive.
+    name: String,
+    /// What it is about.
+    scope: Scope,
+    /// What counts, and what it took the place of.
+    effective: Effective,
+}
+
+impl Told {
+    /// Whether somebody wrote it.
+    pub fn is_written(&self) -> bool {
+        self.effective.counts.at != WrittenAt::BuiltIn
+    }
+
+    /// Names of members are a contract. `file` tells where in a file a field of an object is.
+    pub fn json(&self, file: &dyn Fn(&Origin) -> Option<String>) -> Value {
+        let written = |written: &Written| {
+            let file = match &written.at {
+                WrittenAt::Object(origin) => file(origin),
+                WrittenAt::BuiltIn | WrittenAt::Settings(_) => None,
+            };
+            json!({ "value": &*written.value, "from": written.at.to_string(), "file": file })
+        };
+        let Effective { counts, overridden } = &self.effective;
+        json!({
+            "option": self.name,
+            "about": self.scope.about(),
+            "counts": written(counts),
+            "instead_of": overridden.iter().rev().map(written).collect::<Vec<_>>(),
+            "is_built_in": !self.is_written(),
+        })
+    }
+}
+
+impl InForce {
+    /// What is answered to a request, and why. Names of members are a contract.
+    pub fn explain(&self, address: &Address, findings: &[Finding], file: &dyn Fn(&Origin) -> Option<String>) -> Value {
+        let Some(server) = address.server(&self.servers) else {
+            return json!({ "kind": "Request", "host": address.host(), "path": address.path(), "route": null, "options": [] });
+        };
+        let (route, unsure) = address.route(server);
+        let options = self.options_of(server, route, findings);
+        json!({
+            "kind": "Request",
+            "host": address.host(),
+            "path": address.path(),
+            "route": {
+                "is_of_object": route.origin.object.kind == Kind::Ingress,
+                "from": route.origin.to_string(),
+                "file": file(&route.origin),
+                "does": does(&route.action),
+                // An expression that is not understood here may take the request before this route
+                // does.
+                "unless": unsure,
+            },
+            "options": options.iter().map(|told| told.json(file)).collect::<Vec<_>>(),
+        })
+    }
+
+    /// What somebody wrote of the options of an Ingress, whether anything is served of it or not.
+    pub fn written_for(&self, id: &ObjectId, findings: &[Finding]) -> Vec<Told> {
+        let told = self.annotations(id).into_iter().filter(|told| told.effective.counts.is_of(id));
+        told.filter(|told| is_counting(&told.effective, findings)).collect()
+    }
+
+    /// Every setting that somebody wrote, with the value that counts under the ConfigMap.
+    pub fn written_settings(&self) -> Vec<Told> {
+        let settings = rows().filter_map(|row| self.setting(row.key, row.scope));
+        settings.chain(self.defaults()).filter(Told::is_written).collect()
+    }
+
+    fn options_of(&self, server: &Server, route: &Route, findings: &[Finding]) -> Vec<Told> {
+        let object = &route.origin.object;
+        let mut told = self.annotations(object);
+        for of_host in told.iter_mut().filter(|told| told.scope == Scope::Server) {
+            self.decide(of_host, server, findings);
+        }
+        told.retain(|told| is_counting(&told.effective, findings));
+        let has_annotations = object.kind == Kind::Ingress;
+        let is_layer = |key: &str| has_annotations && ANNOTATIONS.rows().any(|row| row.setting == key);
+        let settings = rows().filter(|row| row.scope != Scope::Node && !is_layer(row.key));
+        told.extend(settings.filter_map(|row| self.setting(row.key, row.scope)));
+        let is_decided = |of_all: &&Directive| server.directives.iter().any(|own| own.row == of_all.row);
+        let everywhere = self.options.server_directives.iter().filter(|of_all| !is_decided(of_all));
+        told.extend(everywhere.map(|directive| Told {
+            name: directive.row.name.to_owned(),
+            scope: Scope::Server,
+            effective: Effective::only(&argument_words(directive), WrittenAt::Object(directive.origin.clone())),
+        }));
+        told
+    }
+
+    /// What counts of the annotations of an Ingress; nothing where it is none of ours.
+    fn annotations(&self, id: &ObjectId) -> Vec<Told> {
+        let settings = |key: &str| self.settings.effective(key);
+        let found = effective_annotations(id, &self.snapshot, &self.options, &settings);
+        let told = |(table, row, effective): (&translate::Table, &translate::annotation::Row, Effective)| Told {
+            name: format!("{}{}", table.prefix, row.key),
+            scope: row.scope,
+            effective,
+        };
+        found.into_iter().map(told).collect()
+    }
+
+    /// An option of a whole host counts as the object says it that decides; the others were told
+    /// so.
+    fn decide(&self, told: &mut Told, server: &Server, findings: &[Finding]) {
+        let is_said_by = |told: &Told, id: &ObjectId| told.effective.counts.is_of(id);
+        let mut objects: Vec<_> = server.routes.iter().map(|route| &*route.origin.object).collect();
+        objects.dedup();
+        let said = objects.into_iter().flat_map(|id| {
+            let own = self.annotations(id).into_iter().find(|own| own.name == told.name);
+            own.filter(|own| is_said_by(own, id) && is_counting(&own.effective, findings))
+        });
+        if let Some(decided) = { said }.next() {
+            told.effective = decided.effective;
+        }
+    }
+
+    fn setting(&self, key: &str, scope: Scope) -> Option<Told> {
+        let effective = self.settings.effective(key).filter(|effective| {
+            // What says nothing is not worth a line.
+            effective.counts.at != WrittenAt::BuiltIn || !effective.counts.value.is_empty()
+        });
+        effective.map(|effective| Told { name: key.to_owned(), scope, effective })
+    }
+
+    /// What the ConfigMap says for annotations.
+    fn defaults(&self) -> impl Iterator<Item = Told> {
+        self.options.defaults.iter().map(|default| Told {
+            name: format!("{}{}", ANNOTATIONS.prefix, default.key),
+            scope: ANNOTATIONS.find(default.key).map_or(Scope::Route, |row| row.scope),
+            effective: Effective::only(&default.value, WrittenAt::Object(default.origin.clone())),
+        })
+    }
+}
+
+/// Whether nobody was told that this is without effect.
+fn is_counting(effective: &Effective, findings: &[Finding]) -> bool {
+    let WrittenAt::Object(origin) = &effective.counts.at else { return true };
+    let is_lost = |finding: &Finding| {
+        matches!(finding.reason, Reason::HostRuleConflict | Reason::NoEffectAlone) && finding.origin == *origin
+    };
+    !(matches!(origin.field, Field::Annotation(_)) && findings.iter().any(is_lost))
+}
+
+/// What happens to requests, in words that complete "it".
+fn does(action: &Action) -> String {
+    match action {
+        Action::Proxy { upstream, split } => {
+            let elsewhere = if split.is_some() { "; a canary takes a part of the requests" } else { "" };
+            let (namespace, service, port) = (&upstream.namespace, &upstream.service, &upstream.port);
+            format!("goes to Service {namespace}/{service}, port {port}{elsewhere}")
+        }
+        Action::Redirect { status, location } => format!("is answered {status}, to {location}"),
+        Action::ToHost { status, host } => format!("is answered {status}, to the same path of {host}"),
+        Action::Respond { status } => format!("is answered {status}"),
+        Action::Closed => "is answered 503, because something that protects it cannot be set up".to_owned(),
+    }
+}

@@ -1,0 +1,105 @@
+//! Where connections to TCP and UDP services are logged, and how; it must not know who asked for
+//! it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::access_log::{AccessLogOptions, Buffering, LogPlace, buffering};
+use super::{Capabilities, OtherSites};
+use crate::model::catalogue::Module;
+use crate::model::{LogLine, USUAL_LINE_OF_STREAMS};
+
+/// What the administrator decides about them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamLogOptions {
+    /// Whether there are any.
+    pub enabled: bool,
+    /// The line.
+    pub line: Option<LogLine>,
+    /// Where they go, where that is not the place of requests.
+    pub path: Option<PathBuf>,
+}
+
+impl Default for StreamLogOptions {
+    fn default() -> Self {
+        StreamLogOptions { enabled: true, line: None, path: None }
+    }
+}
+
+/// The log of every TCP and UDP service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamLog {
+    /// The line.
+    pub line: Arc<LogLine>,
+    /// Whether it is escaped for JSON.
+    pub json: bool,
+    /// Its file.
+    pub path: PathBuf,
+    /// How it is written.
+    pub buffering: Buffering,
+}
+
+/// Decides about the log, which there is only where a file is named for it.
+pub fn decide(
+    options: &AccessLogOptions,
+    capabilities: &Capabilities,
+    other_sites: &OtherSites,
+    mut tell: impl FnMut(String),
+) -> Option<StreamLog> {
+    let StreamLogOptions { enabled, line, path } = &options.streams;
+    if !(options.enabled && *enabled) {
+        return None;
+    }
+    let Some(path) = path.clone().or_else(|| options.path.clone()) else {
+        if line.is_some() {
+            tell(
+                "access-log.stream-line says what is logged of TCP and UDP services, but neither access-log.stream-path nor \
+                 listen.access-log names a file: nothing is"
+                    .to_owned(),
+            );
+        }
+        return None;
+    };
+    let line = line.clone().or_else(|| LogLine::of_streams(USUAL_LINE_OF_STREAMS).ok())?;
+    // Without the module nobody is believed about clients: the address is that of the connection.
+    let has = |module: Option<Module>, since| {
+        let module = module.map(|module| if module == Module::RealIp { Module::StreamRealIp } else { module });
+        since <= capabilities.version && module.is_none_or(|module| capabilities.has(module))
+    };
+    let (line, missing) = line.fit(has);
+    for name in missing {
+        tell(format!("this nginx has no ${name} for TCP and UDP services: in their log a dash stands for it"));
+    }
+    let buffering = buffering(options.buffering, &LogPlace::File(path.clone()), other_sites, &mut tell);
+    Some(StreamLog { line: line.into(), json: options.json, path, buffering })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::catalogue::Version;
+
+    #[test]
+    fn there_is_one_where_a_file_is_named() {
+        let (stream, plain) = (PathBuf::from("/var/log/nginx/stream.log"), PathBuf::from("/var/log/nginx/all.log"));
+        let line = LogLine::of_streams("$realip_remote_addr $status").ok();
+        let mut capabilities = Capabilities::profile(Version(1, 22, 1));
+        let of = |capabilities: &Capabilities, options: AccessLogOptions| {
+            let mut told = Vec::new();
+            let decided = decide(&options, capabilities, &OtherSites::default(), |words| told.push(words));
+            (decided.map(|log| (log.path, log.line.parts().len())), told.len())
+        };
+        let base = || AccessLogOptions { path: Some(plain.clone()), ..AccessLogOptions::default() };
+        let with = |streams| AccessLogOptions { streams, ..base() };
+        let own = || StreamLogOptions { path: Some(stream.clone()), line: line.clone(), ..StreamLogOptions::default() };
+        assert_eq!(of(&capabilities, AccessLogOptions::default()), (None, 0));
+        assert_eq!(of(&capabilities, base()), (Some((plain.clone(), 14)), 0));
+        assert_eq!(of(&capabilities, with(own())), (Some((stream.clone(), 3)), 0));
+        assert_eq!(of(&capabilities, with(StreamLogOptions { enabled: false, ..own() })), (None, 0));
+        assert_eq!(of(&capabilities, AccessLogOptions { enabled: false, ..with(own()) }), (None, 0));
+        let nowhere = StreamLogOptions { path: None, ..own() };
+        assert_eq!(of(&capabilities, AccessLogOptions { path: None, ..with(nowhere) }), (None, 1));
+        capabilities.modules.remove(&Module::StreamRealIp);
+        assert_eq!(of(&capabilities, with(own())), (Some((stream, 3)), 1), "a dash stands for it");
+    }
+}

@@ -1,0 +1,38 @@
+//! What is told of objects that are refused besides why: all that is wrong with their paths and Services, so that one change mends it.
+
+use std::collections::HashMap;
+
+use super::path::{self, Matching};
+use super::position;
+use super::server::Servers;
+use super::subject::Subject;
+use crate::finding::Finding;
+use crate::model::{Field, Origin};
+
+/// Of how many paths of a namespace that is told: no budget counts those of objects that are refused.
+const MOST: usize = 200;
+
+/// What is wrong with these objects, the oldest first, besides what refuses them.
+pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Subject<'a>]) -> Vec<Finding> {
+    let mut told: HashMap<&str, usize> = HashMap::new();
+    for subject in left_out {
+        for (rule, _) in subject.rules() {
+            for (number, read, backend) in subject.paths(rule) {
+                let Some((written, _)) = read.parts() else { continue };
+                let told = told.entry(&subject.id().namespace).or_default();
+                *told += 1;
+                if *told > MOST {
+                    break;
+                }
+                let origin = Origin::field(subject.id(), Field::Path(position(rule), position(number), ""));
+                let is_text = !subject.reading.use_regex && subject.reading.rewrite_target.is_none();
+                if is_text && path::is_like_an_expression(Matching::Prefix, written) {
+                    servers.tell_of_literal_path(written, &origin);
+                }
+                let action = servers.action(subject, Some(backend), &origin);
+                servers.with_errors(action, subject, Some(backend));
+            }
+        }
+    }
+    servers.findings
+}
