@@ -184,7 +184,7 @@ impl Server {
         }
     }
 
-    /// How many routes are each object's own. A fallback is when the object says so.
+    /// The number of routes that each object owns. A fallback counts when the object defines it.
     pub fn routes_by_object<'a>(
         servers: impl ExactSizeIterator<Item = &'a Server>,
     ) -> HashMap<&'a ObjectId, RouteCount> {

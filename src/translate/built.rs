@@ -130,7 +130,7 @@ impl BuiltHosts {
     /// Records what has changed in this snapshot.
     pub fn begin(&mut self, snapshot: &Snapshot, options: &Options) {
         self.changed.clear();
-        // What nothing is compared with has not changed, however much of it there is.
+        // Without hosts that were built before, no change of anything matters.
         if self.hosts.is_empty() {
             self.keep(snapshot, options);
             return;

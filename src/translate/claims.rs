@@ -121,12 +121,12 @@ struct New<'a> {
     host: &'a ServerName,
     namespace: &'a Arc<str>,
     place: Option<Arc<str>>,
-    /// The number of the edit that has it.
+    /// The index of the edit that contains it.
     edit: usize,
 }
 
 impl New<'_> {
-    /// Gives the claim its number among those on its host.
+    /// Gives the claim its age.
     fn number(&self, claimants: &mut [Claimant], number: u64) {
         for claimant in claimants.iter_mut().filter(|claimant| claimant.namespace == *self.namespace) {
             match self.place.as_ref().map(|place| claimant.places.as_mut()?.get_mut(place)) {
@@ -236,10 +236,13 @@ impl Claims {
             new.number(&mut edits[new.edit].1, claims.next);
             claims.next += 1;
         }
-        edits.iter().filter(|(_, claimants)| claimants.is_empty()).for_each(|(host, _)| drop(claims.hosts.remove(*host)));
+        edits
+            .iter()
+            .filter(|(_, claimants)| claimants.is_empty())
+            .for_each(|(host, _)| drop(claims.hosts.remove(*host)));
         let stay = edits.into_iter().filter(|(_, claimants)| !claimants.is_empty());
         let stay = stay.map(|(host, claimants)| (host.clone(), claimants));
-        // A map that is made of what is in order already takes a fraction of the time.
+        // To make a map of sorted entries takes a fraction of the time of inserting each.
         match claims.hosts.is_empty() {
             true => claims.hosts = stay.collect(),
             false => claims.hosts.extend(stay),
@@ -247,7 +250,7 @@ impl Claims {
         (Arc::new(claims), next_end)
     }
 
-    /// What is kept for the next start.
+    /// The lines to keep for the next start.
     pub fn write(&self) -> impl Iterator<Item = Line<'_>> {
         self.hosts.iter().flat_map(|(host, claimants)| {
             claimants.iter().map(|claimant| Line {
@@ -335,7 +338,7 @@ struct Moment<'p> {
     orders: &'p [Arc<ClaimOrder>],
     /// The number of reservations so far.
     reserved: HashMap<Arc<str>, usize>,
-    /// The number of the edit that is made of the host.
+    /// The index of the edit of the current host.
     edit: usize,
 }
 

@@ -129,15 +129,17 @@ impl Memory {
         known
     }
 
-    /// What these objects ask for, in their order. Those that are not known yet are read on all processors.
+    /// What is known of these objects, in their order. Objects that are not cached yet are read on
+    /// all processors.
     pub fn read_all(
         &mut self,
         ingresses: &[(&Stored<Ingress>, &ClassRule)],
         snapshot: &Snapshot,
         options: &Options,
-    ) -> Vec<Known> {
+    ) -> Vec<KnownObject> {
         let readings = &self.readings;
-        let known = |ingress: &Stored<Ingress>, class| readings.get(&ingress.id).filter(|known| known.is_of(ingress, class));
+        let known =
+            |ingress: &Stored<Ingress>, class| readings.get(&ingress.id).filter(|known| known.is_of(ingress, class));
         let read = ingresses.par_iter().map(|(ingress, class)| match known(ingress, class) {
             Some(known) => Ok(Arc::ptr_eq(&known.object, &ingress.object).then(|| known.known.clone())),
             None => Err(Remembered::read(ingress, class, snapshot, options)),

@@ -228,7 +228,7 @@ impl Translator {
         let default = options.default_certificate.as_ref();
         let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
         let named = subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot));
-        // Hosts are decided about one after the other, which leaves the other processors to the certificates.
+        // Claims are decided on one processor, so certificates are checked on the others.
         let (sites, ()) = rayon::join(
             || askers.settle(options, claims, &mut findings),
             || memory.certificates.prepare(named.chain(default)),
@@ -302,6 +302,7 @@ impl Translator {
         let default_certificate = tls.default_certificate();
         certificates.extend(tls.used().into_iter().map(|certificate| (certificate.id.clone(), certificate)));
         translation.due = [due, tls.due].into_iter().flatten().min();
+
         translation.accepted = accepted(subjects.iter().chain(&canaries), &built, &offers.parts(&taken), &refusals);
         translation.findings.extend(findings);
         translation.findings.extend(of_closed);
@@ -359,8 +360,8 @@ fn with_aliases(
     let ours = |stored| Some((stored, class::select(stored, snapshot, options).ok()?));
     let selected: Vec<_> = snapshot.ingresses.iter().filter_map(ours).collect();
     let known = memory.read_all(&selected, snapshot, options);
-    let named =
-        selected.iter().zip(&known).map(|((stored, rule), known)| (*stored, *rule, known.reading.host.aliases.as_ref()));
+    let named = selected.iter().zip(&known);
+    let named = named.map(|((stored, rule), known)| (*stored, *rule, known.reading.host.aliases.as_ref()));
     Expanded::of(snapshot, &named.collect::<Vec<_>>(), &options.limits, findings)
 }
 
@@ -390,8 +391,9 @@ fn subjects<'a>(
     let is_everywhere = |access: &AccessList| {
         lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
     };
-    let (mut subjects, mut refused) = (Vec::with_capacity(selected.len()), Vec::new());
-    for ((stored, rule), Known { reading, behaviour, rules }) in selected.into_iter().zip(all_known) {
+    let (mut subjects, mut refused, mut left_out) = (Vec::with_capacity(selected.len()), Vec::new(), Vec::new());
+    for ((stored, rule), known) in selected.into_iter().zip(all_known) {
+        let KnownObject { reading, behaviour, rules } = known;
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
@@ -436,7 +438,7 @@ fn accepted<'s, 'a: 's>(
     refusals: &Refusals<'_>,
 ) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter().map(AsRef::as_ref));
-    // What a budget leaves out is nobody's, also where some of it stays closed.
+    // What a budget leaves out has no claim, even where some of it stays closed.
     let within: Vec<_> = subjects.filter(|subject| subject.closed_rules.is_none()).collect();
     let accepted = within.into_par_iter().map(|subject| accept(subject, &routes, parts, refusals));
     let mut accepted: Vec<_> = accepted.collect();

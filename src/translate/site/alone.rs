@@ -39,17 +39,22 @@ const FEW: usize = 8;
 
 /// Decides which of several claims on the same path wins, and limits the number of paths.
 pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mut Vec<Finding>) -> Vec<Claim<'s, 'a>> {
-    if are_few_and_differ(&claims) && claims.len() <= limits.paths_of_host {
-        return in_winning_order(claims);
-    }
-    // Whoever comes first has it, and the claims come with those of the oldest object first.
+    // The first claim wins, and the claims of the oldest object come first.
     let mut kept: Vec<Claim<'s, 'a>> = Vec::with_capacity(claims.len());
-    let mut owners = HashMap::<(u8, String), usize>::new();
+    let mut owners = HashMap::new();
     let mut weights = Weights::of(&claims);
+    // Nearly every host has few paths: comparing a few is faster than a hash table.
+    let are_few = claims.len() <= FEW && weights.count == 0;
+    let (mut are_too_many, mut are_too_heavy) = (false, false);
     for mut claim in claims {
-        let (rank, written) = key(&claim);
-        let key = (rank, written.into_owned());
-        let owner = owners.get(&key).copied();
+        let (owner, key) = match are_few {
+            true => (kept.iter().position(|owner| key(owner) == key(&claim)), None),
+            false => {
+                let (rank, written) = key(&claim);
+                let key = (rank, written.into_owned());
+                (owners.get(&key).copied(), Some(key))
+            }
+        };
         if let Some(owner) = owner {
             findings.push(conflict(&claim.origin, &kept[owner].origin));
             continue;
@@ -73,23 +78,20 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
             claim.path = reach::above(&claim.path);
             (claim.matching, claim.closed) = (Matching::Caseless, true);
         }
-        owners.insert(key, kept.len());
+        owners.extend(key.map(|key| (key, kept.len())));
         kept.push(claim);
     }
-    in_winning_order(kept)
-}
-
-/// Whether no two are the same and none is an expression, as nearly everywhere: to compare a few is quicker than a table of them.
-fn are_few_and_differ(claims: &[Claim<'_, '_>]) -> bool {
-    let differs = |(number, claim): (usize, &Claim<'_, '_>)| {
-        claim.matching != Matching::Regex && !claims[..number].iter().any(|earlier| key(earlier) == key(claim))
-    };
-    claims.len() <= FEW && claims.iter().enumerate().all(differs)
-}
-
-fn in_winning_order<'s, 'a>(mut claims: Vec<Claim<'s, 'a>>) -> Vec<Claim<'s, 'a>> {
-    claims.sort_by(|left, right| path::winning_order((left.matching, &left.path), (right.matching, &right.path)));
-    claims
+    let number = |limit: usize| u64::try_from(limit).unwrap_or(u64::MAX);
+    let weight = usize::try_from(weights.sum).unwrap_or(usize::MAX);
+    let nearly = [
+        (bounds::HOST_PATHS, kept.len(), number(limits.paths_of_host), are_too_many),
+        (bounds::HOST_EXPRESSIONS, weight, limits.expressions_of_host.into(), are_too_heavy),
+    ];
+    for (bound, used, most, _) in nearly.into_iter().filter(|(.., is_over)| !is_over) {
+        findings.extend(kept.last().and_then(|youngest| bound.near(used, most, || youngest.origin.clone())));
+    }
+    kept.sort_by(|left, right| path::winning_order((left.matching, &left.path), (right.matching, &right.path)));
+    kept
 }
 
 /// The total weight of the expressions of a host.

@@ -69,11 +69,11 @@ impl<'s, 'a> Site<'s, 'a> {
         self.subjects.first().filter(|_| !self.is_without_owner).map(|oldest| &*oldest.id().namespace)
     }
 
-    /// The site of those that ask for one host, the oldest first.
+    /// The site of the claims on one host, the oldest object first.
     fn of(wanting: &[Wanting<'s, 'a>]) -> Self {
         let mut site = Site { subjects: Vec::with_capacity(1), ..Site::default() };
         for (_, subject, rule) in wanting {
-            // Rules come object by object, so one that is known is the last.
+            // Rules of one object are adjacent, so a known object is the last.
             if site.subjects.last().is_none_or(|last| !std::ptr::eq(*last, *subject)) {
                 site.subjects.push(subject);
             }
@@ -86,7 +86,7 @@ impl<'s, 'a> Site<'s, 'a> {
     fn add_paths(&mut self, subject: &'s Subject<'a>, rule: usize) {
         self.claims.reserve_exact(subject.read.get(rule).map_or(0, |rule| rule.paths.len()));
         for (number, read, backend) in subject.paths(rule) {
-            // What cannot be read has been told of before.
+            // An invalid path has a finding already.
             let Some((path, kind)) = read.parts() else { continue };
             let matching = match kind {
                 _ if subject.is_regex(kind) => Matching::Regex,
@@ -151,7 +151,7 @@ impl<'s, 'a> Askers<'s, 'a> {
             }
             Some((name, decided))
         });
-        // Nearly all are served.
+        // Nearly all of them are served.
         let mut sites = Vec::with_capacity(number);
         sites.extend(decided);
         let outsiders = arbiter.outsiders;
@@ -159,15 +159,16 @@ impl<'s, 'a> Askers<'s, 'a> {
     }
 }
 
-/// Hosts with everything that is asked for them, in order.
+/// All claims, by host and in order.
 type Gathered<'s, 'a> = Vec<(ServerName, Site<'s, 'a>)>;
 
-/// A rule of an object that asks for a host, by its number; `None` where the object asks for the requests of all hosts that nobody has.
+/// A rule of an object that claims a host, by its index; `None` for an object without rules whose
+/// default backend claims the hosts that nobody has.
 type Wanting<'s, 'a> = (&'s ServerName, &'s Subject<'a>, Option<usize>);
 
 static CATCH_ALL: ServerName = ServerName::CatchAll;
 
-/// What everybody asks for, by host.
+/// All claims, by host.
 fn gather<'s, 'a>(
     subjects: &'s [Subject<'a>],
     known: &Claims,
@@ -220,10 +221,11 @@ fn gather<'s, 'a>(
             wanting.push((&CATCH_ALL, subject, None));
         }
     }
-    // Those of one host stay in their order.
+    // The sort is stable: claims on one host stay in their order.
     wanting.par_sort_by(|(one, ..), (other, ..)| one.cmp(other));
     let of_hosts: Vec<_> = wanting.chunk_by(|(one, ..), (other, ..)| one == other).collect();
-    let sites = of_hosts.into_par_iter().with_min_len(SMALLEST_PART).map(|of_host| (of_host[0].0.clone(), Site::of(of_host)));
+    let sites =
+        of_hosts.into_par_iter().with_min_len(SMALLEST_PART).map(|of_host| (of_host[0].0.clone(), Site::of(of_host)));
     let mut sites: Vec<_> = sites.collect();
     redirect_with_or_without_www(subjects, allowances, &mut sites);
     sites
