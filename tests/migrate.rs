@@ -99,7 +99,7 @@ fn the_report_for_machines_has_everything() {
         ingresses.iter().find(|ingress| ingress["name"] == name).unwrap_or_else(|| panic!("{name}: {report:#}"))
     };
     assert_eq!(verdicts(&of("plain")["items"]), ["proxy-read-timeout equal", "secure-backends equal"]);
-    assert_eq!(verdicts(&of("admin")["items"]), ["affinity different", "auth-secret stricter", "auth-type equal"]);
+    assert_eq!(verdicts(&of("admin")["items"]), ["affinity different", "auth-secret stricter", "auth-type different"]);
     assert_eq!(verdicts(&of("raw")["items"]), ["allowlist-source-range refused", "configuration-snippet refused"]);
     assert_eq!((&of("admin")["needsNothing"], &of("raw")["needsNothing"]), (&Value::from(true), &Value::from(false)));
     assert_eq!(of("plain")["published"], serde_json::json!(["192.0.2.10"]));
