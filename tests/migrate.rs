@@ -365,7 +365,7 @@ fn other_sites_and_nginx_conf_of_the_host_are_told() {
     // A key of nginx.conf is judged by what stands there.
     let of_workers = |report: &Value| {
         let keys = report["configMap"]["keys"].as_array().unwrap().iter();
-        let item = keys.cloned().find(|key| key["name"] == "worker-processes").unwrap();
+        let item = keys.clone().find(|key| key["name"] == "worker-processes").unwrap();
         (item["verdict"].as_str().unwrap().to_owned(), item["remedy"].as_str().unwrap().to_owned())
     };
     let remedy = format!("{place}/nginx.conf:1 says `worker_processes auto;`: write `worker_processes 4;` there");
