@@ -185,8 +185,10 @@ impl Server {
     }
 
     /// The number of routes that each object owns. A fallback counts when the object defines it.
-    pub fn routes_by_object<'a>(servers: impl Iterator<Item = &'a Server>) -> HashMap<&'a ObjectId, RouteCount> {
-        let mut routes = HashMap::<_, RouteCount>::new();
+    pub fn routes_by_object<'a>(
+        servers: impl ExactSizeIterator<Item = &'a Server>,
+    ) -> HashMap<&'a ObjectId, RouteCount> {
+        let mut routes = HashMap::<_, RouteCount>::with_capacity(servers.len());
         for server in servers {
             let own = (server.fallback.origin.field == Field::DefaultBackend).then_some(&server.fallback);
             // Routes of one object are mostly adjacent.

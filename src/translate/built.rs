@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Secret};
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
 use super::backend::NamedBy;
 use super::canary::Canaries;
@@ -129,6 +130,11 @@ impl BuiltHosts {
     /// Records what has changed in this snapshot.
     pub fn begin(&mut self, snapshot: &Snapshot, options: &Options) {
         self.changed.clear();
+        // Without hosts that were built before, no change of anything matters.
+        if self.hosts.is_empty() {
+            self.keep(snapshot, options);
+            return;
+        }
         let changed = &mut self.changed;
         let is_same = compare(&self.classes, &snapshot.ingress_classes, |_| {})
             & compare(&self.nodes, &snapshot.nodes, |_| {})
@@ -146,6 +152,10 @@ impl BuiltHosts {
         if !is_same {
             self.hosts.clear();
         }
+        self.keep(snapshot, options);
+    }
+
+    fn keep(&mut self, snapshot: &Snapshot, options: &Options) {
         self.services = snapshot.services.clone();
         self.slices = snapshot.endpoint_slices.clone();
         self.secrets = snapshot.secrets.clone();
@@ -177,16 +187,17 @@ impl BuiltHosts {
         drop(before);
         let missing: Vec<_> =
             sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
-        let mut anew = build(&missing).into_iter().map(Arc::new);
+        let anew = build(&missing).into_par_iter().map(Arc::new).zip(missing);
+        let anew = anew.map(|(built, (name, site))| (Kept::new(name, site, surroundings, &built), built));
+        let mut anew = anew.collect::<Vec<_>>().into_iter();
         let mut all = Vec::with_capacity(sites.len());
         self.hosts.reserve_exact(sites.len());
-        for ((name, site), kept) in sites.iter().zip(kept) {
-            let built = match &kept {
-                Some(kept) => Some(Arc::clone(&kept.built)),
-                None => anew.next(),
-            };
-            let Some(built) = built else { continue };
-            let kept = kept.or_else(|| Kept::new(name, site, surroundings, &built));
+        for ((name, _), kept) in sites.iter().zip(kept) {
+            let kept = kept.map(|kept| {
+                let built = Arc::clone(&kept.built);
+                (Some(kept), built)
+            });
+            let Some((kept, built)) = kept.or_else(|| anew.next()) else { continue };
             self.hosts.extend(kept.map(|kept| (name.clone(), kept)));
             all.push(built);
         }

@@ -129,16 +129,33 @@ impl Memory {
         known
     }
 
-    /// Reads the annotations that are not cached yet, on all processors.
-    pub fn prepare(&mut self, ingresses: &[(&Stored<Ingress>, &ClassRule)], snapshot: &Snapshot, options: &Options) {
-        let known = |ingress: &Stored<Ingress>, rule: &ClassRule| {
-            self.readings.get(&ingress.id).is_some_and(|known| known.is_of(ingress, rule))
-        };
-        let unknown = ingresses.par_iter().filter(|(ingress, rule)| !known(ingress, rule));
-        let readings = unknown
-            .map(|(ingress, rule)| (Arc::clone(&ingress.id), Remembered::read(ingress, rule, snapshot, options)));
-        let readings: Vec<_> = readings.collect();
-        self.readings.extend(readings);
+    /// What is known of these objects, in their order. Objects that are not cached yet are read on
+    /// all processors.
+    pub fn read_all(
+        &mut self,
+        ingresses: &[(&Stored<Ingress>, &ClassRule)],
+        snapshot: &Snapshot,
+        options: &Options,
+    ) -> Vec<KnownObject> {
+        let readings = &self.readings;
+        let known =
+            |ingress: &Stored<Ingress>, class| readings.get(&ingress.id).filter(|known| known.is_of(ingress, class));
+        let read = ingresses.par_iter().map(|(ingress, class)| match known(ingress, class) {
+            Some(known) => Ok(Arc::ptr_eq(&known.object, &ingress.object).then(|| known.known.clone())),
+            None => Err(Remembered::read(ingress, class, snapshot, options)),
+        });
+        let read: Vec<_> = read.collect();
+        self.readings.reserve(read.iter().filter(|read| read.is_err()).count());
+        let all = read.into_iter().zip(ingresses).map(|(read, (ingress, class))| match read {
+            Ok(Some(known)) => known,
+            Ok(None) => self.read(ingress, class, snapshot, options),
+            Err(remembered) => {
+                let known = remembered.known.clone();
+                self.readings.insert(Arc::clone(&ingress.id), remembered);
+                known
+            }
+        });
+        all.collect()
     }
 
     /// Replaces parts of the model by equal ones of the last model, so that later steps can

@@ -74,7 +74,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use rayon::prelude::{ParallelIterator as _, ParallelSlice as _, ParallelSliceMut as _};
+use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _, ParallelSlice as _, ParallelSliceMut as _};
 
 use self::aliases::Expanded;
 use self::backend::{Backends, NamedBy};
@@ -225,14 +225,18 @@ impl Translator {
         let offers = Canaries::of(&canaries, &mut findings);
         let allowances = Allowances::new(options, snapshot);
         let askers = Askers { subjects: &subjects, withheld: &withheld, allowances };
-        let Sites { sites, claims, ends, refusals, outsiders } = askers.settle(options, claims, &mut findings);
-        tls_idle::tell(&subjects, &sites, &outsiders, &mut findings);
-        translation.claims = claims;
-
         let default = options.default_certificate.as_ref();
         let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
         let named = subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot));
-        memory.certificates.prepare(named.chain(default));
+        // Claims are decided on one processor, so certificates are checked on the others.
+        let (sites, ()) = rayon::join(
+            || askers.settle(options, claims, &mut findings),
+            || memory.certificates.prepare(named.chain(default)),
+        );
+        let Sites { sites, claims, ends, refusals, outsiders } = sites;
+        tls_idle::tell(&subjects, &sites, &outsiders, &mut findings);
+        translation.claims = claims;
+
         let slices = Slices::new(snapshot);
         let nothing_built = || Servers {
             options,
@@ -355,10 +359,9 @@ fn with_aliases(
     }
     let ours = |stored| Some((stored, class::select(stored, snapshot, options).ok()?));
     let selected: Vec<_> = snapshot.ingresses.iter().filter_map(ours).collect();
-    let readings: Vec<_> =
-        selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).reading).collect();
-    let named =
-        selected.iter().zip(&readings).map(|((stored, rule), reading)| (*stored, *rule, reading.host.aliases.as_ref()));
+    let known = memory.read_all(&selected, snapshot, options);
+    let named = selected.iter().zip(&known);
+    let named = named.map(|((stored, rule), known)| (*stored, *rule, known.reading.host.aliases.as_ref()));
     Expanded::of(snapshot, &named.collect::<Vec<_>>(), &options.limits, findings)
 }
 
@@ -378,7 +381,7 @@ fn subjects<'a>(
             Err(finding) => translation.findings.push(*finding),
         }
     }
-    memory.prepare(&selected, snapshot, options);
+    let all_known = memory.read_all(&selected, snapshot, options);
     let withheld = snapshot.withheld.iter().filter_map(|stored| {
         let class = class::select(stored, snapshot, options).ok()?;
         Some(Withheld { stored, class, known: memory.read(stored, class, snapshot, options) })
@@ -389,8 +392,8 @@ fn subjects<'a>(
         lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
     };
     let (mut subjects, mut refused, mut left_out) = (Vec::with_capacity(selected.len()), Vec::new(), Vec::new());
-    for (stored, rule) in selected {
-        let KnownObject { reading, behaviour, rules } = memory.read(stored, rule, snapshot, options);
+    for ((stored, rule), known) in selected.into_iter().zip(all_known) {
+        let KnownObject { reading, behaviour, rules } = known;
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
@@ -436,9 +439,10 @@ fn accepted<'s, 'a: 's>(
 ) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter().map(AsRef::as_ref));
     // What a budget leaves out has no claim, even where some of it stays closed.
-    let within = subjects.filter(|subject| subject.closed_rules.is_none());
-    let mut accepted: Vec<_> = within.map(|subject| accept(subject, &routes, parts, refusals)).collect();
-    accepted.sort_by(|left, right| left.id.cmp(&right.id));
+    let within: Vec<_> = subjects.filter(|subject| subject.closed_rules.is_none()).collect();
+    let accepted = within.into_par_iter().map(|subject| accept(subject, &routes, parts, refusals));
+    let mut accepted: Vec<_> = accepted.collect();
+    accepted.par_sort_by(|left, right| left.id.cmp(&right.id));
     accepted
 }
 

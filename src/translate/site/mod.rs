@@ -11,6 +11,9 @@ mod reserved;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
+use rayon::slice::ParallelSliceMut as _;
+
 pub use self::arbiter::Refusals;
 pub use self::host_options::{Decision, HostOption, Saying, decide, directives, settle, younger};
 pub use self::reach::{above, beginning};
@@ -21,7 +24,7 @@ use super::path::{Matching, PathType};
 use super::rule::Backend;
 use super::subject::{Subject, Withheld};
 use super::value::excerpt;
-use super::{ClassRule, Options, aliases};
+use super::{ClassRule, Options, SMALLEST_PART, aliases};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, HostName, Origin, ServerName, UrlPath};
 
@@ -66,10 +69,33 @@ impl<'s, 'a> Site<'s, 'a> {
         self.subjects.first().filter(|_| !self.is_without_owner).map(|oldest| &*oldest.id().namespace)
     }
 
-    fn join(&mut self, subject: &'s Subject<'a>) {
-        // Objects are adjacent, so a known one is the last.
-        if self.subjects.last().is_none_or(|last| last.id() != subject.id()) {
-            self.subjects.push(subject);
+    /// The site of the claims on one host, the oldest object first.
+    fn of(wanting: &[Wanting<'s, 'a>]) -> Self {
+        let mut site = Site { subjects: Vec::with_capacity(1), ..Site::default() };
+        for (_, subject, rule) in wanting {
+            // Rules of one object are adjacent, so a known object is the last.
+            if site.subjects.last().is_none_or(|last| !std::ptr::eq(*last, *subject)) {
+                site.subjects.push(subject);
+            }
+            rule.iter().for_each(|number| site.add_paths(subject, *number));
+        }
+        alone::match_paths(&mut site.claims);
+        site
+    }
+
+    fn add_paths(&mut self, subject: &'s Subject<'a>, rule: usize) {
+        self.claims.reserve_exact(subject.read.get(rule).map_or(0, |rule| rule.paths.len()));
+        for (number, read, backend) in subject.paths(rule) {
+            // An invalid path has a finding already.
+            let Some((path, kind)) = read.parts() else { continue };
+            let matching = match kind {
+                _ if subject.is_regex(kind) => Matching::Regex,
+                PathType::Exact => Matching::Exact,
+                PathType::Prefix | PathType::ImplementationSpecific => Matching::Prefix,
+            };
+            let field = Field::Path(super::position(rule), super::position(number), "");
+            let origin = Origin::field(subject.id(), field);
+            self.claims.push(Claim { subject, origin, path: path.clone(), kind, matching, backend, closed: false });
         }
     }
 }
@@ -117,20 +143,30 @@ impl<'s, 'a> Askers<'s, 'a> {
         drop(asked);
         let mut arbiter = arbiter::Arbiter::new(options, &claims, self.allowances);
         gathered.iter().for_each(|(name, site)| arbiter.note(name, site));
-        let (sites, mut claimants) = (gathered.into_iter(), claims.in_order());
-        let sites = sites
-            .filter_map(|(name, site)| {
-                let mut decided = arbiter.decide(&name, claimants.of(&name), site, &mut refusals, findings)?;
-                if let (ServerName::Expression(_), Some(first)) = (&name, decided.subjects.first()) {
-                    decided.order = claims.number(&name, &first.id().namespace);
-                }
-                Some((name, decided))
-            })
-            .collect();
+        let (number, sites, mut claimants) = (gathered.len(), gathered.into_iter(), claims.in_order());
+        let decided = sites.filter_map(|(name, site)| {
+            let mut decided = arbiter.decide(&name, claimants.of(&name), site, &mut refusals, findings)?;
+            if let (ServerName::Expression(_), Some(first)) = (&name, decided.subjects.first()) {
+                decided.order = claims.number(&name, &first.id().namespace);
+            }
+            Some((name, decided))
+        });
+        // Nearly all of them are served.
+        let mut sites = Vec::with_capacity(number);
+        sites.extend(decided);
         let outsiders = arbiter.outsiders;
         Sites { sites, claims, ends, refusals, outsiders }
     }
 }
+
+/// All claims, by host and in order.
+type Gathered<'s, 'a> = Vec<(ServerName, Site<'s, 'a>)>;
+
+/// A rule of an object that claims a host, by its index; `None` for an object without rules whose
+/// default backend claims the hosts that nobody has.
+type Wanting<'s, 'a> = (&'s ServerName, &'s Subject<'a>, Option<usize>);
+
+static CATCH_ALL: ServerName = ServerName::CatchAll;
 
 /// All claims, by host.
 fn gather<'s, 'a>(
@@ -140,8 +176,8 @@ fn gather<'s, 'a>(
     options: &Options,
     refusals: &mut Refusals<'a>,
     findings: &mut Vec<Finding>,
-) -> BTreeMap<ServerName, Site<'s, 'a>> {
-    let mut sites = BTreeMap::<ServerName, Site<'s, 'a>>::new();
+) -> Gathered<'s, 'a> {
+    let mut wanting: Vec<Wanting<'s, 'a>> = Vec::with_capacity(subjects.len());
     for subject in subjects {
         let namespace = &subject.stored.id.namespace;
         let allowance = allowances.of(namespace);
@@ -174,32 +210,24 @@ fn gather<'s, 'a>(
                 refusals.insert((&**subject.id(), name.clone()));
                 continue;
             }
-            let site = sites.entry(name.clone()).or_default();
-            site.join(subject);
-            for (path_number, read, backend) in subject.paths(number) {
-                // An invalid path has a finding already.
-                let Some((path, kind)) = read.parts() else { continue };
-                let matching = match kind {
-                    _ if subject.is_regex(kind) => Matching::Regex,
-                    PathType::Exact => Matching::Exact,
-                    PathType::Prefix | PathType::ImplementationSpecific => Matching::Prefix,
-                };
-                let field = Field::Path(super::position(number), super::position(path_number), "");
-                let origin = Origin::field(subject.id(), field);
-                site.claims.push(Claim { subject, origin, path: path.clone(), kind, matching, backend, closed: false });
-            }
+            wanting.push((name, subject, Some(number)));
         }
         let Some(origin) = subject.field_of_all_hosts() else { continue };
-        if !may_have(&ServerName::CatchAll) {
+        if !may_have(&CATCH_ALL) {
             let note = format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)");
             findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
             refusals.insert((&**subject.id(), ServerName::CatchAll));
         } else {
-            sites.entry(ServerName::CatchAll).or_default().join(subject);
+            wanting.push((&CATCH_ALL, subject, None));
         }
     }
+    // The sort is stable: claims on one host stay in their order.
+    wanting.par_sort_by(|(one, ..), (other, ..)| one.cmp(other));
+    let of_hosts: Vec<_> = wanting.chunk_by(|(one, ..), (other, ..)| one == other).collect();
+    let sites =
+        of_hosts.into_par_iter().with_min_len(SMALLEST_PART).map(|of_host| (of_host[0].0.clone(), Site::of(of_host)));
+    let mut sites: Vec<_> = sites.collect();
     redirect_with_or_without_www(subjects, allowances, &mut sites);
-    sites.values_mut().for_each(|site| alone::match_paths(&mut site.claims));
     sites
 }
 
@@ -215,8 +243,9 @@ fn may_use(name: &ServerName, rule: &ClassRule, options: &Options) -> bool {
 fn redirect_with_or_without_www<'s, 'a>(
     subjects: &'s [Subject<'a>],
     allowances: &mut Allowances<'a>,
-    sites: &mut BTreeMap<ServerName, Site<'s, 'a>>,
+    sites: &mut Gathered<'s, 'a>,
 ) {
+    let mut added = BTreeMap::<ServerName, Site<'s, 'a>>::new();
     for subject in subjects {
         let Some(asked) = &subject.reading.host.redirects_www else { continue };
         for (_, rule) in subject.read() {
@@ -224,11 +253,16 @@ fn redirect_with_or_without_www<'s, 'a>(
             let (ServerName::Exact(host), Some(other)) = (name, aliases::with_or_without_www(name)) else { continue };
             let other = ServerName::Exact(other);
             let may_have = allowances.of(&subject.stored.id.namespace).permits(&other);
-            if sites.contains_key(name) && !sites.contains_key(&other) && may_have {
+            let is_known = |name: &ServerName| find(sites, name).is_some() || added.contains_key(name);
+            if is_known(name) && !is_known(&other) && may_have {
                 let redirect = Some((host.clone(), asked.clone()));
-                sites.insert(other, Site { subjects: vec![subject], redirect, ..Site::default() });
+                added.insert(other, Site { subjects: vec![subject], redirect, ..Site::default() });
             }
         }
+    }
+    if !added.is_empty() {
+        sites.extend(added);
+        sites.sort_by(|(one, _), (other, _)| one.cmp(other));
     }
 }
 
@@ -274,7 +308,7 @@ fn places_of(object: &Withheld<'_>, name: &ServerName) -> Vec<Arc<str>> {
 
 /// All present claims, in order.
 fn asked<'m, 'a: 'm>(
-    gathered: &'m BTreeMap<ServerName, Site<'_, 'a>>,
+    gathered: &'m [(ServerName, Site<'_, 'a>)],
     withheld: &'m WithheldHosts<'m, 'a>,
     known: &Claims,
     options: &Options,
@@ -314,7 +348,7 @@ fn asked<'m, 'a: 'm>(
             own.into_iter()
                 .for_each(|own| own.places.extend(places.iter().map(|place| (Arc::clone(place), Since::of(stored)))));
         }
-        for claim in gathered.get(*name).into_iter().flat_map(|site| &site.claims) {
+        for claim in find(gathered, name).into_iter().flat_map(|site| &site.claims) {
             let since = claim.subject.since();
             let place: Arc<str> = reach::beginning(claim.matching, claim.path.as_str()).into();
             let own = asking.iter_mut().find(|asking| *asking.namespace == claim.subject.id().namespace);

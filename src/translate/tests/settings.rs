@@ -75,7 +75,7 @@ fn read_anew(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
     let ingresses: Vec<_> = snapshot.ingresses.iter().map(ours).collect();
     let mut memory = Memory::default();
     memory.begin(snapshot);
-    memory.prepare(&ingresses, snapshot, before);
+    memory.read_all(&ingresses, snapshot, before);
     let readings = |memory: &mut Memory, options: &Options| -> Vec<_> {
         ingresses.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options)).collect()
     };
