@@ -99,7 +99,7 @@ fn the_report_for_machines_has_everything() {
         ingresses.iter().find(|ingress| ingress["name"] == name).unwrap_or_else(|| panic!("{name}: {report:#}"))
     };
     assert_eq!(verdicts(&of("plain")["items"]), ["proxy-read-timeout equal", "secure-backends equal"]);
-    assert_eq!(verdicts(&of("admin")["items"]), ["affinity different", "auth-secret stricter", "auth-type equal"]);
+    assert_eq!(verdicts(&of("admin")["items"]), ["affinity different", "auth-secret stricter", "auth-type different"]);
     assert_eq!(verdicts(&of("raw")["items"]), ["allowlist-source-range refused", "configuration-snippet refused"]);
     assert_eq!((&of("admin")["needsNothing"], &of("raw")["needsNothing"]), (&Value::from(true), &Value::from(false)));
     assert_eq!(of("plain")["published"], serde_json::json!(["192.0.2.10"]));
@@ -365,7 +365,7 @@ fn other_sites_and_nginx_conf_of_the_host_are_told() {
     // A key of nginx.conf is judged by what stands there.
     let of_workers = |report: &Value| {
         let keys = report["configMap"]["keys"].as_array().unwrap().iter();
-        let item = keys.cloned().find(|key| key["name"] == "worker-processes").unwrap();
+        let item = keys.clone().find(|key| key["name"] == "worker-processes").unwrap();
         (item["verdict"].as_str().unwrap().to_owned(), item["remedy"].as_str().unwrap().to_owned())
     };
     let remedy = format!("{place}/nginx.conf:1 says `worker_processes auto;`: write `worker_processes 4;` there");

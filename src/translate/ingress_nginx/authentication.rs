@@ -107,8 +107,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-type",
             compared: Compared::Different(
-                "digest closes the routes: nginx has no module for it.",
-                "use basic over https",
+                "basic is the same; digest closes the routes, because nginx has no module for it: use basic over https.",
+                "",
             ),
             elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Close,
