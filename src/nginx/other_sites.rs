@@ -456,6 +456,7 @@ mod tests {
             "main:2 in the block http gzip on",
         ];
         assert_eq!(lines, expected);
+        assert!(other_sites.compiles_expressions && !OtherSites::default().compiles_expressions);
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));
         assert_eq!(found.user, Some(("www-data".to_owned(), Some("www".to_owned()))));

@@ -95,6 +95,9 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     ("proxy-headers-hash-bucket-size", Compared::Equal),
     ("proxy-headers-hash-max-size", Compared::Equal),
+    ("server-name-hash-max-size", Compared::Equal),
+    ("variables-hash-bucket-size", Compared::Equal),
+    ("variables-hash-max-size", Compared::Equal),
     (
         "proxy-set-headers",
         Compared::Stricter(

@@ -20,7 +20,7 @@ use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind};
 
 /// Converts a value to one for the setting, which its form parses; an empty one leaves the setting
 /// unchanged.
-pub(super) type Written = fn(&str) -> Result<String, Refused>;
+pub(super) type AsSetting = fn(&str) -> Result<String, Refused>;
 
 /// Changes settings and defaults of annotations because of a key.
 pub(super) type Change = fn(&mut Settings, &mut Vec<DefaultValue>, &Origin);
@@ -126,7 +126,7 @@ pub(super) enum Effect {
     /// It is the default of this annotation.
     Annotation(&'static str),
     /// It overrides this setting.
-    Setting(&'static str, Written),
+    Setting(&'static str, AsSetting),
     /// It is a directive of every server.
     Server(&'static DirectiveRow, fn(&str) -> Result<Vec<Argument>, Refused>),
     /// It names a ConfigMap with headers of this kind.
@@ -165,7 +165,7 @@ const fn global(name: &'static str, annotation: &'static str) -> Key {
     Key { name, effect: Effect::Annotation(annotation) }
 }
 
-const fn setting(name: &'static str, setting: &'static str, written: Written) -> Key {
+const fn setting(name: &'static str, setting: &'static str, written: AsSetting) -> Key {
     Key { name, effect: Effect::Setting(setting, written) }
 }
 

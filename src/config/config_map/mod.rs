@@ -264,7 +264,7 @@ impl Layer<'_> {
     }
 
     /// Overrides a setting.
-    fn set(&mut self, key: &str, written: keys::Written, value: &str, origin: &Origin) -> Result<(), Refused> {
+    fn set(&mut self, key: &str, written: keys::AsSetting, value: &str, origin: &Origin) -> Result<(), Refused> {
         let row = rows().find(|row| row.key == key).ok_or_else(|| Refused::because("it has no setting"))?;
         let written = written(value)?;
         if written.is_empty() {

@@ -145,17 +145,17 @@ impl Status {
         })
     }
 
-    /// The Ingresses of which something is served at hosts like this.
-    fn having(&self, is_meant: impl Fn(&str) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
-        let has = move |accepted: &&Accepted| accepted.served > 0 && accepted.hosts.iter().any(|host| is_meant(host));
-        self.accepted.iter().filter(has).map(|accepted| &accepted.id)
-    }
-
     /// Why a request is answered as it is: `null` where this run has made nothing yet that could
     /// tell.
     fn one_request(&self, address: &Address) -> Value {
         let explain = |in_force: &Arc<InForce>| in_force.explain(address, &self.findings, &|_| None);
         self.in_force.as_ref().map_or(Value::Null, explain)
+    }
+
+    /// The Ingresses of which something is served at hosts like this.
+    fn having(&self, is_meant: impl Fn(&str) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
+        let has = move |accepted: &&Accepted| accepted.served > 0 && accepted.hosts.iter().any(|host| is_meant(host));
+        self.accepted.iter().filter(has).map(|accepted| &accepted.id)
     }
 
     /// The namespaces that ask for a host, whoever asked first before the others.
