@@ -531,7 +531,8 @@ fn nginx_accepts_each_server_with_nothing_but_what_it_requires() {
     let root = tempfile::tempdir().expect("a folder");
     let (files, _) = render(model(), root.path());
     let servers: Vec<_> = files.files.keys().filter(|path| path.starts_with("http/server-")).collect();
-    assert_eq!(servers.len(), 5, "{servers:?}");
+    // Five of them, and the names that are reserved.
+    assert_eq!(servers.len(), 6, "{servers:?}");
     for server in servers {
         let folder = root.path().join(server.replace('/', "_"));
         let (all, _) = render(model(), &folder);
@@ -551,8 +552,9 @@ fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     let again = renderer.render(&plan);
     assert_eq!(first, again);
     let kept = first.files.iter().filter(|(path, file)| Arc::ptr_eq(file, &again.files[*path])).count();
-    // Servers, upstreams, certificates, the password file, and services with their endpoints.
-    assert_eq!(kept, 5 + 6 + 2 + 1 + 2 + 2);
+    // Servers but the catch-all server, from which reserved wildcards were taken, upstreams,
+    // certificates, the password file, and services with their endpoints.
+    assert_eq!(kept, 4 + 6 + 2 + 1 + 2 + 2);
     assert_eq!(Renderer::default().render(&plan), first);
 }
 

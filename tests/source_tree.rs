@@ -55,12 +55,13 @@ const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
         "admission",
         &["allowed", "annotation", "class", "host", "limits", "mod", "options", "path", "subject", "tables", "value"],
     ),
-    ("annotation", &["host", "limits", "options", "places", "reading", "snippets", "value"]),
+    ("annotation", &["bounds", "host", "limits", "options", "places", "reading", "snippets", "value"]),
     (
         "ingress_nginx",
         &[
             "annotation",
             "authority",
+            "bounds",
             "canary",
             "certificate",
             "host",
