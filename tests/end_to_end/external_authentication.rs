@@ -391,7 +391,8 @@ fn the_administrator_has_a_service_for_all_hosts() {
         assert_eq!(ask("http://out.test/").await, (200, vec![]));
         // Nothing of the administrator's goes with the object's own.
         assert_eq!(ask("http://own.test/").await, (401, asked("GET /check")));
-        assert_eq!(ask("http://typo.test/").await, (503, vec![]));
+        // What is neither true nor false counts as the default, as with ingress-nginx.
+        assert_eq!(ask("http://typo.test/").await, (302, asked("HEAD /everywhere")));
         assert_eq!(get("http://covered.test/").send().await.echo().header("x-user"), Some("ann"));
         let reply = want(get("http://covered.test/a"), 401).send().await;
         assert_eq!(reply.header("location"), Some("https://login.example.com/?back=http://covered.test/a"));
