@@ -132,7 +132,7 @@ fn every_bad_try_of_every_row_is_told_or_listed_as_not_judged() {
                 let is_left_out = row.is_served() && row.form.left_out().is_some();
                 match gives {
                     Gives::Refused(_) | Gives::LeftOut(_) => {
-                        assert!(is_told || is_left_out, "{name}: {value:?} is let in")
+                        assert!(is_told || is_left_out, "{name}: {value:?} is let in");
                     }
                     _ => assert_eq!(wrong, [], "{name}: {value:?} is kept out"),
                 }

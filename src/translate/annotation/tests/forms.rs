@@ -24,7 +24,7 @@ fn the_form_of_a_row_judges_its_tries_as_the_row_does() {
                     assert!(form.left_out().is_some(), "{}: {value:?} is of the form and refused", row.key);
                 }
                 (Gives::Refused(_) | Gives::LeftOut(_), false) => {
-                    assert!(is_refused(row, value), "{}: {value:?}", row.key)
+                    assert!(is_refused(row, value), "{}: {value:?}", row.key);
                 }
                 (_, is_of_form) => assert!(is_of_form, "{}: {value:?} is served and not of the form", row.key),
             }
