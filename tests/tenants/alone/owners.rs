@@ -114,11 +114,9 @@ fn what_waits_is_served_when_the_grace_is_over() {
         // Who waits is told why, and what has to pass.
         let waits = [
             told("Ingress attack", &["HostOwned"])
-                .words("kept for the namespace that had it until `hosts.grace` has passed")
+                .words("kept for the namespace that had it until `hosts.grace` from")
                 .only(Namespace),
-            told("Ingress attack", &["PathConflict"])
-                .words("until `hosts.grace` has passed since it asks no more")
-                .only(Shared),
+            told("Ingress attack", &["PathConflict"]).words("until `hosts.grace` from").only(Shared),
         ];
         expect(rig, &scenes, &[ask("http://shop.{h}/").never("evil")], &waits).await;
         // The moment from which on it counts outlasts the daemon.
