@@ -538,7 +538,7 @@ fn explain_says_where_each_value_was_written_that_counts() {
     let option = told["options"].as_array().unwrap().iter().find(|option| option["option"] == connect).unwrap();
     assert_eq!((&option["counts"]["value"], &option["instead_of"][0]["from"]), (&"7".into(), &"built in".into()));
     let (code, text) = explain(&["nobody.example/", "--all"]);
-    assert!(code == Some(1) && text.contains("no Ingress has the host"), "{text}");
+    assert!(code == Some(1) && text.contains("no Ingress that is served has the host"), "{text}");
     let (_, text) = explain(&["shop.example/", "--all"]);
     assert!(text.contains("listen.http-port: 80\n    built in, about listeners\n"), "{text}");
     assert_eq!(explain(&["a b"]).0, Some(64));

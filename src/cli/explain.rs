@@ -103,7 +103,9 @@ fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
     let mut lines = vec![styled(STRONG, &name)];
     let route = &answer["route"];
     if route.is_null() {
-        lines.push("Nothing takes it: no Ingress has the host, and none takes hosts that nobody has.".to_owned());
+        let nothing = "Nothing takes it: no Ingress that is served has the host, and none takes hosts that nobody has. Why one \
+            that names it is not served is told by `ingressd check` of manifests and by `ingressd status --host`.";
+        lines.push(wrapped(nothing, width, 0, 2));
         return lines.join("\n") + "\n";
     }
     let taker = match route["is_of_object"] == true {
