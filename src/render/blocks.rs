@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::engine::Engine;
 use super::file_set::{File, FilePath};
-use super::lower::{self, Facts, Likeness};
+use super::lower::{self, Digests, Facts, Likeness};
 use super::memory::Memory;
 use super::names;
 use crate::model::Server;
@@ -50,7 +50,9 @@ impl Blocks {
             *self = Blocks::default();
             return servers;
         }
-        let wanted = wanted(self.likenesses.recall(&servers, |server| lower::likeness(server, facts, engine)));
+        let digests = Digests::default();
+        let wanted =
+            wanted(self.likenesses.recall(&servers, |server| lower::likeness(server, facts, engine, &digests)));
         let mut before = std::mem::take(&mut self.made);
         let make = |(path, (variables, servers)): (FilePath, Wanted)| {
             let references: Vec<_> = servers.iter().map(|server| &**server).collect();
@@ -99,12 +101,14 @@ fn wanted<'a>(servers: impl Iterator<Item = (&'a Arc<Server>, &'a Option<Likenes
         // The number of parts is a power of two: a further host moves no other until there are
         // twice as many.
         let parts = u32::try_from(servers.len().div_ceil(MOST).next_power_of_two()).unwrap_or(1);
+        let mut blocks: BTreeMap<u32, Vec<Arc<Server>>> = BTreeMap::new();
         for (server, spread) in servers {
-            let part = usize::try_from(spread % parts).unwrap_or_default();
-            let block = wanted.entry(names::block_file(likeness, part));
-            let (_, block) = block.or_insert_with(|| (names::block_variables(likeness, part), Vec::new()));
-            block.push(Arc::clone(server));
+            blocks.entry(spread % parts).or_default().push(Arc::clone(server));
         }
+        wanted.extend(blocks.into_iter().map(|(part, servers)| {
+            let part = usize::try_from(part).unwrap_or_default();
+            (names::block_file(likeness, part), (names::block_variables(likeness, part), servers))
+        }));
     }
     wanted
 }

@@ -21,7 +21,7 @@ pub struct Content {
 }
 
 /// A piece of a file.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Part {
     /// A filled template.
     Filled(Filled),

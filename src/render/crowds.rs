@@ -1,7 +1,7 @@
 //! Orders upstreams and wildcard hosts by the approximate number that their namespace has, because
 //! nginx searches them one by one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::model::{Server, ServerName, Upstream, UpstreamId};
@@ -54,7 +54,7 @@ impl Crowds {
 /// The steps of namespaces that do not come first. The iterator has one item for each thing of a
 /// namespace.
 fn steps<'n>(namespaces: impl Iterator<Item = &'n Arc<str>>) -> Steps {
-    let mut counts = BTreeMap::<&Arc<str>, u32>::new();
+    let mut counts = HashMap::<&Arc<str>, u32>::new();
     for namespace in namespaces {
         *counts.entry(namespace).or_default() += 1;
     }

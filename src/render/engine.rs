@@ -5,11 +5,11 @@ use handlebars::{
     BlockContext, Context, Handlebars, Helper, HelperDef, HelperResult, Output, RenderContext, RenderError,
     RenderErrorReason, Renderable, Template,
 };
-use serde::Serialize;
 use serde_json::Value;
 
 use super::lint;
-use super::shape::{Filled, Form, Shapes};
+use super::shape::{self, Filled, Form, Shapes};
+use super::view::{Nothing, View};
 use crate::model::Instance;
 use crate::nginx::syntax;
 
@@ -81,13 +81,9 @@ impl Engine {
     /// # Errors
     ///
     /// When the form of the view differs from the example of the template.
-    pub fn fill(&self, template: &'static str, view: &impl Serialize) -> Result<Filled, RenderError> {
-        let malformed = |error| RenderError::from(RenderErrorReason::SerdeError(error));
-        let form = Form::of(view, &self.instance).map_err(malformed)?;
-        self.shapes.fill(template, form, |marked| {
-            let view: Value = serde_json::from_slice(marked).map_err(malformed)?;
-            self.templates.render(template, &view)
-        })
+    pub fn fill(&self, template: &'static str, view: &impl View) -> Result<Filled, RenderError> {
+        let form = Form::of(view, &self.instance);
+        self.shapes.fill(template, form, || self.templates.render(template, &shape::marked(view)))
     }
 }
 
@@ -99,8 +95,9 @@ impl Engine {
     ///
     /// When the template is not such a one, which would be a fault of the program.
     pub fn fill_without(&self, template: &'static str, headers: &[&str]) -> Result<Filled, RenderError> {
-        let form = Form::fixed(headers.join("\n").into_bytes());
-        self.shapes.fill(template, form, |_| {
+        let mut form = Form::of(&Nothing {}, &self.instance);
+        headers.iter().for_each(|header| form.add_fixed(header));
+        self.shapes.fill(template, form, || {
             let text = self.templates.render(template, &Value::Null)?;
             Ok(without(&text, headers))
         })

@@ -1,26 +1,28 @@
 //! Caches the result of a template for views of one form, so that filling it again only joins
 //! strings.
 //!
-//! Templates contain no logic: the result depends on a view's booleans, numbers and lengths of
-//! lists, and its tokens are copied unchanged. So a view is serialised with a mark in the place of
-//! each token. That text is the key of the form; the template, filled once with the marks, is the
-//! form itself.
+//! Templates contain no logic: the result depends on a view's booleans, lengths of lists and texts
+//! of the program itself, which are its form, and its words are copied unchanged. A template is
+//! filled once for each form, with a mark in the place of each word.
 
+use std::cell::Cell;
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use serde::Serialize;
-use serde_json::ser::{CharEscape, Formatter, Serializer};
+use serde_json::Value;
 
 use super::token::INSTANCE;
+use super::view::View;
 
 /// Encloses the number of a token; no token contains a control character.
 const MARK: char = '\u{1}';
 
-/// The most bytes of marked views that are cached for each template: lists in views can have any
-/// length.
+/// The most bytes of forms that are cached for each template: lists in views can have any length.
 const MOST: usize = 8 << 20;
+
+/// The most bytes of a form whose memory is used again.
+const LARGE: usize = 64 << 10;
 
 /// The pieces of a filled template.
 #[derive(Debug)]
@@ -42,10 +44,10 @@ pub struct Filled {
     ends: Box<[u32]>,
 }
 
-/// The forms of one template, by the text of the marked view.
+/// The forms of one template.
 #[derive(Debug, Default)]
 struct Forms {
-    known: HashMap<Vec<u8>, Arc<Shape>>,
+    known: HashMap<Box<[u8]>, Arc<Shape>>,
     bytes: usize,
 }
 
@@ -53,36 +55,93 @@ struct Forms {
 #[derive(Debug, Default)]
 pub struct Shapes(RwLock<HashMap<&'static str, Forms>>);
 
-/// A view with marks in the place of its tokens, and the tokens.
-pub struct Form {
+/// The form of a view, and its words.
+#[derive(Debug)]
+pub struct Form<'i> {
+    memory: FormMemory,
+    /// The suffix of our names.
+    instance: &'i str,
+}
+
+#[derive(Debug, Default)]
+struct FormMemory {
     key: Vec<u8>,
+    /// Concatenated.
     words: String,
+    /// The end of each word.
     ends: Vec<u32>,
 }
 
-impl Form {
-    /// Splits a view into its form and its tokens; our names get the suffix of the instance.
-    ///
-    /// # Errors
-    ///
-    /// When the view cannot be written as JSON, which would be a fault of its type.
-    pub fn of(view: &impl Serialize, instance: &str) -> Result<Self, serde_json::Error> {
-        let mut key = Vec::with_capacity(512);
-        let mut marker = Marker { instance, ..Marker::default() };
-        view.serialize(&mut Serializer::with_formatter(&mut key, &mut marker))?;
-        Ok(Form { key, words: marker.words, ends: marker.ends })
+thread_local! {
+    /// The memory of a form, used again.
+    static MEMORY: Cell<FormMemory> = Cell::default();
+}
+
+impl<'i> Form<'i> {
+    /// Splits a view into its form and its words; our names get the suffix of the instance.
+    pub fn of(view: &impl View, instance: &'i str) -> Self {
+        let mut form = Form { memory: MEMORY.take(), instance };
+        view.add_to(&mut form);
+        form
+    }
+
+    /// Adds a word.
+    pub fn add_word(&mut self, word: &str) {
+        let FormMemory { key, words, ends } = &mut self.memory;
+        key.push(b'w');
+        let mut parts = word.split(INSTANCE);
+        words.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            words.push_str(self.instance);
+            words.push_str(part);
+        }
+        ends.push(length(words.len()));
+    }
+
+    /// Adds a text of the program itself.
+    pub fn add_fixed(&mut self, text: &str) {
+        self.memory.key.push(b'f');
+        self.add_length(text.len());
+        self.memory.key.extend_from_slice(text.as_bytes());
+    }
+
+    /// Adds a boolean.
+    pub fn add_switch(&mut self, on: bool) {
+        self.memory.key.push(if on { b'y' } else { b'n' });
+    }
+
+    /// Adds the length of a list; its elements follow.
+    pub fn add_length(&mut self, elements: usize) {
+        self.memory.key.extend_from_slice(&length(elements).to_be_bytes());
     }
 }
 
-impl Form {
-    /// A form without a view, for templates without values.
-    pub fn fixed(key: Vec<u8>) -> Self {
-        Form { key, words: String::new(), ends: Vec::new() }
+impl Drop for Form<'_> {
+    fn drop(&mut self) {
+        let mut memory = std::mem::take(&mut self.memory);
+        if memory.key.capacity() <= LARGE {
+            memory.key.clear();
+            memory.words.clear();
+            memory.ends.clear();
+            MEMORY.set(memory);
+        }
     }
+}
+
+/// A view of more than 4 GiB does not fit into memory several times over.
+fn length(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// What a template reads for a form: each word is its number between marks.
+pub fn marked(view: &impl View) -> Value {
+    let mut number = 0..;
+    view.value(&mut |_| format!("{MARK}{}{MARK}", number.next().unwrap_or_default()))
 }
 
 impl Shapes {
-    /// Fills a form. `fill` gets the marked view as JSON, and is called only for unknown forms.
+    /// Fills a form. `fill` fills the template with marks in the place of words, and is called
+    /// only for unknown forms.
     ///
     /// # Errors
     ///
@@ -90,27 +149,27 @@ impl Shapes {
     pub fn fill<E>(
         &self,
         template: &'static str,
-        form: Form,
-        fill: impl FnOnce(&[u8]) -> Result<String, E>,
+        form: Form<'_>,
+        fill: impl FnOnce() -> Result<String, E>,
     ) -> Result<Filled, E> {
-        let Form { key, words, ends } = form;
+        let FormMemory { key, words, ends } = &form.memory;
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let shape = known.get(template).and_then(|forms| forms.known.get(&key)).cloned();
+        let shape = known.get(template).and_then(|forms| forms.known.get(key.as_slice())).cloned();
         drop(known);
         let shape = match shape {
             Some(shape) => shape,
             None => {
-                let shape = Arc::new(Shape::read(&fill(&key)?));
+                let shape = Arc::new(Shape::read(&fill()?));
                 let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
                 let forms = known.entry(template).or_default();
                 if forms.bytes + key.len() <= MOST {
                     forms.bytes += key.len();
-                    forms.known.insert(key, Arc::clone(&shape));
+                    forms.known.insert(key.as_slice().into(), Arc::clone(&shape));
                 }
                 shape
             }
         };
-        Ok(Filled { shape, words: words.into(), ends: ends.into() })
+        Ok(Filled { shape, words: words.as_str().into(), ends: ends.as_slice().into() })
     }
 }
 
@@ -126,6 +185,22 @@ impl Shape {
         }
         let lines = text.bytes().map(|byte| u32::from(byte == b'\n')).sum();
         Shape { pieces: pieces.into(), end: before.into(), lines }
+    }
+}
+
+/// Equal ones have the same text. The same text of another form is another one.
+impl PartialEq for Filled {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shape, &other.shape) && self.words == other.words && self.ends == other.ends
+    }
+}
+
+impl Eq for Filled {}
+
+impl Hash for Filled {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.shape).hash(state);
+        self.words.hash(state);
     }
 }
 
@@ -147,90 +222,27 @@ impl Filled {
     }
 }
 
-/// Writes JSON with marks in the place of strings; member names stay as they are.
-#[derive(Debug, Default)]
-struct Marker<'a> {
-    instance: &'a str,
-    words: String,
-    ends: Vec<u32>,
-    in_name: bool,
-}
-
-impl Formatter for &mut Marker<'_> {
-    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.in_name = true;
-        if first { Ok(()) } else { writer.write_all(b",") }
-    }
-
-    fn end_object_key<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.in_name = false;
-        Ok(())
-    }
-
-    fn begin_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.in_name {
-            return writer.write_all(b"\"");
-        }
-        write!(writer, "\"\\u0001{}\\u0001", self.ends.len())
-    }
-
-    fn end_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if !self.in_name {
-            self.ends.push(u32::try_from(self.words.len()).map_err(io::Error::other)?);
-        }
-        writer.write_all(b"\"")
-    }
-
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        if self.in_name {
-            return writer.write_all(fragment.as_bytes());
-        }
-        self.words.push_str(fragment);
-        Ok(())
-    }
-
-    fn write_char_escape<W: ?Sized + Write>(&mut self, _: &mut W, escape: CharEscape) -> io::Result<()> {
-        if matches!(escape, CharEscape::AsciiControl(byte) if char::from(byte) == INSTANCE) {
-            self.words.push_str(self.instance);
-            return Ok(());
-        }
-        // Member names are Rust identifiers, which need no escaping.
-        let character = match escape {
-            CharEscape::Quote => '"',
-            CharEscape::ReverseSolidus => '\\',
-            CharEscape::Solidus => '/',
-            CharEscape::Backspace => '\u{8}',
-            CharEscape::FormFeed => '\u{c}',
-            CharEscape::LineFeed => '\n',
-            CharEscape::CarriageReturn => '\r',
-            CharEscape::Tab => '\t',
-            CharEscape::AsciiControl(byte) => char::from(byte),
-        };
-        self.words.push(character);
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Form, Shapes};
+    use super::{Form, Shapes, marked};
+    use crate::render::token::Word;
+    use crate::render::view::View;
 
     #[test]
     fn a_form_is_filled_once_and_gives_the_same_text_for_all_its_views() {
         let shapes = Shapes::default();
         let mut asked = 0;
         let mut text = |view: Value| {
-            let form = Form::of(&view, "__blue").unwrap();
-            let fill = |marked: &[u8]| {
+            let fill = || {
                 asked += 1;
-                let view: Value = serde_json::from_slice(marked)?;
+                let view = marked(&view);
                 let list = view["list"].as_array().unwrap().iter().map(|one| one.as_str().unwrap());
                 let joined: Vec<_> = list.collect();
-                Ok::<_, serde_json::Error>(format!("{}: {};\n", view["name"].as_str().unwrap(), joined.join(", ")))
+                Ok::<_, ()>(format!("{}: {};\n", view["name"].as_str().unwrap(), joined.join(", ")))
             };
-            shapes.fill("t", form, fill).unwrap().pieces().collect::<String>()
+            shapes.fill("t", Form::of(&view, "__blue"), fill).unwrap().pieces().collect::<String>()
         };
         assert_eq!(text(json!({"name": "a", "list": ["\"x\\\"", "y/é"]})), "a: \"x\\\", y/é;\n");
         assert_eq!(text(json!({"name": "", "list": ["1", ""]})), ": 1, ;\n");
@@ -240,10 +252,16 @@ mod tests {
     }
 
     #[test]
-    fn booleans_and_numbers_belong_to_the_form() {
-        let key = |view: Value| Form::of(&view, "").unwrap().key;
-        assert_eq!(key(json!({"a": "x", "b": true})), key(json!({"a": "y", "b": true})));
-        assert_ne!(key(json!({"a": "x", "b": true})), key(json!({"a": "x", "b": false})));
-        assert_ne!(key(json!({"a": 1})), key(json!({"a": 2})));
+    fn booleans_lists_and_texts_of_the_program_belong_to_the_form() {
+        fn key(view: impl View) -> Vec<u8> {
+            Form::of(&view, "").memory.key.clone()
+        }
+        let (word, fixed) = (|text| Word::new(text).unwrap(), Word::fixed);
+        assert_eq!(key(word("a")), key(word("b")));
+        assert_ne!(key(fixed("a")), key(fixed("b")));
+        assert_ne!(key(word("a")), key(fixed("a")));
+        assert_ne!(key(true), key(false));
+        assert_ne!(key(vec![vec![true], vec![]]), key(vec![vec![], vec![true]]));
+        assert_ne!(key(vec![fixed("ab"), fixed("c")]), key(vec![fixed("a"), fixed("bc")]));
     }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::engine::{Engine, Source, Unfit};
 use super::file_set::Digest;
 use super::token::{Literal, Word, Words};
-use super::view;
+use super::view::{self, View};
 use crate::model::{Instance, Refused};
 
 /// Texts by name.
@@ -103,23 +103,28 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("fastcgi_headers_detailed_told", None),
         source!("fastcgi_params", None),
         source!("strict_paths", None),
-        source!("tables", Some(json!(tables()))),
-        source!("status", Some(json!(status()))),
-        source!("listens", Some(json!(view::Listens { listens: lines() }))),
+        source!("tables", Some(read(tables()))),
+        source!("status", Some(read(status()))),
+        source!("listens", Some(read(view::Listens { listens: lines() }))),
         source!("server_name", example(name())),
-        source!("server", Some(json!(server()))),
-        source!("told", Some(json!(view::Nothing {}))),
-        source!("statements", Some(json!(view::Statements { statements: vec![&statement()] }))),
-        source!("backends", Some(json!(view::Backends { variable: WORD }))),
+        source!("server", Some(read(server()))),
+        source!("told", Some(read(view::Nothing {}))),
+        source!("statements", Some(read(view::Statements { statements: vec![&statement()] }))),
+        source!("backends", Some(read(view::Backends { variable: WORD }))),
         source!("backend", example(backend())),
         source!("location", example(location())),
-        source!("upstream", Some(json!(upstream()))),
-        source!("stream", Some(json!(stream()))),
-        source!("stream_upstream", Some(json!(stream_upstream()))),
+        source!("upstream", Some(read(upstream()))),
+        source!("stream", Some(read(stream()))),
+        source!("stream_upstream", Some(read(stream_upstream()))),
     ]
 }
 
 const WORD: Word = Word::fixed("word");
+
+/// What a template reads of an example.
+fn read(view: impl View) -> Value {
+    view.value(&mut str::to_owned)
+}
 
 /// Several words, so that nothing takes them for one.
 fn words() -> Words {
@@ -147,11 +152,11 @@ fn status() -> view::StatusServer {
 }
 
 fn name() -> Result<Value, Refused> {
-    Ok(json!(view::Name { name: Literal::new("name")? }))
+    Ok(read(view::Name { name: Literal::new("name")? }))
 }
 
 fn backend() -> Result<Value, Refused> {
-    Ok(json!(view::Backend { host: Literal::new("name")?, upstream: WORD }))
+    Ok(read(view::Backend { host: Literal::new("name")?, upstream: WORD }))
 }
 
 fn server() -> view::Server {
@@ -173,7 +178,7 @@ fn statement() -> view::Statement {
 }
 
 fn location() -> Result<Value, Refused> {
-    Ok(json!(view::Location {
+    Ok(read(view::Location {
         modifier: WORD,
         path: Literal::new("/")?.into(),
         directives: vec![directive()],

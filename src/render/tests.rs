@@ -67,7 +67,7 @@ fn text(file: &File) -> String {
 fn locations(server: &Server) -> Vec<String> {
     let place = |place: &lower::Place<'_>| {
         let Action::Respond { status } = place.route.action else { return String::new() };
-        format!("{} {} {status}", serde_json::to_value(&place.modifier).unwrap().as_str().unwrap(), place.path)
+        format!("{} {} {status}", place.modifier.as_str(), place.path)
     };
     lower::places(server).iter().map(place).collect()
 }

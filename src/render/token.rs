@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde_json::Value;
 
 use crate::model::{
     ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, LogLine, LogPart, LogVariable, Refused, RewriteTarget,
@@ -15,6 +15,8 @@ use crate::model::{
 };
 use crate::nginx::lexer::push_quoted;
 use crate::render::names;
+use crate::render::shape::Form;
+use crate::render::view::View;
 
 pub use snippet::Surroundings as SnippetSurroundings;
 
@@ -33,8 +35,7 @@ const DOLLAR: &str = "${ingressd\u{2}_dollar}";
 const OURS: &str = "ingressd";
 
 /// A word that needs no quotes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word(Cow<'static, str>);
 
 impl Word {
@@ -68,7 +69,7 @@ impl Word {
         let (at, name) = name.strip_prefix('@').map_or(("", name), |name| ("@", name));
         let Word(word) = Self::new(name)?;
         match word.split_once(OURS) {
-            Some((before, after)) => Ok(Word(Cow::Owned(format!("{at}{before}{OURS}{INSTANCE}{after}")))),
+            Some((before, after)) => Ok(Word(Cow::Owned([at, before, OURS, "\u{2}", after].concat()))),
             None => Err(Refused::because("it is no name of ours")),
         }
     }
@@ -76,7 +77,7 @@ impl Word {
     /// A reference to one of our variables: `ingressd_` and the name.
     pub fn variable(name: &str) -> Result<Self, Refused> {
         match !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            true => Ok(Word(Cow::Owned(format!("${OURS}{INSTANCE}_{name}")))),
+            true => Ok(Word(Cow::Owned(["$ingressd\u{2}_", name].concat()))),
             false => Err(Refused::because("it is not the name of a variable")),
         }
     }
@@ -203,14 +204,13 @@ impl Word {
 }
 
 /// Several words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Words(String);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words(Cow<'static, str>);
 
 impl Words {
     /// No word at all.
     pub fn nothing() -> Self {
-        Words(String::new())
+        Words(Cow::Borrowed(""))
     }
 
     /// A directive with its arguments.
@@ -225,45 +225,47 @@ impl Words {
             joined.push_str(if joined.is_empty() { "" } else { " " });
             joined.push_str(&word.into().0);
         }
-        Words(joined)
+        Words(Cow::Owned(joined))
     }
 }
 
 /// Words of the program itself; in names of ours the instance is marked.
 impl From<&'static str> for Words {
     fn from(words: &'static str) -> Self {
-        Words(words.replace("ingressd_", &format!("{OURS}{INSTANCE}_")))
+        match words.contains("ingressd_") {
+            true => Words(Cow::Owned(words.replace("ingressd_", &format!("{OURS}{INSTANCE}_")))),
+            false => Words(Cow::Borrowed(words)),
+        }
     }
 }
 
 impl From<Word> for Words {
     fn from(word: Word) -> Self {
-        Words(word.0.into_owned())
+        Words(word.0)
     }
 }
 
 impl From<Literal> for Words {
     fn from(literal: Literal) -> Self {
-        Words(literal.0)
+        Words(Cow::Owned(literal.0))
     }
 }
 
 impl From<Text> for Words {
     fn from(text: Text) -> Self {
-        Words(text.0)
+        Words(Cow::Owned(text.0))
     }
 }
 
 impl From<Path> for Words {
     fn from(path: Path) -> Self {
-        Words(path.0)
+        Words(Cow::Owned(path.0))
     }
 }
 
 /// A quoted text for places where nginx takes each character literally: paths of locations,
 /// expressions, names of servers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Literal(String);
 
 impl Literal {
@@ -274,8 +276,7 @@ impl Literal {
 }
 
 /// A quoted text for places where nginx expands variables; a dollar sign stands for itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text(String);
 
 impl Text {
@@ -426,8 +427,7 @@ impl Text {
 }
 
 /// The absolute path of a file, quoted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path(String);
 
 impl Path {
@@ -439,6 +439,56 @@ impl Path {
             _ => Err(Refused::because("it is not an absolute path in UTF-8 without $")),
         }
     }
+}
+
+impl View for Word {
+    fn add_to(&self, form: &mut Form<'_>) {
+        add(&self.0, form);
+    }
+
+    fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
+        value(&self.0, write)
+    }
+}
+
+impl View for Words {
+    fn add_to(&self, form: &mut Form<'_>) {
+        add(&self.0, form);
+    }
+
+    fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
+        value(&self.0, write)
+    }
+}
+
+impl View for Literal {
+    fn add_to(&self, form: &mut Form<'_>) {
+        form.add_word(&self.0);
+    }
+
+    fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
+        write(&self.0).into()
+    }
+}
+
+/// The text, where it belongs to the form of a view, which thousands of files share: a text of the
+/// program itself, but for names of ours, which differ between instances.
+fn fixed(text: &Cow<'static, str>) -> Option<&'static str> {
+    match text {
+        Cow::Borrowed(fixed) if !fixed.contains(INSTANCE) => Some(fixed),
+        _ => None,
+    }
+}
+
+fn add(text: &Cow<'static, str>, form: &mut Form<'_>) {
+    match fixed(text) {
+        Some(fixed) => form.add_fixed(fixed),
+        None => form.add_word(text),
+    }
+}
+
+fn value(text: &Cow<'static, str>, write: &mut dyn FnMut(&str) -> String) -> Value {
+    fixed(text).map_or_else(|| write(text), str::to_owned).into()
 }
 
 fn quote(text: &str, expands: bool) -> Result<String, Refused> {
@@ -480,9 +530,9 @@ mod tests {
     use crate::nginx::syntax;
 
     /// The one argument of a directive with this token, as nginx parses it.
-    fn read(token: &impl Serialize) -> String {
-        let token = serde_json::to_value(token).expect("a token is a string");
-        let text = format!("x {};y;", token.as_str().expect("a token is a string").replace(INSTANCE, ""));
+    fn read(token: impl Into<Words>) -> String {
+        let Words(token) = token.into();
+        let text = format!("x {};y;", token.replace(INSTANCE, ""));
         let tree = syntax::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(tree.len(), 2, "{text}");
         assert_eq!((tree[0].arguments.len(), &tree[0].block), (1, &None), "{text}");
@@ -503,41 +553,41 @@ mod tests {
         #[test]
         fn a_token_is_refused_or_is_one_argument(text in hostile()) {
             if let Ok(token) = Word::new(&text) {
-                prop_assert_eq!(read(&token), text.clone());
+                prop_assert_eq!(read(token.clone()), text.clone());
             }
             if let Ok(token) = Word::variable(&text) {
-                prop_assert_eq!(read(&token), format!("$ingressd_{text}"));
+                prop_assert_eq!(read(token.clone()), format!("$ingressd_{text}"));
             }
             if let Ok(token) = Literal::new(&text) {
-                prop_assert_eq!(read(&token), text.clone());
+                prop_assert_eq!(read(token.clone()), text.clone());
             }
             if let Ok(token) = Text::new(&text) {
                 let dollar = DOLLAR.replace(INSTANCE, "");
-                prop_assert_eq!(read(&token).replace(&dollar, "$"), text.clone());
-                prop_assert!(!read(&token).replace(&dollar, "").contains('$'));
+                prop_assert_eq!(read(token.clone()).replace(&dollar, "$"), text.clone());
+                prop_assert!(!read(token.clone()).replace(&dollar, "").contains('$'));
             }
             if let Ok(token) = Path::new(std::path::Path::new(&text)) {
-                prop_assert_eq!(read(&token), text.clone());
+                prop_assert_eq!(read(token.clone()), text.clone());
             }
             if let Ok(target) = RewriteTarget::new(vec![TargetPart::Literal(text.as_str().into()), TargetPart::Capture(1)])
                 && let Ok(token) = Text::replacement(&target)
             {
                 let slash = if text.starts_with('/') { "" } else { "/" };
-                prop_assert_eq!(read(&token), format!("{slash}{text}$1"));
+                prop_assert_eq!(read(token.clone()), format!("{slash}{text}$1"));
             }
         }
     }
 
     #[test]
     fn what_is_allowed_is_not_refused() {
-        assert_eq!(read(&Literal::new(r#"^/a\d"{2};#"#).expect("printable")), r#"^/a\d"{2};#"#);
+        assert_eq!(read(Literal::new(r#"^/a\d"{2};#"#).expect("printable")), r#"^/a\d"{2};#"#);
         assert!(Literal::new(&"\\".repeat(2044)).is_ok() && Literal::new(&"\\".repeat(2045)).is_err());
-        assert_eq!(serde_json::json!(Text::new("a$b").expect("printable")), "\"a${ingressd\u{2}_dollar}b\"");
+        assert_eq!(Text::new("a$b").expect("printable").0, "\"a${ingressd\u{2}_dollar}b\"");
         for control in ["\n", "\0", "\u{7f}", "\u{85}", "\u{2028}", "\t"] {
             assert!(Literal::new(control).is_err() && Text::new(control).is_err(), "{control:?}");
         }
         let parts = vec![TargetPart::Literal(Arc::from("http://x"))];
         let target = RewriteTarget::new(parts).expect("no dollar");
-        assert_eq!(read(&Text::replacement(&target).expect("printable")), "/http://x");
+        assert_eq!(read(Text::replacement(&target).expect("printable")), "/http://x");
     }
 }

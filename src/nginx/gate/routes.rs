@@ -1,7 +1,9 @@
 //! Fits each route to the capabilities of nginx. Closed routes answer 503.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
+
+use rayon::prelude::*;
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
@@ -20,7 +22,7 @@ struct Referable<'a> {
     obstacles: &'a Obstacles,
     untold: Untold<'a>,
     authorities: BTreeSet<&'a ObjectId>,
-    upstreams: BTreeSet<&'a UpstreamId>,
+    upstreams: HashSet<&'a UpstreamId>,
     certificates: BTreeSet<&'a CertificateId>,
     password_files: BTreeSet<&'a PasswordFileId>,
 }
@@ -97,8 +99,13 @@ pub fn fit(
         certificates: model.certificates.iter().map(|certificate| &certificate.id).collect(),
         password_files: model.password_files.iter().map(|file| &file.id).collect(),
     };
-    let servers = model.servers.iter().map(|server| fit_server(server, &known, findings)).collect();
+    let fit = |server: &Arc<Server>| {
+        let mut own = Vec::new();
+        (fit_server(server, &known, &mut own), own)
+    };
+    let (servers, own): (Vec<_>, Vec<_>) = model.servers.par_iter().map(fit).unzip();
     model.servers = servers;
+    findings.extend(own.into_iter().flatten());
 }
 
 fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Finding>) -> Arc<Server> {

@@ -7,6 +7,7 @@ use crate::model::Instance;
 use crate::nginx::syntax::{self, Directive};
 use crate::render::engine::{Engine, Source};
 use crate::render::token::{Literal, Word, Words};
+use crate::render::view::View;
 
 fn example() -> Value {
     json!({ "word": "w", "flag": true, "list": [{ "inner": "i", "plain": ["p"] }], "number": 1, "quoted": "\"q\"",
@@ -226,10 +227,13 @@ fn no_value_can_change_what_the_text_around_it_means() {
         "{{else}}",
         "{{/when}}",
     ];
+    fn read(token: impl View) -> Value {
+        token.value(&mut str::to_owned)
+    }
     let fill = |engine: &Engine, quoted: &str, words: [&str; 2], flag: bool| {
         let word = |text: &str| text.strip_prefix('$').map_or_else(|| Word::new(text), Word::variable).unwrap();
-        let view = json!({ "quoted": Literal::new(quoted).unwrap(), "word": word(words[0]), "flag": flag,
-            "words": Words::join([word(words[0]), word(words[1])]) });
+        let view = json!({ "quoted": read(Literal::new(quoted).unwrap()), "word": read(word(words[0])), "flag": flag,
+            "words": read(Words::join([word(words[0]), word(words[1])])) });
         let text: String = engine.fill("main", &view).unwrap().pieces().collect();
         let tree = syntax::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
         shape(&tree)

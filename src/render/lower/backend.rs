@@ -42,12 +42,13 @@ pub fn slots(server: &Server) -> Vec<Slot<'_>> {
 }
 
 fn position(slots: &[Slot<'_>], upstream: &UpstreamId, route: &Route) -> Option<usize> {
-    slots.iter().position(|slot| slot.upstream == upstream && slot.origin.object == route.origin.object)
+    let is_same = |slot: &UpstreamId| std::ptr::eq(slot, upstream) || slot == upstream;
+    slots.iter().position(|slot| slot.origin.object == route.origin.object && is_same(slot.upstream))
 }
 
 /// The name of a slot's variable.
 pub fn variable(prefix: &str, slot: usize) -> Result<Word, Refused> {
-    Word::variable(&format!("{prefix}_{slot}"))
+    Word::variable(&[prefix, "_", &slot.to_string()].concat())
 }
 
 impl Backends<'_> {

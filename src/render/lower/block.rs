@@ -4,7 +4,11 @@
 //! content. Hosts whose servers differ only in their names and upstreams share a block, with a
 //! `map` from host to upstream.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use crate::model::{Behaviour, Directive, HostName, Origin, PathMatch, Refused, Route, Server, ServerName};
+use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{Digest, File};
 use crate::render::names;
@@ -30,22 +34,35 @@ pub struct Likeness {
     pub spread: u32,
 }
 
+/// The digests of texts, most of which many servers have. It saves time and changes no digest.
+#[derive(Default)]
+pub struct Digests(Mutex<HashMap<Vec<Part>, Box<str>>>);
+
+impl Digests {
+    fn of(&self, text: Vec<Part>) -> Box<str> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(digest) = known.get(&text) {
+            return digest.clone();
+        }
+        let digest: Box<str> = names::likeness(Digest::of_all(text.iter().flat_map(Part::pieces))).into();
+        known.insert(text, digest.clone());
+        digest
+    }
+}
+
 /// The likeness of a server; `None` when it needs a block of its own.
-pub fn likeness(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Option<Likeness> {
-    let host = shareable(server).filter(|_| facts.decisions.shared_servers)?;
+pub fn likeness(server: &Server, facts: &Facts<'_>, engine: &Engine, digests: &Digests) -> Option<Likeness> {
     let slots = slots(server);
-    let mut writer = Writer::default();
+    let host = shareable(server, &slots).filter(|_| facts.decisions.shared_servers)?;
+    let mut writer = Writer::without_owners();
     write(server, [], &Backends::Variables { prefix: "", slots: &slots }, facts, engine, &mut writer).ok()?;
     let [one, two, three, four, ..] = Digest::of(host.as_str().as_bytes()).0;
-    Some(Likeness {
-        digest: names::likeness(writer.digest()).into(),
-        spread: u32::from_be_bytes([one, two, three, four]),
-    })
+    Some(Likeness { digest: digests.of(writer.into_parts()), spread: u32::from_be_bytes([one, two, three, four]) })
 }
 
 /// The host of a server that may be shared. Servers with values that only nginx can judge may not:
 /// an error in a shared block could not be traced to an object.
-fn shareable(server: &Server) -> Option<&HostName> {
+fn shareable<'a>(server: &'a Server, slots: &[Slot<'_>]) -> Option<&'a HostName> {
     let ServerName::Exact(host) = &server.name else { return None };
     if server.client_certificates.is_some() || !server.directives.is_empty() {
         return None;
@@ -64,11 +81,10 @@ fn shareable(server: &Server) -> Option<&HostName> {
     // Names without a dot may be keywords of `map`, such as `default`.
     let fits = host.as_str().len() <= LONGEST_HOST && host.as_str().contains('.');
     let mut routes = server.all_routes();
-    let objects = slots(server);
     // Every object must own a line: that of a name or of a table.
     let owns = |route: &Route| {
         let object = &route.origin.object;
-        *object == server.origin.object || objects.iter().any(|slot| slot.origin.object == *object)
+        *object == server.origin.object || slots.iter().any(|slot| slot.origin.object == *object)
     };
     (fits && routes.all(|route| !judged(route) && owns(route))).then_some(host)
 }

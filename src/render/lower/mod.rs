@@ -36,7 +36,7 @@ mod tls;
 mod upstream;
 mod writer;
 
-pub use block::{Likeness, block, likeness};
+pub use block::{Digests, Likeness, block, likeness};
 pub use lists::{list, long_lists};
 #[cfg(test)]
 pub use paths::{Place, places};

@@ -358,7 +358,7 @@ fn without(template: &'static str, own: &[Word], engine: &Engine) -> Result<Fill
 }
 
 /// Fills a template. This fails only by a fault of the program.
-pub fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serialize) -> Result<Filled, Refused> {
+pub fn fill(engine: &Engine, template: &'static str, view: &impl view::View) -> Result<Filled, Refused> {
     engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
 }
 

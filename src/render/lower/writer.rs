@@ -2,7 +2,7 @@
 
 use crate::model::{Directive, Origin};
 use crate::render::content::Part;
-use crate::render::file_set::{Digest, File, FilePath, Owners};
+use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::shape::Filled;
 
 use super::location::{Location, directives};
@@ -15,10 +15,17 @@ pub struct Writer {
     /// The number of line ends in the parts so far.
     lines: u32,
     owners: Vec<(u32, Origin)>,
+    /// Whether the text alone is wanted.
+    without_owners: bool,
     unwritten: Vec<Origin>,
 }
 
 impl Writer {
+    /// A file of which the text alone is wanted.
+    pub fn without_owners() -> Self {
+        Writer { without_owners: true, ..Writer::default() }
+    }
+
     /// Adds lines that one field caused.
     pub fn add(&mut self, text: Filled, origin: &Origin) {
         self.own(self.lines + 1, origin);
@@ -38,9 +45,9 @@ impl Writer {
         self.add_line("}\n");
     }
 
-    /// The digest of the text so far.
-    pub fn digest(&self) -> Digest {
-        Digest::of_all(self.parts.iter().flat_map(Part::pieces))
+    /// The text so far.
+    pub fn into_parts(self) -> Vec<Part> {
+        self.parts
     }
 
     /// The finished file.
@@ -68,19 +75,22 @@ impl Writer {
         let first = self.lines + 1;
         self.own(first, &place.route.origin);
         let before = |texts: &[Filled]| texts.iter().map(Filled::lines).sum();
-        let others = location.owned_lines(before(&texts[..1]), before(&texts[..2.min(texts.len())]));
+        let (of_location, before_headers) = (before(&texts[..1]), before(&texts[..2.min(texts.len())]));
         for text in texts {
             self.lines += text.lines();
             self.parts.push(text.into());
         }
         self.add_line("}\n");
+        if self.without_owners {
+            return;
+        }
         let mut next = first + 1;
         for (_, directive) in directives(place.route, common) {
             self.own(next, &directive.origin);
             next += 1;
         }
         self.own(next, &place.route.origin);
-        for (line, count, owner) in others {
+        for (line, count, owner) in location.owned_lines(of_location, before_headers) {
             self.own(first + line, &owner);
             self.own(first + line + count, &place.route.origin);
         }
@@ -93,6 +103,9 @@ impl Writer {
     }
 
     fn own(&mut self, line: u32, origin: &Origin) {
+        if self.without_owners {
+            return;
+        }
         // An owner without lines is removed.
         self.owners.pop_if(|(first, _)| *first == line);
         if self.owners.last().is_none_or(|(_, last)| last != origin) {
