@@ -124,6 +124,7 @@ impl Renderer {
         self.forget_unless(plan, &facts);
 
         let engine = &self.engine;
+        let (features, lists) = rayon::join(|| lower::files(plan, engine), || lower::long_lists(plan));
         let mut all = Vec::with_capacity(2 * servers.len());
         let own = self.blocks.render(servers, &facts, engine, &mut all);
         let path = |one: &Server| names::server_file(one, &crowds);
@@ -142,7 +143,7 @@ impl Renderer {
         self.password_files.render(&model.password_files, path, make, &mut all);
         all.extend(model.authorities.iter().flat_map(|authority| authority_files(authority)));
         let path = |one: &AccessList| one.mark().map(names::list_file).unwrap_or_default();
-        self.lists.render(&lower::long_lists(plan), path, |one| lower::list(one, engine), &mut all);
+        self.lists.render(&lists, path, |one| lower::list(one, engine), &mut all);
         let trusted = plan.trusted();
         let path = |one: &Stream| names::stream_file(one.listener.port);
         self.streams.render(&model.streams, path, |one| lower::stream(one, decisions, trusted, engine), &mut all);
@@ -153,7 +154,7 @@ impl Renderer {
             |one| lower::stream_upstream(one, engine),
             &mut all,
         );
-        all.extend(lower::files(plan, engine).into_iter().map(|(path, file)| (path, Arc::new(file))));
+        all.extend(features);
         FileSet { files: all.into_iter().collect() }
     }
 

@@ -2,6 +2,9 @@
 //! services.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rayon::prelude::*;
 
 use crate::model::{Origin, Refused};
 use crate::nginx::Plan;
@@ -74,9 +77,14 @@ pub fn text(engine: &Engine, say: impl FnOnce(&mut Tables) -> Result<(), Refused
     engine.fill("tables", &tables).ok().map(Part::Filled)
 }
 
-/// The files of all features.
-pub fn files(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let mut files = Files { engine, files: BTreeMap::new() };
-    FEATURES.iter().for_each(|feature| feature(plan, &mut files));
-    files.files
+/// The files of all features. Each walks all routes, so they do it side by side. No two features
+/// write the same file.
+pub fn files(plan: &Plan, engine: &Engine) -> Vec<(FilePath, Arc<File>)> {
+    let files = |feature: &Feature| {
+        let mut files = Files { engine, files: BTreeMap::new() };
+        feature(plan, &mut files);
+        files.files
+    };
+    let all: Vec<_> = FEATURES.par_iter().map(files).collect();
+    all.into_iter().flatten().map(|(path, file)| (path, Arc::new(file))).collect()
 }
