@@ -5,8 +5,7 @@ use super::table::CHECKS;
 /// The page.
 pub fn document() -> String {
     let mut text = "# What `ingressd doctor` looks at\n\n\
-         With this page you can look up what each check of `ingressd doctor` looks at and what to do about what it finds. Words that it does not explain \
-         are in the [glossary](glossary.md).\n\n\
+         With this page you can look up what each check of `ingressd doctor` examines, and what to do when it finds a problem. Words that the page does not explain are in the [glossary](glossary.md).\n\n\
          The command changes nothing and needs no running daemon; it is to be run as root on the edge node. What is wrong comes first: a level \
          (`error`, `warning`, `note`), the name of the check, what was found, and on a line of its own behind `->` what to do. Then it says how many \
          checks are fine; `--all` lists those too. `ingressd doctor NAME...` makes only the checks of these names and tells all that they find, \
