@@ -47,17 +47,19 @@ impl CertificateClash {
             secret => format!("Secret {secret}"),
         };
         match self.is_taken {
-            true => format!("the site at {} keeps the name: clients get its certificate, not {secret}", self.place),
-            false => format!("clients get {secret}; the site at {} has the name in its certificate alone", self.place),
+            true => format!("the site at {} keeps the name, so clients get its certificate and not \
+                {secret}", self.place),
+            false => format!("clients get {secret}; the site at {} has the name only in its certificate", self.place),
         }
     }
 
     /// What to do.
     pub fn remedy(&self) -> &'static str {
         match self.is_taken {
-            true => "take the name from the site, or the host from the Ingress",
+            true => "remove the name from the site, or the host from the Ingress",
             false => {
-                "leave the name out of that certificate when it is renewed: whoever checks it over HTTP asks ingressd then"
+                "leave the name out of that certificate when it is renewed, because ingressd gets the HTTP-01 \
+                    challenges for it"
             }
         }
     }

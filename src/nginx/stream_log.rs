@@ -54,8 +54,8 @@ pub fn decide(
     let Some(path) = path.clone().or_else(|| options.path.clone()) else {
         if line.is_some() {
             tell(
-                "access-log.stream-line says what is logged of TCP and UDP services, but neither access-log.stream-path nor \
-                 listen.access-log names a file: nothing is"
+                "access-log.stream-line sets the format of the log of TCP and UDP services, but nothing is logged, \
+                    because neither access-log.stream-path nor listen.access-log names a file; set one of them"
                     .to_owned(),
             );
         }
@@ -69,7 +69,8 @@ pub fn decide(
     };
     let (line, missing) = line.fit(has);
     for name in missing {
-        tell(format!("this nginx has no ${name} for TCP and UDP services: in their log a dash stands for it"));
+        tell(format!("this nginx has no variable ${name} for TCP and UDP services; in their log there is a dash \
+                      instead"));
     }
     let buffering = buffering(options.buffering, &LogPlace::File(path.clone()), other_sites, &mut tell);
     Some(StreamLog { line: line.into(), json: options.json, path, buffering })

@@ -160,7 +160,7 @@ impl Chronicle {
                 let note = match carried.closed {
                     0 => "nginx serves it".to_owned(),
                     closed => format!(
-                        "nginx serves it, but for {closed} of its paths, which answer 503 until what closes them is mended"
+                        "nginx serves it, except {closed} of its paths, which answer 503; see the other Events"
                     ),
                 };
                 let revision = published.and_then(|published| published.revision.as_deref()).unwrap_or_default();

@@ -40,7 +40,8 @@ impl Whereabouts {
         found.addresses.sort();
         found.addresses.dedup();
         if found.addresses.len() > MOST_ADDRESSES {
-            let note = format!("there are {}, and the first {MOST_ADDRESSES} are published", found.addresses.len());
+            let note = format!("there are {} addresses, and the first {MOST_ADDRESSES} are \
+                published", found.addresses.len());
             found.missing.push((ADDRESSES, note));
             found.addresses.truncate(MOST_ADDRESSES);
         }
@@ -61,7 +62,7 @@ impl Whereabouts {
                 }
             }
             Announced::Interface(name) => match host.interfaces.get(&**name) {
-                None => self.miss(format!("interface {name} is not there")),
+                None => self.miss(format!("there is no interface {name}")),
                 Some(interface) if !interface.running => self.miss(format!("interface {name} is down")),
                 Some(interface) => {
                     let lasting = interface.addresses.iter().filter(|(_, lasts)| *lasts);
@@ -79,7 +80,7 @@ impl Whereabouts {
 
     fn of_node(&mut self, sort: NodeAddress, node: &str, object: &Followed) -> Option<()> {
         if *object == Followed::Absent {
-            self.miss(format!("there is no Node {node:?}; its name is given by publish.node-object"));
+            self.miss(format!("there is no Node {node:?}; set its name with publish.node-object"));
             return Some(());
         }
         self.copy(ADDRESSES, &format!("{} of Node {node}", sort.name()), object, |found| found == sort.name())
@@ -96,11 +97,12 @@ impl Whereabouts {
         let entries = match object {
             Followed::Unknown => return None,
             Followed::Refused => {
-                self.missing.push((key, format!("{what}: the credentials do not allow to watch it")));
+                self.missing.push((key, format!("{what}: the credentials do not allow watching it; see \
+                                                 docs/kubeconfig.md")));
                 return Some(());
             }
             Followed::Absent => {
-                self.missing.push((key, format!("{what} is not there")));
+                self.missing.push((key, format!("there is no {what}")));
                 return Some(());
             }
             Followed::Present(entries) => entries.iter().filter(|(sort, _)| is_meant(sort)),

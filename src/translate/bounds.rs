@@ -27,14 +27,17 @@ macro_rules! bounds {
 
 bounds! {
     OBJECT_PATHS, "limits.object-paths", "paths of one object", "a version with more is not served";
-    LIST_ENTRIES, "limits.object-list-entries", "elements in the lists of one object", "the list that goes beyond is as if it were wrong";
-    ANNOTATION_BYTES, "limits.object-annotation-bytes", "bytes of one annotation", "a longer value is as if it were wrong";
+    LIST_ENTRIES, "limits.object-list-entries", "elements in the lists of one object", "the list that exceeds the \
+        limit counts as a bad value";
+    ANNOTATION_BYTES, "limits.object-annotation-bytes", "bytes of one annotation", "a longer value counts as a bad \
+        value";
     ORIGINS, "limits.object-origins", "origins of one object", "with more no CORS headers are sent";
-    PASSWORDS, "limits.passwords", "users of one Secret", "those behind are left out";
+    PASSWORDS, "limits.passwords", "users of one Secret", "further ones are left out";
     ENDPOINTS, "limits.upstream-endpoints", "endpoints of one port of a Service", "of more some get no requests";
     ADDRESSES, "limits.addresses-of-name", "addresses of one name", "of more some get no requests";
     HOST_PATHS, "limits.paths-of-host", "paths of one namespace on a host", "more are not served";
-    HOST_EXPRESSIONS, "limits.expressions-of-host", "units that the expressions of one namespace on a host may weigh", "more are not served";
+    HOST_EXPRESSIONS, "limits.expressions-of-host", "units of weight of the expressions of one namespace on a \
+        host", "more are not served";
     NAMES, "limits.names-of-namespace", "names of one namespace behind Services of type ExternalName", "more are not resolved";
 }
 

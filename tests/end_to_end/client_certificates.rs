@@ -1,4 +1,4 @@
-//! Certificates of clients: who is let in, and what backends are told; these tests must not know how nginx is told.
+//! Certificates of clients: who is let in, and what backends get; these tests must not know how nginx is told.
 
 use serde_json::Value;
 

@@ -143,7 +143,7 @@ fn they_do_what_they_say_and_everything_else_stays() {
             assert_ne!(echo.header("x-forwarded-for"), Some("1.2.3.4"));
         }
 
-        // What the backend is told, whoever named the request.
+        // What the backend gets, whoever named the request.
         for (sent, is_kept) in [("mine", true), ("", false)] {
             let reply = get("https://answers.test/").header("X-Request-ID", sent).send().await;
             let told = reply.header("x-req").map(str::to_owned);

@@ -31,8 +31,8 @@ pub(super) fn ticket_key(layer: &mut Layer<'_>, value: &str, origin: &Origin) ->
         Ok(key) => layer.settings.gate.everywhere.ticket_key = Some(key),
         Err(refused) => {
             let note = format!(
-                "it is refused: {refused}; it takes 48 or 80 random bytes in base64, as `openssl rand -base64 80` makes them, and \
-                 without it nginx makes a key of its own"
+                "it is refused: {refused}; write 48 or 80 random bytes in base64, as `openssl rand -base64 80` prints \
+                    them; until then each nginx uses a key of its own"
             );
             layer.find(Reason::InvalidValue, origin.clone(), note);
         }
@@ -51,12 +51,13 @@ pub(super) fn dh_parameters(layer: &mut Layer<'_>, value: &str, origin: &Origin)
     let namespace = Arc::clone(&layer.id.namespace);
     let (own, name) = value.trim().split_once('/').ok_or(Refused::because("it is not of the form namespace/name"))?;
     if *own != *namespace {
-        let note = format!("the Secret has to be in namespace {namespace}; copy it there");
+        let note = format!("the Secret has to be in the namespace {namespace}; copy it there");
         layer.find(Reason::CrossNamespace, origin.clone(), note);
         return Ok(());
     }
     let Some(secret) = layer.snapshot.secret(own, name) else {
-        let note = format!("Secret {} does not exist, or may not be read (docs/kubeconfig.md)", excerpt(value.trim()));
+        let note = format!("Secret {} does not exist, or the node may not read it \
+            (docs/kubeconfig.md)", excerpt(value.trim()));
         layer.find(Reason::MissingSecret, origin.clone(), note);
         return Ok(());
     };
@@ -73,7 +74,7 @@ pub(super) fn dh_parameters(layer: &mut Layer<'_>, value: &str, origin: &Origin)
 
 /// Proves parameters, and writes them anew.
 fn parameters(text: &[u8]) -> Result<Arc<[u8]>, Refused> {
-    let wrong = Refused::because("dhparam.pem holds no parameters, as `openssl dhparam 2048` makes them");
+    let wrong = Refused::because("dhparam.pem holds no parameters; write the output of `openssl dhparam 2048`");
     let block = Pem::iter_from_buffer(text).filter_map(Result::ok).find(|block| block.label == LABEL);
     let block = block.ok_or_else(|| wrong.clone())?;
     let (_, sequence) = Sequence::from_der(&block.contents).map_err(|_| wrong.clone())?;
@@ -87,7 +88,7 @@ fn parameters(text: &[u8]) -> Result<Arc<[u8]>, Refused> {
         None => 0,
     };
     if !BITS.contains(&bits) {
-        return Err(Refused(format!("its prime has {bits} bits, and 2048 to 4096 are taken").into()));
+        return Err(Refused(format!("its prime has {bits} bits; use one of 2048 to 4096 bits").into()));
     }
     let is_odd = prime.last().is_some_and(|last| last % 2 == 1);
     let is_small = |number: &[u8]| number.len() <= 1 && number.first().is_none_or(|byte| *byte < 2);

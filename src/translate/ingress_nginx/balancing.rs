@@ -110,7 +110,7 @@ pub static FAMILY: Family = Family {
             effect: Effect::Part(|draft, entry| {
                 let words = [("balanced", false), ("persistent", true)];
                 if one_of(entry.value, &words, "it is not balanced or persistent")? {
-                    let note = "it is served as balanced: when endpoints come, a part of the sessions moves to them";
+                    let note = "it is served as balanced: when endpoints are added, some sessions move to them";
                     draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                 }
                 Ok(())
@@ -143,13 +143,14 @@ pub static FAMILY: Family = Family {
                     "round_robin" => None,
                     "least_conn" => Some(Balance::LeastConnections),
                     "ewma" => {
-                        let note = "nginx does not know how fast endpoints answer: of two by chance the one with fewer connections takes \
-                                    a request";
+                        let note = "nginx does not measure how fast endpoints answer: it chooses two at random and \
+                            uses the one with fewer connections";
                         draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                         Some(Balance::TwoByChance)
                     }
                     "chash" | "chashsubset" => {
-                        return draft.leave_out(entry, &Refused::because("use upstream-hash-by, which says by what"));
+                        return draft.leave_out(entry, &Refused::because("use upstream-hash-by, which also names the \
+                                                                         key"));
                     }
                     "sticky_balanced" | "sticky_persistent" => {
                         return draft.leave_out(entry, &Refused::because("use affinity"));
@@ -164,7 +165,7 @@ pub static FAMILY: Family = Family {
             key: "service-upstream",
             compared: Compared::Different(
                 "Requests go to the cluster address from this node.",
-                "see that the node has a route to cluster addresses (docs/networking.md), or take it out",
+                "give the node a route to cluster addresses (docs/networking.md), or remove it",
             ),
             trust: Trust::Low,
             form: Form::Boolean,

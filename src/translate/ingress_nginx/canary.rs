@@ -188,7 +188,7 @@ fn header(name: &str) -> Result<HeaderName, Refused> {
     match name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
         true => Ok(known),
         false => {
-            Err(Refused::because("nginx tells headers apart whose names have nothing but letters, digits, - and _"))
+            Err(Refused::because("nginx distinguishes only headers whose names consist of letters, digits, - and _"))
         }
     }
 }

@@ -170,7 +170,7 @@ fn transaction(value: &str) -> Result<LogLine, Refused> {
         LogPart::Route(_) | LogPart::Geo(_) => true,
     };
     match line.parts().iter().find(is_kept_back) {
-        Some(part) => Err(Refused(format!("{part} cannot be told").into())),
+        Some(part) => Err(Refused(format!("{part} cannot be used here").into())),
         None => Ok(line),
     }
 }

@@ -36,8 +36,8 @@ pub static FAMILY: Family = Family {
             form: Form::Word(&["close", "keep-alive"]),
             documentation: "A fixed Connection header for the backend, close or keep-alive. WebSockets do not pass then.",
             tries: &[
-                ("close", Gives::Sets("backends are told Connection: close")),
-                ("keep-alive", Gives::Sets("backends are told Connection: keep-alive")),
+                ("close", Gives::Sets("backends get Connection: close")),
+                ("keep-alive", Gives::Sets("backends get Connection: keep-alive")),
                 ("upgrade", Gives::Refused("not close or keep-alive")),
             ],
             effect: Effect::Part(|draft, entry| {
@@ -177,10 +177,10 @@ pub static FAMILY: Family = Family {
                 and $service_name, $service_port, $namespace and $ingress_name, which are known without any request. \
                 X-Forwarded-Host stays the host that the client asked for.",
             tries: &[
-                ("internal.example.com", Gives::Sets("backends are told Host: internal.example.com")),
+                ("internal.example.com", Gives::Sets("backends get Host: internal.example.com")),
                 (
                     "$service_name.$namespace.svc.cluster.local",
-                    Gives::Sets("backends are told Host: ${service_name}.${namespace}.svc.cluster.local"),
+                    Gives::Sets("backends get Host: ${service_name}.${namespace}.svc.cluster.local"),
                 ),
                 ("$undefined", Gives::Refused("unknown \"undefined\" variable")),
                 ("a/b", Gives::Refused("a host is")),
@@ -234,7 +234,7 @@ fn pair(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Res
 fn allowed(context: &Context<'_>, name: HeaderName, value: &str) -> Result<AnswerHeader, Refused> {
     let is_listed = |own: &HeaderName| own.as_str().eq_ignore_ascii_case(name.as_str());
     if !context.options.allowed_headers().iter().any(is_listed) {
-        return Err(Refused::because("the administrator's headers.allowed does not list it"));
+        return Err(Refused::because("the administrator's headers.allowed does not list this header"));
     }
     AnswerHeader::new(name, HeaderText::new(value)?)
 }

@@ -46,8 +46,8 @@ impl<'a> Password<'a> {
             () => match (cost(&hash)?, limits.cost) {
                 (cost, most) if cost <= most => Ok(Password { user, hash }),
                 (_, most) => Err(format!(
-                    "has a hash that takes nginx too long at each request (limits.password-cost is {most}); make it anew with \
-                     htpasswd -B -C {most}"
+                    "has a hash that takes nginx too long for each request (limits.password-cost is {most}); make a \
+                        new one with htpasswd -B -C {most}"
                 )
                 .into()),
             },
@@ -66,7 +66,7 @@ impl<'a> Password<'a> {
 /// nginx computes the hash for each request, which blocks the worker: with `$6$rounds=999999999$`
 /// one request of one tenant would stop all others for many minutes.
 fn cost(hash: &str) -> Result<u8, Fault> {
-    const UNKNOWN: Fault = Cow::Borrowed("has a hash of a kind that is not known; make it anew with htpasswd -B");
+    const UNKNOWN: Fault = Cow::Borrowed("has a hash of an unknown kind; make a new one with htpasswd -B");
     let Some(rest) = hash.strip_prefix('$') else {
         // nginx's own kinds, and traditional DES with thirteen characters; extended DES contains
         // its own number of rounds.
@@ -74,7 +74,7 @@ fn cost(hash: &str) -> Result<u8, Fault> {
         return match () {
             () if is_des || hash.starts_with("{SHA}") || hash.starts_with("{SSHA}") => Ok(0),
             () if hash.starts_with("{PLAIN}") => {
-                Err("has its password in plain text, which is refused; make a hash of it with htpasswd -B".into())
+                Err("has a password in plain text, which is refused; make a hash with htpasswd -B".into())
             }
             () => Err(UNKNOWN),
         };
@@ -93,7 +93,8 @@ fn cost(hash: &str) -> Result<u8, Fault> {
         }
         "2a" | "2b" | "2y" => first.parse::<u8>().map_err(|_| UNKNOWN),
         "y" => YESCRYPT.iter().find(|(setting, _)| *setting == first).map(|(_, cost)| *cost).ok_or(Cow::Borrowed(
-            "has a hash of yescrypt beyond its default, which takes nginx too long; make it anew with htpasswd -B",
+            "has a hash of yescrypt with a cost above its default, which takes nginx too long; make a new one with \
+             htpasswd -B",
         )),
         _ => Err(UNKNOWN),
     }
@@ -157,7 +158,8 @@ fn take<'a>(
         Ok(_) if found.0.len() >= limits.users => {
             let most = limits.users;
             found.1.push(format!(
-                "{} and all behind it are left out: nginx reads them all at each request, and limits.passwords allows {most}",
+                "{} and all after it are left out: nginx reads all users for each request, and limits.passwords \
+                    allows {most}",
                 place()
             ));
             return false;

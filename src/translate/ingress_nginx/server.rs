@@ -170,8 +170,8 @@ fn passthrough(draft: &mut Draft, context: &Context<'_>) {
     let Some(origin) = &draft.reading.passthrough else { return };
     if !context.options.passthrough() {
         draft.reading.refused = true;
-        let note = "the administrator has not allowed it (`tls.passthrough`), and opening TLS here would mean something else; \
-                    remove it to let TLS end here";
+        let note = "the administrator has not allowed TLS passthrough (`tls.passthrough`); remove this key to have \
+            nginx terminate TLS of the host";
         return draft.find(Reason::RefusedValue, origin.clone(), note);
     }
     // A host with passthrough has a TLS backend, which plain requests have to reach by TLS too.

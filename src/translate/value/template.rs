@@ -95,7 +95,7 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
     match name {
         "" => return Err(Refused::because("a $ refers to nothing")),
         "document_root" | "realpath_root" => {
-            return Err(Refused(format!("${name} is a folder of the node; write the application's own").into()));
+            return Err(Refused(format!("${name} is a folder of the node; write the folder of the application").into()));
         }
         "escaped_request_uri" if !place.escapes() => {}
         "pass_access_scheme" | "best_http_host" if place == TemplateUse::File => {}
@@ -111,25 +111,25 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
         TemplateUse::File if PATHS.contains(&name) => true,
         TemplateUse::File => {
             return Err(Refused(
-                format!("${name} would let clients choose the file; a path such as $fastcgi_script_name may").into(),
+                format!("${name} would let clients choose the file; use a path such as $fastcgi_script_name").into(),
             ));
         }
         TemplateUse::Parameter if name == "http_authorization" => {
-            return Err(Refused::because("where nginx asks for a password, applications are not told it"));
+            return Err(Refused::because("applications do not get the password that nginx asks for"));
         }
         TemplateUse::Parameter if DECODED.contains(&name) => true,
         _ if PLAIN.contains(&name) => true,
         _ if DECODED.contains(&name) => {
-            return Err(Refused(format!("${name} is decoded and could end a line; use $request_uri").into()));
+            return Err(Refused(format!("${name} is decoded and could contain a line break; use $request_uri").into()));
         }
         TemplateUse::Question | TemplateUse::Header | TemplateUse::Key if is_query => {
             return Err(Refused(
-                format!("${name} is empty in the question to the service; use $escaped_request_uri").into(),
+                format!("${name} is empty in the request to the service; use $escaped_request_uri").into(),
             ));
         }
         TemplateUse::Question | TemplateUse::Copy if is_header => {
             return Err(Refused(
-                format!("${name} may hold blanks, which a URL cannot; the service is told all headers of the client")
+                format!("${name} may hold blanks, which a URL cannot; the service gets all headers of the client")
                     .into(),
             ));
         }

@@ -163,7 +163,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("add_header X-A \"a\\r\\nSet-Cookie: b\";", "control character"),
     ("add_header \"X-A\\r\\nX-B\" a;", "header name"),
     ("if ($host) { if ($host) { return 200; } }", "no block stands within"),
-    ("add_header X-A b { return 200; }", "it has no block"),
+    ("add_header X-A b { return 200; }", "it must not have a block"),
     ("if ($host);", "it needs a block"),
     // They use files.
     ("root /etc;", "files of the node"),
@@ -220,7 +220,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("rewrite ^ /x;", "another location"),
     ("proxy_ignore_headers X-Accel-Redirect;", "other locations"),
     ("proxy_pass_header X-Accel-Redirect;", "keeps to itself"),
-    ("add_header X-Accel-Redirect /x;", "nginx itself reads it"),
+    ("add_header X-Accel-Redirect /x;", "nginx itself interprets it"),
     ("ssi on;", "other locations"),
     ("set_real_ip_from 0.0.0.0/0;", "believed"),
     ("limit_req zone=other;", "limit-rps"),
