@@ -1,4 +1,4 @@
-//! `ingressd migrate` over what kubectl printed, as shells and pipelines see it; these tests must not know what is judged how.
+//! `ingressd migrate` with the output of kubectl, as shells and pipelines see it.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
@@ -65,7 +65,7 @@ fn the_report_says_what_needs_something_and_ends_by_what_is_refused() {
     for words in [
         "\nConfigMap ingress-nginx/ingress-nginx-controller\nrefused    http-snippet: ",
         "\ndifferent  worker-processes: 4\n",
-        "-> it belongs to nginx.conf of each node, which is not ours to write: set `worker_processes 4;` there, outside of every block\n",
+        "-> ingressd does not change nginx.conf: set `worker_processes 4;` there on each node, outside of every block\n",
         "\nrefused    TCP port http: data/postgres\n",
         "\nIngresses\nrefused    tools/raw  tools.example\n  refused    allowlist-source-range: 10.0.0.0/33\n",
         "\n\n2 of 3 Ingresses need nothing (--all lists them): 1 equal, 0 stricter, 1 different, 1 refused\n",
@@ -122,7 +122,7 @@ fn mistakes_and_what_is_missing_are_told() {
     let output = report(&dump, &["--all"]);
     for words in [
         "note       there is no IngressClass of the controller k8s.io/ingress-nginx: ",
-        "note       without a class, so that the controller leaves them alone as well: shop/elsewhere; set ",
+        "note       Ingresses without a class, which the controller does not serve either: shop/elsewhere; set ",
         "-> namespace-selector: \"team in (\" is no selector of labels",
         "refused    worker-processes: many\n",
         "-> \"many\" is refused: it is neither auto nor a whole number from 1 to 10000\n",
@@ -317,7 +317,8 @@ fn a_comparison_says_why_it_cannot_begin() {
     assert_eq!(migrate("compare", &[&*dump]).code, 64, "where the controller is has to be said");
 }
 
-/// What is on the node's own nginx already, and what its nginx.conf says of keys that belong there.
+/// What is on the node's own nginx already, and what its nginx.conf says of keys that belong
+/// there.
 #[test]
 fn other_sites_and_nginx_conf_of_the_host_are_told() {
     let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| Path::new(path).exists());

@@ -1,4 +1,4 @@
-//! Ten changes a second under traffic, each timed until it is served; it must not know how changes get to the daemon.
+//! Ten changes a second under traffic, each timed until it is served.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};

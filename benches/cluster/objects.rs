@@ -1,4 +1,4 @@
-//! Applications and changes to them as objects of the API; it must not know who watches them.
+//! Applications and changes to them as objects of the API.
 
 use std::time::Instant;
 
@@ -26,7 +26,8 @@ fn of(application: &Application) -> [Value; 3] {
     let text = application.text();
     let mut documents = text.split("---\n").map(|document| serde_saphyr::from_str::<Value>(document).unwrap());
     let mut objects = [(); 3].map(|()| documents.next().unwrap());
-    // The slices are ours: with a selector the controller of the cluster would make another one of each Service.
+    // The slices are ours: with a selector the controller of the cluster would make another one of
+    // each Service.
     objects[1]["spec"].as_object_mut().unwrap().remove("selector");
     objects
 }

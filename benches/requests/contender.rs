@@ -1,4 +1,5 @@
-//! An nginx with one worker and a configuration of its own, hand-written or rendered from manifests; it must not know what it is asked.
+//! An nginx with one worker and a configuration of its own, hand-written or rendered from
+//! manifests.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,4 +1,4 @@
-//! Requests as fast as they are answered, by `wrk`; it must not know who answers.
+//! Sends requests as fast as they are answered, with `wrk`.
 
 use std::net::SocketAddr;
 use std::process::Command;

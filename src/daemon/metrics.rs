@@ -232,15 +232,14 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     for (state, count) in [("current", status.workers), ("draining", status.crowd.draining)] {
         workers.get_or_create(&StateLabel { state }).set(whole(count));
     }
-    registry.register("nginx_workers", "Workers of nginx that accept connections (current), and that finish theirs \
-                                        (draining)", workers);
-    let most = whole(status.crowd.most);
-    gauge(
-        registry,
-        "nginx_draining_workers_most",
-        "Limit for draining workers of nginx",
-        most,
+    registry.register(
+        "nginx_workers",
+        "Workers of nginx that accept connections (current), and that finish theirs \
+                                        (draining)",
+        workers,
     );
+    let most = whole(status.crowd.most);
+    gauge(registry, "nginx_draining_workers_most", "Limit for draining workers of nginx", most);
     let ended: Counter = Counter::default();
     ended.inc_by(status.ended);
     let help = "Workers of nginx that the daemon ended because too many were draining";

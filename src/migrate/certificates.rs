@@ -47,8 +47,11 @@ impl CertificateClash {
             secret => format!("Secret {secret}"),
         };
         match self.is_taken {
-            true => format!("the site at {} keeps the name, so clients get its certificate and not \
-                {secret}", self.place),
+            true => format!(
+                "the site at {} keeps the name, so clients get its certificate and not \
+                {secret}",
+                self.place
+            ),
             false => format!("clients get {secret}; the site at {} has the name only in its certificate", self.place),
         }
     }
@@ -169,8 +172,8 @@ mod tests {
         assert_eq!(
             told,
             [
-                "the site at /etc/nginx/site:3 keeps the name: clients get its certificate, not the default certificate",
-                "clients get Secret a/tls; the site at /etc/nginx/site:3 has the name in its certificate alone",
+                "the site at /etc/nginx/site:3 keeps the name, so clients get its certificate and not the default certificate",
+                "clients get Secret a/tls; the site at /etc/nginx/site:3 has the name only in its certificate",
             ]
         );
         assert_eq!(clashes[1].heading(), "a.example of Ingress a/b is also in /etc/ssl/site.pem");

@@ -47,8 +47,11 @@ const BEHAVIOURS: &[(&str, Compared)] = &[
     ),
     (
         "An Ingress that nginx refuses",
-        Compared::Different("Only this Ingress is left out, or its last good version is served; changes of others are \
-                             applied.", ""),
+        Compared::Different(
+            "Only this Ingress is left out, or its last good version is served; changes of others are \
+                             applied.",
+            "",
+        ),
     ),
     (
         "`appProtocol` of a Service",
@@ -71,8 +74,11 @@ const BEHAVIOURS: &[(&str, Compared)] = &[
     ),
     (
         "The Event `Sync`",
-        Compared::Different("`Synced` says that nginx serves a version; other Events report what is wrong with \
-            it.", ""),
+        Compared::Different(
+            "`Synced` says that nginx serves a version; other Events report what is wrong with \
+            it.",
+            "",
+        ),
     ),
 ];
 
@@ -88,9 +94,11 @@ pub fn document() -> String {
     }
     text += MISTAKES;
     text += &mistakes::document(&ANNOTATIONS, |compared| Verdict::from(compared).name());
-    let _ =
-        write!(text, "\n## Keys of the ConfigMap\n\n[configmap.md](configmap.md) has the effect of each \
-            key.\n\n{HEAD}");
+    let _ = write!(
+        text,
+        "\n## Keys of the ConfigMap\n\n[configmap.md](configmap.md) has the effect of each \
+            key.\n\n{HEAD}"
+    );
     for facts in config::config_map_keys() {
         line(&mut text, &format!("`{}`", facts.name), facts.compared);
     }

@@ -171,12 +171,8 @@ pub const FLAGS: &[Flag] = &[
     nothing("enable-dynamic-certificates", Takes::Switch, REMOVED),
     nothing("enable-dynamic-configuration", Takes::Switch, REMOVED),
     nothing("enable-metrics", Takes::Switch, METRICS),
-    refused(
-        "enable-ssl-chain-completion",
-        Takes::Switch,
-        "put the intermediate certificates into the Secret",
-    )
-    .switched(),
+    refused("enable-ssl-chain-completion", Takes::Switch, "put the intermediate certificates into the Secret")
+        .switched(),
     switch("enable-ssl-passthrough", &["tls.passthrough"], |value| on("tls.passthrough", value)),
     refused(
         "enable-topology-aware-routing",
@@ -192,8 +188,12 @@ pub const FLAGS: &[Flag] = &[
     ),
     nothing("health-check-path", Takes::Value, "health checks use `/healthz` and `/readyz`: see `http.address`")
         .default("/healthz"),
-    refused("healthz-host", Takes::Value, "set `http.address`, and `http.remote` for an address that other machines \
-                                           reach"),
+    refused(
+        "healthz-host",
+        Takes::Value,
+        "set `http.address`, and `http.remote` for an address that other machines \
+                                           reach",
+    ),
     settings("healthz-port", &["http.address"], |value| {
         Ok(vec![("http.address", Value::from(format!("127.0.0.1:{}", port(value)?)))])
     })

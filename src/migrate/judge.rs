@@ -90,8 +90,11 @@ fn tls_hosts(id: &ObjectId, listed: Option<&Vec<String>>, secret: Option<&str>, 
 }
 
 /// A snippet where it counts.
-const SNIPPET: Compared = Compared::Different("A snippet is parsed into values: docs/snippets.md says what \
-    differs.", "");
+const SNIPPET: Compared = Compared::Different(
+    "A snippet is parsed into values: docs/snippets.md says what \
+    differs.",
+    "",
+);
 
 /// The items of one Ingress: its annotations, then everything else.
 fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &Table) -> Vec<Item> {
@@ -229,7 +232,8 @@ fn notes(judged: &Judged<'_>, classless: &[String]) -> Vec<String> {
     if judged.controller.is_none() {
         notes.push(
             "no Deployment or DaemonSet of an ingress-nginx was found, so the defaults of its flags are \
-                used".to_owned(),
+                used"
+                .to_owned(),
         );
     }
     if judged.inventory.is_without_secrets {

@@ -194,8 +194,11 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
     let explicit = match (options.syslog, options.syslog_address, &options.path) {
         (true, Some(address), _) => Some(LogPlace::Syslog(SocketAddr::new(address, options.syslog_port))),
         (true, None, _) => {
-            tell("access-log.syslog is on, but access-log.syslog-address names no server, so it has no effect; set \
-                  access-log.syslog-address".to_owned());
+            tell(
+                "access-log.syslog is on, but access-log.syslog-address names no server, so it has no effect; set \
+                  access-log.syslog-address"
+                    .to_owned(),
+            );
             None
         }
         (false, _, Some(path)) => Some(LogPlace::File(path.clone())),

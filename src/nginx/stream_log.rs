@@ -69,8 +69,10 @@ pub fn decide(
     };
     let (line, missing) = line.fit(has);
     for name in missing {
-        tell(format!("this nginx has no variable ${name} for TCP and UDP services; in their log there is a dash \
-                      instead"));
+        tell(format!(
+            "this nginx has no variable ${name} for TCP and UDP services; in their log there is a dash \
+                      instead"
+        ));
     }
     let buffering = buffering(options.buffering, &LogPlace::File(path.clone()), other_sites, &mut tell);
     Some(StreamLog { line: line.into(), json: options.json, path, buffering })

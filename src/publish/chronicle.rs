@@ -159,9 +159,9 @@ impl Chronicle {
             } else if is_news {
                 let note = match carried.closed {
                     0 => "nginx serves it".to_owned(),
-                    closed => format!(
-                        "nginx serves it, except {closed} of its paths, which answer 503; see the other Events"
-                    ),
+                    closed => {
+                        format!("nginx serves it, except {closed} of its paths, which answer 503; see the other Events")
+                    }
                 };
                 let revision = published.and_then(|published| published.revision.as_deref()).unwrap_or_default();
                 if let Some(notice) = Notice::synced(id, &served.snapshot, &version.0, revision, &note) {

@@ -6,9 +6,11 @@ use k8s_openapi::api::events::v1::Event;
 use crate::source::Permission;
 
 /// For the namespace of the Leases.
-pub const LEASES: Permission =
-    Permission::of::<Lease>(&["get", "list", "watch", "create", "update"], "which node is the leader, and which nodes \
-                                                                            exist");
+pub const LEASES: Permission = Permission::of::<Lease>(
+    &["get", "list", "watch", "create", "update"],
+    "which node is the leader, and which nodes \
+                                                                            exist",
+);
 
 /// For all namespaces that are served.
 pub const EVENTS: Permission =

@@ -40,8 +40,11 @@ impl Whereabouts {
         found.addresses.sort();
         found.addresses.dedup();
         if found.addresses.len() > MOST_ADDRESSES {
-            let note = format!("there are {} addresses, and the first {MOST_ADDRESSES} are \
-                published", found.addresses.len());
+            let note = format!(
+                "there are {} addresses, and the first {MOST_ADDRESSES} are \
+                published",
+                found.addresses.len()
+            );
             found.missing.push((ADDRESSES, note));
             found.addresses.truncate(MOST_ADDRESSES);
         }
@@ -97,8 +100,13 @@ impl Whereabouts {
         let entries = match object {
             Followed::Unknown => return None,
             Followed::Refused => {
-                self.missing.push((key, format!("{what}: the credentials do not allow watching it; see \
-                                                 docs/kubeconfig.md")));
+                self.missing.push((
+                    key,
+                    format!(
+                        "{what}: the credentials do not allow watching it; see \
+                                                 docs/kubeconfig.md"
+                    ),
+                ));
                 return Some(());
             }
             Followed::Absent => {

@@ -71,8 +71,12 @@ fn protect(
             Whereabouts::SameHost => match target {
                 Some(Ok(upstream)) => Ok(upstream.clone()),
                 Some(Err(fault)) => Err(fault.clone()),
-                None => Err((Reason::MissingService, "no path of the host leads to a backend that could answer the \
-                                                      request".into())),
+                None => Err((
+                    Reason::MissingService,
+                    "no path of the host leads to a backend that could answer the \
+                                                      request"
+                        .into(),
+                )),
             },
             _ => service::resolve(servers, &requested.service, mode, *dialect),
         };
@@ -109,9 +113,13 @@ fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Ha
 /// The upstream of the route for the path of an authentication request. The rest of that route's
 /// behaviour is not applied; where that would be necessary, the request is refused.
 fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Target {
-    let path = literal_path(&requested.policy.target)
-        .ok_or((Reason::InvalidSecurityValue, Arc::from("where its host is $host, its path must not contain \
-            variables")))?;
+    let path = literal_path(&requested.policy.target).ok_or((
+        Reason::InvalidSecurityValue,
+        Arc::from(
+            "where its host is $host, its path must not contain \
+            variables",
+        ),
+    ))?;
     let takes = |route: &&Route| match &route.path {
         PathMatch::Exact { path: own, .. } => *own == path,
         PathMatch::Prefix { path: own, .. } => {
@@ -141,8 +149,12 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
         )),
         _ if *route.origin.object.namespace != **own && !requested.service.is_everywhere => Err((
             Reason::CrossNamespace,
-            format!("{} is a path of another namespace; name its Service in auth-url, which needs \
-                `cross-namespace`", path.as_str()).into(),
+            format!(
+                "{} is a path of another namespace; name its Service in auth-url, which needs \
+                `cross-namespace`",
+                path.as_str()
+            )
+            .into(),
         )),
         Action::Proxy { upstream, split: None }
             if route.behaviour.rewrite.is_none() && matches!(upstream.protocol, Protocol::Http | Protocol::Https) =>

@@ -392,9 +392,10 @@ impl<'a> Backends<'a> {
         let addresses = answer.map(|answer| answer.addresses.clone()).unwrap_or_default();
         if answer.is_some_and(|answer| answer.is_cut) {
             let used = addresses.len();
-            let note =
-                format!("{subject}DNS returns more addresses than the {used} that limits.addresses-of-name allows; \
-                    the others get no requests");
+            let note = format!(
+                "{subject}DNS returns more addresses than the {used} that limits.addresses-of-name allows; \
+                    the others get no requests"
+            );
             notes.push((Reason::AddressesLeftOut, note.into()));
         }
         let most = u64::try_from(self.options.limits.addresses_of_name).unwrap_or(u64::MAX);

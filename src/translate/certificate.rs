@@ -94,9 +94,7 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
         PrivateKeyDer::from_pem_slice(private).map_err(|_| "tls.key holds no private key, or an encrypted one")?;
     let length = chain.iter().map(|certificate| certificate.len()).sum::<usize>();
     if chain.len() > MOST_CERTIFICATES || length > LONGEST_CHAIN {
-        return Err(
-            "tls.crt holds more than 10 certificates or 32 KiB; keep only the chain up to the authority",
-        );
+        return Err("tls.crt holds more than 10 certificates or 32 KiB; keep only the chain up to the authority");
     }
     if private.secret_der().len() > LONGEST_KEY {
         return Err("tls.key is larger than an RSA key with 4096 bits; make one with 4096 or less, or an ECDSA key");

@@ -49,9 +49,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
                 findings.push(Finding::new(Reason::HostRuleConflict, asked.origin.clone(), note));
                 continue;
             }
-            _ if is_refused => {
-                "an object without a host cannot require client certificates; name the hosts".to_owned()
-            }
+            _ if is_refused => "an object without a host cannot require client certificates; name the hosts".to_owned(),
             _ => format!(
                 "another namespace asked for {name} first and decides about client certificates there; the routes \
                     answer 503; remove this key, or use another host"
@@ -64,8 +62,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
     match (decider, home) {
         (Some((_, ClientRule::Good(rule))), Some(home)) => {
             for guest in site.subjects.iter().filter(|subject| *subject.id().namespace != *home) {
-                let note =
-                    format!("the namespace that asked for {name} first requires client certificates there");
+                let note = format!("the namespace that asked for {name} first requires client certificates there");
                 findings.push(Finding::new(Reason::HostRuleConflict, Origin::object(guest.id()), note));
             }
             server.client_certificates = Some(Arc::clone(rule));

@@ -133,9 +133,8 @@ impl Reach<'_> {
     fn by_load_balancer(&self) -> Result<Vec<Endpoint>, Unreachable> {
         let addresses = self.service.balancer_addresses.iter();
         let port = self.service_port();
-        plain(addresses.filter_map(|address| port.map(|port| SocketAddr::new(*address, port)))).ok_or_else(|| {
-            Unreachable::Mode("no load balancer has given it an IP address".to_owned())
-        })
+        plain(addresses.filter_map(|address| port.map(|port| SocketAddr::new(*address, port))))
+            .ok_or_else(|| Unreachable::Mode("no load balancer has given it an IP address".to_owned()))
     }
 
     /// Node addresses are always reachable; cluster IPs and pod addresses are used only within the

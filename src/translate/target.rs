@@ -46,8 +46,10 @@ pub fn forbidden(target: SocketAddr, chosen: Chosen, options: &Options) -> Optio
         IpAddr::V6(address) => address.is_unicast_link_local(),
     };
     match (address.is_loopback(), link_local) {
-        _ if METADATA.contains(&address) => Some("it is the address of a metadata service, which has secrets of the \
-                                                  machine"),
+        _ if METADATA.contains(&address) => Some(
+            "it is the address of a metadata service, which has secrets of the \
+                                                  machine",
+        ),
         _ if options.local_upstreams || options.own_upstreams.iter().any(is_listed) => None,
         (true, _) => Some("it is a loopback address"),
         (_, true) => Some("it is a link-local address"),

@@ -1,4 +1,4 @@
-//! What is made of refusals that name no place, and of many at once; it must not know what is done about them.
+//! Refusals of nginx that name no place, and many refusals at once.
 
 use ingressd::apply::{Applier, Complaint, Options, Outcome, Step, Steps, System};
 use nix::sys::signal::{Signal, kill};
@@ -8,7 +8,8 @@ use crate::files::Files;
 use crate::nginx::{Nginx, eventually};
 use crate::simulated::Simulated;
 
-/// The outcome for these files, of an nginx that refuses configurations by this rule, and how many culprits are looked for.
+/// The outcome for these files, of an nginx that refuses configurations by this rule, and how many
+/// culprits are looked for.
 fn outcome(files: Files, culprits: usize, refuses: fn(&str) -> Option<String>) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let configuration = folder.path().join("nginx.conf");
@@ -36,7 +37,7 @@ fn what_is_too_much_only_together_is_no_files_fault() {
         (count > 3).then(|| "nginx: [emerg] could not build it".to_owned())
     };
     let outcome_of_many = outcome(six(), 64, too_many);
-    let told = |words: &str| words.contains("it cannot take the configuration with it: could not build it");
+    let told = |words: &str| words.contains("it cannot load the configuration with this version: could not build it");
     assert!(
         matches!(&outcome_of_many, Outcome::RolledBack { generation: None, too_much: Some(words), .. } if told(words)),
         "{outcome_of_many:?}"

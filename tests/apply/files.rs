@@ -1,4 +1,4 @@
-//! Small file sets as `render` would make them; it must not know what becomes of them.
+//! Small file sets as `render` would make them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

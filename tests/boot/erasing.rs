@@ -1,4 +1,4 @@
-//! The .rpm comes, is exchanged and is erased, with its scripts, where nothing runs; this must not know what a booted system does.
+//! The .rpm is installed, upgraded and erased, with its scripts, where no systemd runs.
 
 use super::machine::Disk;
 use super::packages;

@@ -1,4 +1,4 @@
-//! A booted system in a container, which ends with this value; it must not know what is installed on it.
+//! A booted system in a container, which is stopped when this value is dropped.
 
 use std::fs;
 use std::io::Write as _;
@@ -96,7 +96,8 @@ impl Disk {
         self.folder.join(path.trim_start_matches('/'))
     }
 
-    /// The container, in groups of processes of its own, which this shell enters before it becomes the container.
+    /// The container, in groups of processes of its own, which this shell enters before it becomes
+    /// the container.
     fn nspawn(&self, mut shell: Command) -> Command {
         let join = self.groups().into_iter().map(|group| {
             fs::create_dir_all(&group).unwrap();
@@ -121,7 +122,8 @@ impl Disk {
         command.spawn().unwrap()
     }
 
-    /// The folders of the container's group of processes: one for each hierarchy in which systemd keeps them.
+    /// The folders of the container's group of processes: one for each hierarchy in which systemd
+    /// keeps them.
     fn groups(&self) -> Vec<PathBuf> {
         let hierarchies = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"].map(Path::new);
         let real = hierarchies.into_iter().filter(|folder| folder.join("cgroup.procs").exists());
@@ -142,15 +144,17 @@ impl Drop for Disk {
         // What the tool leaves on the host.
         let _ = fs::remove_dir(format!("/run/systemd/nspawn/propagate/edge-{}", self.mark));
         for group in self.groups().iter().filter(|group| group.exists()) {
-            // A group is removed from the leaves up; it stays as long as something is in it, which is no reason to fail.
+            // A group is removed from the leaves up; it stays as long as something is in it, which
+            // is no reason to fail.
             let _ =
                 Command::new("find").arg(group).args(["-depth", "-type", "d", "-exec", "rmdir", "{}", ";"]).output();
         }
     }
 }
 
-/// Waits until nobody else uses the machine in this folder, neither another test nor another run: they would take each other's files,
-/// memory and processors. Returns what keeps others waiting, and a mark that no other folder has.
+/// Waits until nobody else uses the machine in this folder, neither another test nor another run:
+/// they would take each other's files, memory and processors. Returns what keeps others waiting,
+/// and a mark that no other folder has.
 fn take(roots: &Path) -> (fs::File, String) {
     let file = roots.join("lock");
     let mut lock = fs::File::options().create(true).truncate(false).write(true).open(&file).unwrap();
@@ -170,7 +174,8 @@ fn take(roots: &Path) -> (fs::File, String) {
     (lock, mark)
 }
 
-/// What no other process has, whatever its namespaces: numbers of processes are the same in several of them.
+/// What no other process has, whatever its namespaces: numbers of processes are the same in
+/// several of them.
 fn own_name() -> String {
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap();
     format!("{} {}", namespace.display(), std::process::id())
@@ -282,7 +287,8 @@ impl Drop for Machine {
     }
 }
 
-/// A program that is ended when it takes too long: whoever waits for its output would do so for ever.
+/// A program that is ended when it takes too long: whoever waits for its output would do so for
+/// ever.
 fn limited(program: &str) -> Command {
     let mut command = Command::new("timeout");
     command.args(["--signal=KILL", COMMAND_LIMIT, program]);

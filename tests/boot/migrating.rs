@@ -1,4 +1,5 @@
-//! docs/migrate.md, done as it says from the first command to the last: a booted node takes the place of a controller of ingress-nginx; this must not know how.
+//! The commands of docs/migrate.md, from the first to the last: a booted node replaces a
+//! controller of ingress-nginx.
 
 #[path = "../live/take_over/clients.rs"]
 mod clients;
@@ -112,7 +113,8 @@ struct Migration<'a> {
 }
 
 impl Migration<'_> {
-    /// Runs what one part of the page says. On the node everything is said to one shell, whose variables last.
+    /// Runs what one part of the page says. On the node everything is said to one shell, whose
+    /// variables last.
     fn run(&self, name: &str) {
         for block in tried(self.page).filter(|block| part(self.page, block) == name) {
             println!("{}:{}", self.page.name, block.line);

@@ -1,4 +1,5 @@
-//! An administrator's life with the package, from the installation to the purge, on a booted system and a real cluster; this must not know how the daemon does it.
+//! The life of a package, from the installation to the purge, on a booted system with a real
+//! cluster.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! The package is upgraded while nginx is down, removed with what came for its sake, and purged, beside other sites of the host;
-//! this must not know how setup changes files.
+//! The package is upgraded while nginx is down, removed with its dependencies, and purged, beside
+//! other sites of the host.
 
 use super::machine::{Disk, Machine};
 use super::{packages, site};

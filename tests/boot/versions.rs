@@ -1,4 +1,4 @@
-//! The package comes, is exchanged for another version, and goes; this must not know what the daemon does meanwhile.
+//! The package is installed, upgraded to another version, and removed.
 
 use super::node::Node;
 use super::rig::client::get;

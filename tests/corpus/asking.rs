@@ -1,4 +1,4 @@
-//! Asking what a row says and comparing what comes back; this must not know how it comes about.
+//! Sends the requests of a row and compares the responses.
 
 use std::net::SocketAddr;
 

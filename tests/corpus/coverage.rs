@@ -1,4 +1,4 @@
-//! Whether everything that manifests promise is asked for; this must not know the answers.
+//! Every backend of the manifests gets a request.
 
 use serde_json::Value;
 
@@ -35,7 +35,8 @@ pub fn missing(project: &Project) -> Vec<String> {
     complaints
 }
 
-/// Whether requests get to its backends: it is neither refused nor a redirect, and nobody is kept away from it.
+/// Whether requests get to its backends: it is neither refused nor a redirect, and nobody is kept
+/// away from it.
 fn is_served(project: &Project, ingress: &Value) -> bool {
     let name = ingress["metadata"]["name"].as_str().unwrap();
     let is_refused =

@@ -1,4 +1,4 @@
-//! Every decision is a note of one form that can be found; this must not know what was decided.
+//! Every decision is a note of one form that can be found.
 
 use super::pages::{self, Page};
 

@@ -1,4 +1,4 @@
-//! Headers of answers that objects set by a ConfigMap, through the real nginx; this test must not know how they are written.
+//! Headers of responses that objects set by a ConfigMap, through the real nginx.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What objects change of headers, cookies and redirects between client and backend; this test must not know how it is written.
+//! Annotations that change headers, cookies and redirects between client and backend.
 
 use crate::rig;
 use crate::rig::client::{Reply, get};

@@ -1,4 +1,4 @@
-//! Backends that ask for a certificate and are verified; these tests must not know how nginx is told.
+//! TLS towards backends: client certificates and verification.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::rig::manifests::{Ingress, ingress, secret, service_at};
 
 const PORT: u16 = 9443;
 
-/// A backend that takes clients of an authority alone, and says who they are, by which name they asked and what TLS they spoke.
+/// A backend that takes clients of an authority alone, and says who they are, by which name they
+/// asked and what TLS they spoke.
 async fn backend(authority: &Authority, own: &Signed) {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = rustls::RootCertStore::empty();

@@ -1,4 +1,4 @@
-//! How much objects and namespaces may ask for, and what becomes of what is too much; these tests must not know how it is counted.
+//! Budgets of objects and namespaces, and what happens when they are exceeded.
 
 use std::fs;
 

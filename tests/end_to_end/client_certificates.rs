@@ -1,4 +1,4 @@
-//! Certificates of clients: who is let in, and what backends get; these tests must not know how nginx is told.
+//! Client certificates: who is admitted, and which headers backends get.
 
 use serde_json::Value;
 
@@ -52,7 +52,8 @@ fn only_certificates_of_the_authority_are_let_in() {
         rig.manifests.write("objects.yaml", &objects);
         rig.start().await;
         let (good, strange) = (authority.signs("client", 1), other.signs("client", 1));
-        // For each host: without a certificate, with a good one, with one of another authority, and by plain HTTP.
+        // For each host: without a certificate, with a good one, with one of another authority,
+        // and by plain HTTP.
         for (host, none, with_good, with_strange, plain) in [
             ("required", 400, 200, 400, 308),
             ("bare", 400, 200, 400, 403),
@@ -370,7 +371,7 @@ fn only_whose_host_it_is_decides() {
             };
             assert_eq!(request.send().await.status, status, "{url}");
         }
-        finding(rig, "HostRuleConflict", "asks clients for certificates").await;
+        finding(rig, "HostRuleConflict", "requires client certificates").await;
         finding(rig, "ClosedRoute", "another namespace asked for open.test first").await;
     });
 }

@@ -1,4 +1,4 @@
-//! The demo as a person runs it; this test must not know how it is put together.
+//! The demo, as a user runs it.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

@@ -1,4 +1,4 @@
-//! `ingressd doctor` on a host with an nginx and a folder of manifests; this must not know how it looks.
+//! `ingressd doctor` on a host with an nginx and a folder of manifests.
 
 use std::net::TcpListener;
 use std::process::Command;
@@ -110,7 +110,8 @@ fn what_is_wrong_with_the_host_is_told() {
 
         let other = TcpListener::bind("0.0.0.0:443").unwrap();
         let told = doctor(rig, &["ports"]);
-        // A process that another test has just forked has the socket too, until it runs its own program.
+        // A process that another test has just forked has the socket too, until it runs its own
+        // program.
         for words in [&*format!("(process {})", std::process::id()), "listens on 0.0.0.0:443"] {
             told.expect("ports", "error", words);
         }

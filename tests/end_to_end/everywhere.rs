@@ -1,4 +1,4 @@
-//! What the ConfigMap of an ingress-nginx gives to all hosts, through the real nginx; this test must not know how it is written.
+//! Keys of the ConfigMap that concern all hosts, through the real nginx.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Services that say who may pass, asked by the real nginx: this test must not know how a question is written.
+//! Authentication by another service, through the real nginx.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,7 +40,8 @@ impl Question {
     }
 }
 
-/// A service that answers with the status in the header `want` of the request, and keeps what it was asked.
+/// A service that answers with the status in the header `want` of the request, and keeps what it
+/// was asked.
 pub struct Service {
     asked: Arc<Mutex<Vec<Question>>>,
     task: JoinHandle<()>,

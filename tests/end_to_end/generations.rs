@@ -1,4 +1,5 @@
-//! What the administrator sees of kept generations: the difference between two, and going back to one; these tests must not know how they are stored.
+//! Kept generations, as the administrator sees them: the difference between two, and going back to
+//! one.
 
 use std::process::Output;
 

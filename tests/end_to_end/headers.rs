@@ -1,4 +1,4 @@
-//! What the backend learns about the client; this test must not know how headers are written.
+//! Headers about the client that backends get.
 
 use std::fs;
 
@@ -22,7 +22,8 @@ const FORGED: &[(&str, &str)] = &[
     ("Proxy", "http://evil.test/"),
 ];
 
-/// Headers that frameworks believe about URL, scheme, client and certificate, and that nobody but a trusted proxy may send.
+/// Headers that frameworks believe about URL, scheme, client and certificate, and that nobody but
+/// a trusted proxy may send.
 const BELIEVED: &[&str] = &[
     "Forwarded",
     "X-Forwarded-Prefix",
@@ -48,7 +49,8 @@ fn telling(request: Request) -> Request {
     BELIEVED.iter().fold(request, |request, name| request.header(name, "told"))
 }
 
-/// Hosts by protocol of the backend, in both dialects, and one that asks for a password, where headers are listed anew.
+/// Hosts by protocol of the backend, in both dialects, and one that asks for a password, where
+/// headers are listed anew.
 fn hosts() -> Vec<Value> {
     let passwords = secret("users", "Opaque", &[("auth", "user:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n")]);
     let mut objects = vec![passwords];
@@ -191,7 +193,8 @@ fn nobody_is_believed_by_default() {
             let seen = request.send().await.echo();
             let spoken = if host.starts_with('g') { "HTTP/2" } else { "HTTP/1.1" };
             assert_eq!(seen.protocol, spoken, "{host}");
-            // What nobody but ingress-nginx tells is told by its dialect alone, and forged with neither.
+            // What nobody but ingress-nginx tells is told by its dialect alone, and forged with
+            // neither.
             let detailed = |value| host.ends_with("-n.test").then_some(value);
             for (name, value) in [
                 ("host", Some(host)),

@@ -1,4 +1,4 @@
-//! Copies of requests, made by the real nginx: this test must not know how they are made.
+//! Mirrored requests, through the real nginx.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -154,7 +154,8 @@ fn a_service_gets_what_the_backend_gets() {
         let copy = service.next().await;
         assert_eq!((copy.line.as_str(), copy.header("X-User")), ("GET /copy HTTP/1.1", Some("ann")));
 
-        // Who is not let in is not copied: the next copy is another one's. An upgrade is none of the copy's.
+        // Who is not let in is not copied: the next copy is another one's. An upgrade is none of
+        // the copy's.
         assert_eq!(get("http://closed.test/").send().await.status, 403);
         let mut socket = get("http://plain.test/chat").open_websocket().await.unwrap();
         assert_eq!(socket.say("hello").await.unwrap(), "hello");

@@ -1,4 +1,4 @@
-//! What modules that are not part of nginx do for hosts, and what hosts are without them; these tests must not know how they are told.
+//! Hosts with and without modules that are not part of nginx.
 
 use std::fs;
 
@@ -15,7 +15,8 @@ const BROTLI: &str = "ngx_http_brotli_filter_module.so";
 const MODSECURITY: &str = "ngx_http_modsecurity_module.so";
 const GEOIP2: &str = "ngx_http_geoip2_module.so";
 
-/// Rules of the administrator: they turn a parameter away, and name nothing that nginx has to open.
+/// Rules of the administrator: they turn a parameter away, and name nothing that nginx has to
+/// open.
 const RULES: &str = "SecRuleEngine On\nSecRequestBodyAccess On\nSecAuditEngine Off\n\
     SecRule ARGS:forbidden \"@streq yes\" \"id:1,phase:2,t:none,log,deny,status:403\"\n";
 const FORBIDDEN: &str = "forbidden=yes";

@@ -1,4 +1,4 @@
-//! TLS that goes to its Service unopened, beside TLS that ends at nginx, through the real one; these tests must not know how nginx is told.
+//! TLS passthrough beside TLS that nginx terminates, through the real nginx.
 
 use std::fs;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ const PORT: u16 = 9443;
 const POD: &str = "10.244.0.7";
 const OTHER_POD: &str = "10.244.0.8";
 
-/// A backend under a certificate of its own, before the echo backend of the address that is reached.
+/// A backend under a certificate of its own, before the echo backend of the address that is
+/// reached.
 async fn serve(own: &Signed) {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let settings = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
@@ -87,7 +88,8 @@ async fn prepare(rig: &mut Rig) -> Signed {
     believing(&authority)
 }
 
-/// Where a request got to over TLS: the address of the pod by its own certificate, or `here` where TLS was opened.
+/// Where a request got to over TLS: the address of the pod by its own certificate, or `here` where
+/// TLS was opened.
 async fn reached(request: Request) -> Result<String, Failure> {
     let reply = request.try_send().await?;
     let echo = reply.try_echo();

@@ -1,4 +1,4 @@
-//! The settings are read again when the daemon is told to, and only good ones are used; nothing of the inside is known.
+//! Settings are read again on request, and only valid ones are used.
 
 use std::time::Duration;
 

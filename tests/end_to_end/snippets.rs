@@ -1,5 +1,5 @@
-//! What snippets do to requests where the administrator lets a namespace write them, and what stays whatever they say; this test must not
-//! know how they are written.
+//! Snippets in namespaces where the administrator allows them, and the limits that they cannot
+//! change.
 
 use serde_json::Value;
 

@@ -31,10 +31,7 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "custom-http-errors",
-        Compared::Stricter(
-            "Statuses below 400 are refused: redirects always reach clients.",
-            "list those from 400 on",
-        ),
+        Compared::Stricter("Statuses below 400 are refused: redirects always reach clients.", "list those from 400 on"),
     ),
     (
         "forwarded-for-proxy-protocol-header",
@@ -42,19 +39,26 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "default-type",
-        Compared::Different("It concerns only responses of snippets; other responses of nginx, and those of backends, \
-            have their own type.", ""),
+        Compared::Different(
+            "It concerns only responses of snippets; other responses of nginx, and those of backends, \
+            have their own type.",
+            "",
+        ),
     ),
     (
         "enable-access-log-for-default-backend",
         Compared::Different(
-            "Without the key requests for unknown hosts are logged.", "set it to false, the default of ingress-nginx",
+            "Without the key requests for unknown hosts are logged.",
+            "set it to false, the default of ingress-nginx",
         ),
     ),
     (
         "enable-aio-write",
-        Compared::Different("It has an effect only when it is set; without the key the worker itself writes \
-            files.", ""),
+        Compared::Different(
+            "It has an effect only when it is set; without the key the worker itself writes \
+            files.",
+            "",
+        ),
     ),
     ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
     (
@@ -137,10 +141,7 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
             "set access-log.stream-path to others",
         ),
     ),
-    (
-        "strict-validate-path-type",
-        Compared::Different("Paths are always checked by the rules of the API server.", ""),
-    ),
+    ("strict-validate-path-type", Compared::Different("Paths are always checked by the rules of the API server.", "")),
     (
         "syslog-host",
         Compared::Stricter(

@@ -207,11 +207,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     setting("allow-cross-namespace-resources", "cross-namespace", same),
     setting("allow-snippet-annotations", "snippets.annotations", same),
-    unserved(
-        "annotation-value-word-blocklist",
-        "",
-        "values are parsed, so no word in them can do harm; remove it",
-    ),
+    unserved("annotation-value-word-blocklist", "", "values are parsed, so no word in them can do harm; remove it"),
     setting("annotations-risk-level", "access.max-trust", |value| Ok(value.trim().to_lowercase())),
     setting("bind-address", "listen.addresses", same),
     setting("block-cidrs", "access.blocked-networks", same),
@@ -241,10 +237,13 @@ pub(super) const KEYS: &[Key] = &[
     ),
     Key {
         name: "default-type",
-        effect: Effect::Read("media type of responses of snippets with a text (`return 200 text`)", |layer, value, _| {
-            layer.settings.gate.everywhere.default_type = Some(media_type(value)?);
-            Ok(())
-        }),
+        effect: Effect::Read(
+            "media type of responses of snippets with a text (`return 200 text`)",
+            |layer, value, _| {
+                layer.settings.gate.everywhere.default_type = Some(media_type(value)?);
+                Ok(())
+            },
+        ),
     },
     annotation("denylist-source-range"),
     setting("disable-access-log", "access-log.enabled", only_off),
@@ -391,11 +390,7 @@ pub(super) const KEYS: &[Key] = &[
     setting("log-format-stream", "access-log.stream-line", same),
     setting("log-format-upstream", "access-log.line", same),
     unserved("lua-shared-dicts", "", NO_LUA),
-    unserved(
-        "main-snippet",
-        "",
-        "it concerns all sites of a node: write it into nginx.conf of each node",
-    ),
+    unserved("main-snippet", "", "it concerns all sites of a node: write it into nginx.conf of each node"),
     host("map-hash-bucket-size", "map_hash_bucket_size"),
     host("max-worker-connections", "worker_connections"),
     host("max-worker-open-files", "worker_rlimit_nofile"),

@@ -56,8 +56,11 @@ pub(super) fn dh_parameters(layer: &mut Layer<'_>, value: &str, origin: &Origin)
         return Ok(());
     }
     let Some(secret) = layer.snapshot.secret(own, name) else {
-        let note = format!("Secret {} does not exist, or the node may not read it \
-            (docs/kubeconfig.md)", excerpt(value.trim()));
+        let note = format!(
+            "Secret {} does not exist, or the node may not read it \
+            (docs/kubeconfig.md)",
+            excerpt(value.trim())
+        );
         layer.find(Reason::MissingSecret, origin.clone(), note);
         return Ok(());
     };

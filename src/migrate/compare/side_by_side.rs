@@ -37,11 +37,7 @@ const HEAD: &str = "
 fn settings(ports: Ports) -> [(&'static str, String, &'static str); 7] {
     [
         ("listen.http-port", ports.http.to_string(), ""),
-        (
-            "listen.https-port",
-            ports.https.to_string(),
-            "redirects name the port 443: see listen.public-https-port",
-        ),
+        ("listen.https-port", ports.https.to_string(), "redirects name the port 443: see listen.public-https-port"),
         ("listen.status", format!("\"127.0.0.1:{STATUS}\""), "the controller has 10246"),
         ("listen.passthrough-port", PASSTHROUGH.to_string(), "the controller has 10247"),
         ("http.address", format!("\"127.0.0.1:{HEALTH}\""), "the controller has 10254"),
@@ -62,9 +58,16 @@ pub fn side_by_side(drop_in: &str, ports: Ports) -> String {
         };
     }
     let is_replaced = |line: &str| settings.iter().any(|(key, ..)| line.starts_with(&format!("{key} = ")));
-    let line =
-        |line: &str| if is_replaced(line) { format!("# Not side by side: {line}
-") } else { format!("{line}\n") };
+    let line = |line: &str| {
+        if is_replaced(line) {
+            format!(
+                "# Not side by side: {line}
+"
+            )
+        } else {
+            format!("{line}\n")
+        }
+    };
     // Keys stand before tables.
     let (keys, tables) = drop_in.split_at(drop_in.find("\n[[").unwrap_or(drop_in.len()));
     keys.lines().map(line).collect::<String>() + &own + tables

@@ -24,9 +24,7 @@ pub fn comparison(text: &str, now: Timestamp, oldest: Duration) -> Result<String
     let (Some(VERSION), Some(asked), Some(different), Some(finished)) =
         (number("version"), number("asked"), number("different"), finished)
     else {
-        return Err(
-            "this version of ingressd cannot read the report, or the run of it did not end".to_owned()
-        );
+        return Err("this version of ingressd cannot read the report, or the run of it did not end".to_owned());
     };
     let age = now.duration_since(finished);
     // Requests that neither side answered prove nothing.
@@ -65,7 +63,7 @@ mod tests {
             ("different", json!(3), "3 of 120 answers differ"),
             ("different", json!(null), "can read"),
             ("finished", json!("2026-03-01T11:59:59Z"), "at most 24 h old"),
-            ("finished", json!("2026-03-02T12:05:01Z"), "yet to come"),
+            ("finished", json!("2026-03-02T12:05:01Z"), "in the future"),
             ("finished", json!("yesterday"), "can read"),
             ("finished", json!(null), "did not end"),
         ] {

@@ -228,8 +228,11 @@ fn fits(path: &std::path::Path) -> bool {
 /// Why nothing at all can be served, if so.
 fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<String> {
     if let Some(module) = INDISPENSABLE.into_iter().find(|module| !capabilities.has(*module)) {
-        return Some(format!("nginx has no {}, so nothing can be served; install an nginx with \
-            it", Capabilities::name(module)));
+        return Some(format!(
+            "nginx has no {}, so nothing can be served; install an nginx with \
+            it",
+            Capabilities::name(module)
+        ));
     }
     [Some(&options.current), options.access_log.path.as_ref(), options.access_log.streams.path.as_ref()]
         .into_iter()

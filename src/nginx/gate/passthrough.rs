@@ -135,16 +135,17 @@ fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOpti
     let programs = programs.map(|(_, address)| ("another program of this host", *address));
     let mut all = sites.chain(streams).chain(programs);
     let (who, address) = all.find(|(_, address)| is_inside(*address))?;
-    conflict(format!("{who} uses {address}, which nginx needs for passthrough; set listen.passthrough-port to another \
-                      port"))
+    conflict(format!(
+        "{who} uses {address}, which nginx needs for passthrough; set listen.passthrough-port to another \
+                      port"
+    ))
 }
 
 /// Closes the hosts: to terminate TLS that should be passed through would be something else than
 /// what the object asks for.
 fn close(model: &mut Model, reason: Reason, words: &str, findings: &mut Vec<Finding>) {
     let passthroughs = std::mem::take(&mut model.passthroughs.hosts);
-    let told =
-        format!("TLS of {} hosts cannot be passed through, so they answer 503: {words}", passthroughs.len());
+    let told = format!("TLS of {} hosts cannot be passed through, so they answer 503: {words}", passthroughs.len());
     findings.push(Finding::new(reason, host(), told));
     for passthrough in &passthroughs {
         let note = format!("TLS of the host cannot be passed through, so it answers 503: {words}");

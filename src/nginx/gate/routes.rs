@@ -106,8 +106,7 @@ fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Fi
     if let Some(asked) =
         client_certificates.filter(|asked| !known.has_tls || !known.authorities.contains(&*asked.authority.id))
     {
-        let words =
-            "this node serves no TLS, so clients cannot send certificates, and the routes of the host answer 503; see \
+        let words = "this node serves no TLS, so clients cannot send certificates, and the routes of the host answer 503; see \
              the finding about TLS of the node";
         findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), words));
         return Arc::new(closed(server));
@@ -225,8 +224,11 @@ fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) ->
     for directive in behaviour.directives.iter().filter(missing) {
         let name = directive.row.name;
         if directive.row.security {
-            let words = format!("nginx {} has no {name}, which the protection of the route \
-                needs", known.capabilities.version);
+            let words = format!(
+                "nginx {} has no {name}, which the protection of the route \
+                needs",
+                known.capabilities.version
+            );
             findings.push(Finding::new(Reason::ClosedRoute, directive.origin.clone(), words));
             return Some(Change::Close);
         }
@@ -235,8 +237,10 @@ fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) ->
         fitted.directives.retain(|other| other.row != directive.row);
     }
     if behaviour.cors.as_deref().is_some_and(is_too_long) {
-        let words = format!("a list of methods or headers is longer than {LONGEST} bytes, so no other origin is \
-                             admitted; shorten it");
+        let words = format!(
+            "a list of methods or headers is longer than {LONGEST} bytes, so no other origin is \
+                             admitted; shorten it"
+        );
         findings.push(Finding::new(Reason::InvalidValue, route.origin.clone(), words));
         fitted.get_or_insert_with(|| (**behaviour).clone()).cors = None;
     }
@@ -356,17 +360,16 @@ fn unprotectable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String
     if let Some(name) = known.untold.decides(behaviour) {
         return Some((
             Reason::ClosedRoute,
-            format!("a snippet decides by {name}, which no database on this node provides, so the route answers 503; \
-                     see geoip2.databases"),
+            format!(
+                "a snippet decides by {name}, which no database on this node provides, so the route answers 503; \
+                     see geoip2.databases"
+            ),
         ));
     }
     if let Some(external) = behaviour.external_authentication.as_deref()
         && !known.upstreams.contains(&external.service)
     {
-        return Some((
-            Reason::ClosedRoute,
-            "the service in auth-url is not known: it answers 503".to_owned(),
-        ));
+        return Some((Reason::ClosedRoute, "the service in auth-url is not known: it answers 503".to_owned()));
     }
     match behaviour.basic_authentication.as_deref() {
         Some(basic) if !known.password_files.contains(&basic.file) => {

@@ -67,8 +67,12 @@ fn socket(
         && let Some(other) = others().find(both)
         && !others().any(|other| other.address == address)
     {
-        let words = format!("{} also accepts IPv4 on port {} with its IPv6 socket, and so do the hosts of the \
-            cluster", other.place, address.port());
+        let words = format!(
+            "{} also accepts IPv4 on port {} with its IPv6 socket, and so do the hosts of the \
+            cluster",
+            other.place,
+            address.port()
+        );
         tell(Reason::HostConflict, words);
         return None;
     }
@@ -85,8 +89,11 @@ fn socket(
     let same: Vec<_> = others().filter(|other| other.address == address).collect();
     if let Some(other) = same.iter().find(|other| other.ssl != ssl) {
         let (theirs, ours) = if ssl { ("plain HTTP", "https") } else { ("https", "plain HTTP") };
-        let words = format!("{} serves {theirs} on {address}, so nothing is served there over {ours}; give that site \
-                             another address or port", other.place);
+        let words = format!(
+            "{} serves {theirs} on {address}, so nothing is served there over {ours}; give that site \
+                             another address or port",
+            other.place
+        );
         tell(Reason::HostConflict, words);
         return None;
     }
@@ -114,18 +121,22 @@ fn socket(
             && other.address.is_ipv4() == address.is_ipv4()
     };
     for other in others().filter(narrower) {
-        let words =
-            format!("{} listens on {} itself, so requests to that address go only there; change its listen line to \
-                     serve hosts of the cluster there", other.place, other.address);
+        let words = format!(
+            "{} listens on {} itself, so requests to that address go only there; change its listen line to \
+                     serve hosts of the cluster there",
+            other.place, other.address
+        );
         tell(Reason::HostConflict, words);
     }
     // Where no site says `default_server`, nginx takes the first server that it reads.
     let (owner, first) = (same.iter().find(|other| other.default_server), same.first());
     let default_server = match (owner, first) {
         (Some(other), _) => {
-            let words =
-                format!("{} is the default server of {address}, so requests for unknown hosts go there; remove \
-                         default_server there to change that", other.place);
+            let words = format!(
+                "{} is the default server of {address}, so requests for unknown hosts go there; remove \
+                         default_server there to change that",
+                other.place
+            );
             tell(Reason::DefaultServerTaken, words);
             false
         }
@@ -179,10 +190,11 @@ fn http2(
         !other.http2 && listens.iter().any(|listen| listen.ssl && listen.address == other.address)
     };
     match other_sites.listens.iter().find(without) {
-        Some(other) => {
-            off(format!("{} shares its socket with the cluster's hosts and has no http2, so HTTP/2 is not offered; \
-                         add http2 to its listen line", other.place))
-        }
+        Some(other) => off(format!(
+            "{} shares its socket with the cluster's hosts and has no http2, so HTTP/2 is not offered; \
+                         add http2 to its listen line",
+            other.place
+        )),
         None => Http2::Parameter,
     }
 }

@@ -34,8 +34,10 @@ pub fn fit(
         let holder = holder(&stream.listener, other_sites);
         if let Some(holder) = &holder {
             let port = stream.listener.port;
-            let words = format!("the service is not served on {port}, because {holder}; use another port, or free \
-                                 this one");
+            let words = format!(
+                "the service is not served on {port}, because {holder}; use another port, or free \
+                                 this one"
+            );
             findings.push(Finding::new(Reason::PortConflict, stream.origin.clone(), words));
         }
         holder.is_none()

@@ -189,7 +189,7 @@ mod tests {
     /// Words of the finding about a host: the site keeps it, or the site's expression may match
     /// it.
     const KEPT: &str = "and keeps ";
-    const UNCLEAR: &str = "may mean this host too";
+    const UNCLEAR: &str = "may match this host, too";
 
     fn server(name: ServerName) -> Server {
         let origin = Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", "a")), field: Field::Object };

@@ -176,7 +176,11 @@ fn the_proxy_protocol_is_spoken_on_whole_sockets() {
     let rows: &[Row<'_>] = &[
         (true, &[], None),
         (true, &[("0.0.0.0:80", &["default_server", "proxy_protocol"])], None),
-        (true, &[("0.0.0.0:80", &["default_server"])], Some("shares 0.0.0.0:80 with us and has no proxy_protocol")),
+        (
+            true,
+            &[("0.0.0.0:80", &["default_server"])],
+            Some("shares 0.0.0.0:80 with the cluster's hosts and has no proxy_protocol"),
+        ),
         (
             false,
             &[("[::]:443", &["ssl", "http2", "proxy_protocol", "default_server"])],

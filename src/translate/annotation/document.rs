@@ -36,8 +36,11 @@ fn remarks(row: &Row) -> String {
     let ceiling = match row.ceiling {
         Ceiling::Setting { key, unit, of, .. } => match of(&Limits::default()) {
             0 => format!(" The administrator's `{key}` may set a ceiling; there is none by default."),
-            most => format!(" At most {} by default: the administrator's `{key}` sets the \
-                ceiling.", unit.written(most)),
+            most => format!(
+                " At most {} by default: the administrator's `{key}` sets the \
+                ceiling.",
+                unit.written(most)
+            ),
         },
         Ceiling::NoNumber | Ceiling::NotNeeded(_) => String::new(),
     };

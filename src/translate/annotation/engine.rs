@@ -72,9 +72,12 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
         }
     }
     if let Some(key) = foreign {
-        let note =
-            format!("annotations such as {} are not read for this class; use the prefix of \
-                {}", excerpt(key), table.prefix);
+        let note = format!(
+            "annotations such as {} are not read for this class; use the prefix of \
+                {}",
+            excerpt(key),
+            table.prefix
+        );
         draft.find(Reason::UnsupportedAnnotation, Origin::field(context.object, Field::Object), note);
     }
     companions::tell(&dependents, context, annotations, &implied, &mut draft);

@@ -28,7 +28,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         say(format!("backends speak {name}"));
     }
     if reading.passthrough.is_some() {
-        say("TLS goes to the backend unopened".into());
+        say("TLS is passed through to the backend".into());
     }
     if let Some((status, location)) = &reading.redirect {
         say(format!("all requests: {status} to {location}"));
@@ -88,7 +88,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         say("the service for all objects is not asked".into());
     }
     if behaviour.satisfy == Satisfy::Any {
-        say("one way of being let in is enough".into());
+        say("one way of authentication is enough".into());
     }
     if let Some(limits) = &behaviour.limits {
         for (rate, burst) in &limits.rates {
@@ -142,7 +142,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         Some(Balance::SharedKey(key, endpoints)) => {
             say(format!("{endpoints} endpoints by {}", joined("", key.parts())));
         }
-        Some(Balance::TwoByChance) => say("endpoints by chance and their connections".into()),
+        Some(Balance::TwoByChance) => say("the less loaded of two random endpoints".into()),
         Some(Balance::LeastConnections) => say("endpoints by their connections".into()),
         None => {}
     }
@@ -224,7 +224,7 @@ fn external_authentication(requested: &RequestedAuthentication, say: &mut impl F
     }
     if let Some(reuse) = requested.service.reuse.as_deref() {
         say(format!(
-            "keeps {} connections to the service, each for {} questions and {} s",
+            "keeps {} connections to the service, each for {} requests and {} s",
             reuse.connections,
             reuse.requests,
             reuse.timeout.as_secs()

@@ -224,7 +224,7 @@ fn what_the_node_has_is_shared_fairly() {
                 "{what}: {key}"
             );
             let tells =
-                |note: &&str| note.contains("is its share, because all namespaces together") && note.contains(key);
+                |note: &&str| note.contains("because all namespaces together need more than") && note.contains(key);
             assert!(over.iter().all(tells), "{what}: {over:?}");
             // The administrator gets a finding in any case.
             assert!(about(Reason::NearBudget).any(|finding| *finding.origin.object.name == *key), "{what}: {key}");

@@ -139,7 +139,7 @@ pub static FAMILY: Family = Family {
                 are required in any case. With any, a client from a denied address is admitted if it satisfies \
                 another one.",
             tries: &[
-                ("any", Gives::Sets("one way of being let in is enough")),
+                ("any", Gives::Sets("one way of authentication is enough")),
                 ("all", Gives::Nothing),
                 ("some", Gives::Refused("not all or any")),
             ],

@@ -35,8 +35,8 @@ pub const CONNECTIONS: Row = Row {
         "have the service answer without a body, or set auth-method: HEAD where it accepts that",
     ),
     tries: &[
-        ("8", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 60 s")),
-        ("0", Gives::Sets("keeps 0 connections to the service, each for 1000 questions and 60 s")),
+        ("8", Gives::Sets("keeps 8 connections to the service, each for 1000 requests and 60 s")),
+        ("0", Gives::Sets("keeps 0 connections to the service, each for 1000 requests and 60 s")),
         ("-1", Gives::Refused("whole number")),
         ("1001", Gives::Refused("whole number")),
     ],
@@ -58,7 +58,7 @@ pub const REQUESTS: Row = Row {
         default.",
     beside: &[URL, ("auth-keepalive", "8")],
     tries: &[
-        ("100", Gives::Sets("keeps 8 connections to the service, each for 100 questions and 60 s")),
+        ("100", Gives::Sets("keeps 8 connections to the service, each for 100 requests and 60 s")),
         ("1000", Gives::Nothing),
         ("0", Gives::Refused("whole number")),
     ],
@@ -90,7 +90,7 @@ pub const TIMEOUT: Row = Row {
     documentation: "For how many seconds a connection to the service at auth-url may be idle, up to an hour; 60 by default.",
     beside: &[URL, ("auth-keepalive", "8")],
     tries: &[
-        ("30", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 30 s")),
+        ("30", Gives::Sets("keeps 8 connections to the service, each for 1000 requests and 30 s")),
         ("60", Gives::Nothing),
         ("1m", Gives::Refused("whole number")),
     ],

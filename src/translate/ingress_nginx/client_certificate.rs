@@ -179,7 +179,9 @@ pub static FAMILY: Family = Family {
             compared: Compared::Stricter("5 is the most.", ""),
             counts_with: SECRET,
             default: DEPTH,
-            ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
+            ceiling: Ceiling::NotNeeded(
+                "it is limited to 5, because each further one makes a worker verify a key of any size",
+            ),
             form: Form::Integer { least: 0, most: 5 },
             documentation: "How many authorities may be between a certificate and an authority in the Secret; 5 at \
                             most.",

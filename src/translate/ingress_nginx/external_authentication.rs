@@ -248,9 +248,9 @@ pub static FAMILY: Family = Family {
                 "headers that frame a request, and how many and how long they are",
             ),
             trust: Trust::Medium,
-            documentation: "Headers of the answer of auth-url that the backend gets, a comma-separated list of at most 32. \
-                What the client sent under these names does not reach the backend. Headers that frame a request, such as \
-                Host, Content-Length and Connection, are refused.",
+            documentation: "Headers of the answer of auth-url that are passed to the backend, a comma-separated list \
+                of at most 32. The backend does not get the client's headers of these names. Headers that frame a \
+                request, such as Host, Content-Length and Connection, are refused.",
             tries: &[
                 ("X-User", Gives::Sets("the backend gets X-User")),
                 ("X-User, X-Email", Gives::Sets("the backend gets X-User, X-Email")),

@@ -157,9 +157,7 @@ fn parameter(key: &str, value: &str) -> Result<(ParameterName, Template), Refuse
     // On some systems applications ignore the case of names.
     let upper = key.to_ascii_uppercase();
     if SETTINGS.contains(&upper.as_str()) {
-        return Err(Refused::because(
-            "it changes settings of PHP; set them where the application runs",
-        ));
+        return Err(Refused::because("it changes settings of PHP; set them where the application runs"));
     }
     if FRAMING.contains(&upper.as_str()) {
         return Err(Refused::because("only nginx sets it"));

@@ -242,7 +242,7 @@ mod tests {
             ("$2y$999$salthash", Err("not known")),
             ("$2x$05$salthash", Err("not known")),
             ("$y$j9T$salt$hash", Ok(8)),
-            ("$y$jAT$salt$hash", Err("beyond its default")),
+            ("$y$jAT$salt$hash", Err("above its default")),
             ("$gy$j9T$salt$hash", Err("not known")),
             ("$7$CU..../....salt$hash", Err("not known")),
             ("$sha1$4294967295$salt$hash", Err("not known")),

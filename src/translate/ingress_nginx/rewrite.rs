@@ -21,7 +21,7 @@ pub static FAMILY: Family = Family {
             key: "app-root",
             scope: Scope::Server,
             compared: Compared::Different(
-                "Its Location has no scheme and host: clients stay at those they asked for.",
+                "Its Location has no scheme and host, so clients stay on the host of their request.",
                 "",
             ),
             trust: Trust::Medium,

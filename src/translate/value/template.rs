@@ -95,7 +95,9 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
     match name {
         "" => return Err(Refused::because("a $ refers to nothing")),
         "document_root" | "realpath_root" => {
-            return Err(Refused(format!("${name} is a folder of the node; write the folder of the application").into()));
+            return Err(Refused(
+                format!("${name} is a folder of the node; write the folder of the application").into(),
+            ));
         }
         "escaped_request_uri" if !place.escapes() => {}
         "pass_access_scheme" | "best_http_host" if place == TemplateUse::File => {}
@@ -172,8 +174,8 @@ mod tests {
             ),
             ("/a?u=${escaped_request_uri}x", TemplateUse::Question, Ok("/a?u=${escaped_request_uri}x")),
             ("/a?u=$uri", TemplateUse::Question, Err("could end a line")),
-            ("/a?u=$args", TemplateUse::Question, Err("is empty in the question")),
-            ("/a?u=$arg_x", TemplateUse::Question, Err("is empty in the question")),
+            ("/a?u=$args", TemplateUse::Question, Err("is empty in the request")),
+            ("/a?u=$arg_x", TemplateUse::Question, Err("is empty in the request")),
             ("/a?u=$http_x", TemplateUse::Question, Err("may hold blanks")),
             ("/a?u=$cookie_x", TemplateUse::Question, Err("may hold blanks")),
             ("/a?u=$args", TemplateUse::Redirect, Ok("/a?u=${args}")),
@@ -195,7 +197,7 @@ mod tests {
             ("a b; \"$uri\" $http_x $arg_y", TemplateUse::Parameter, Ok("a b; \"${uri}\" ${http_x} ${arg_y}")),
             ("$https$server_protocol", TemplateUse::Parameter, Ok("${https}${server_protocol}")),
             ("$ssl_client_raw_cert", TemplateUse::Parameter, Err("unknown")),
-            ("$http_authorization", TemplateUse::Parameter, Err("are not told it")),
+            ("$http_authorization", TemplateUse::Parameter, Err("do not get the password")),
             ("$document_root", TemplateUse::Parameter, Err("a folder of the node")),
             ("/app$fastcgi_script_name", TemplateUse::File, Ok("/app${fastcgi_script_name}")),
             ("/app/$arg_file", TemplateUse::File, Err("choose the file")),

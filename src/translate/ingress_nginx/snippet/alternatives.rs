@@ -43,8 +43,11 @@ fn clause(table: &Table, name: &str) -> String {
             format!("{name}: only a snippet, which the administrator may allow (snippets.allowed)")
         }
         (Some(allowed), _) => {
-            format!("{name}: {}, or a snippet that the administrator allows \
-                (snippets.allowed)", annotation(allowed.instead))
+            format!(
+                "{name}: {}, or a snippet that the administrator allows \
+                (snippets.allowed)",
+                annotation(allowed.instead)
+            )
         }
         (None, Some((_, _, "nothing"))) => format!("{name}: nothing"),
         (None, Some((_, refused::LUA, instead))) => format!("{name}: Lua is not run; instead: {}", annotation(instead)),

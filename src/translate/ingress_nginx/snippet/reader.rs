@@ -108,8 +108,11 @@ impl<'a> Reader<'a> {
         match self.snippet.burden.weight > MOST_WEIGHT {
             _ if !mistakes.is_empty() => Err(Refused(mistakes.join("; ").into())),
             true => Err(Refused(
-                format!("its regular expressions have a weight of more than {MOST_WEIGHT} together, which takes nginx \
-                    too long").into(),
+                format!(
+                    "its regular expressions have a weight of more than {MOST_WEIGHT} together, which takes nginx \
+                    too long"
+                )
+                .into(),
             )),
             false => Ok((self.snippet, self.implied.into_iter().collect())),
         }
@@ -221,9 +224,7 @@ impl<'a> Reader<'a> {
             ("unix:", _) => return Err(Refused::because("clients do not connect through sockets of the node")),
             (network, true) => allow.push(network.to_owned()),
             (_, false) if !allow.is_empty() => {
-                return Err(Refused::because(
-                    "write deny before allow",
-                ));
+                return Err(Refused::because("write deny before allow"));
             }
             (network, false) => deny.push(network.to_owned()),
         }

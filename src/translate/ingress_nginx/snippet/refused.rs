@@ -60,8 +60,12 @@ pub const REFUSED: &[(&str, &str, &str)] = &[
     ("port_in_redirect", "it concerns redirects that nginx itself makes", "use-port-in-redirects"),
     ("proxy_bind", "it chooses an address of the node", "nothing"),
     ("proxy_cache*", "it caches responses in files of the node", "the backend"),
-    ("proxy_cookie_flags", "it replaces directives of other annotations", "proxy_cookie_path with the flags after the \
-        path"),
+    (
+        "proxy_cookie_flags",
+        "it replaces directives of other annotations",
+        "proxy_cookie_path with the flags after the \
+        path",
+    ),
     ("proxy_ignore_client_abort", "requests would continue without a client", "nothing"),
     ("proxy_ignore_headers", "it lets backends send requests to other locations", "nothing"),
     ("proxy_intercept_errors", "it concerns error pages", "custom-http-errors"),
@@ -76,11 +80,7 @@ pub const REFUSED: &[(&str, &str, &str)] = &[
     ("proxy_ssl_*", "its certificates are files of the node", "the annotations proxy-ssl-*"),
     ("proxy_store*", FILES, "nothing"),
     ("proxy_temp_*", FILES, "nothing"),
-    (
-        "real_ip_*",
-        "trusted proxies are the same for all hosts",
-        "the administrator's access.trusted-proxies",
-    ),
+    ("real_ip_*", "trusted proxies are the same for all hosts", "the administrator's access.trusted-proxies"),
     ("resolver*", "nginx would resolve names that ingressd has not checked", "a Service of type ExternalName"),
     ("rewrite_by_*", LUA, "rewrite-target"),
     ("rewrite_log", "it has an annotation", "enable-rewrite-log"),
@@ -90,11 +90,7 @@ pub const REFUSED: &[(&str, &str, &str)] = &[
     ("server_rewrite_by_*", LUA, "rewrite-target, or the backend"),
     ("server_name", "hosts are those of Ingresses", "the hosts of the Ingress, or server-alias"),
     ("set_by_*", LUA, "set and if"),
-    (
-        "set_real_ip_from",
-        "trusted proxies are the same for all hosts",
-        "the administrator's access.trusted-proxies",
-    ),
+    ("set_real_ip_from", "trusted proxies are the same for all hosts", "the administrator's access.trusted-proxies"),
     ("split_clients", "it is read for all hosts", "canary-weight"),
     ("ssi*", "it sends requests to other locations", "the backend"),
     ("ssl_certificate_by_*", LUA, "spec.tls"),
@@ -115,8 +111,12 @@ pub const REFUSED: &[(&str, &str, &str)] = &[
     ("underscores_in_headers", "clients could forge headers that backends expect from nginx", "the administrator"),
     ("upstream", "requests go to the Service of the path", "the backend of the path"),
     ("user", "it concerns nginx as a whole", "the administrator"),
-    ("userid*", "it concerns modules that write logs", "session-cookie-name and the other keys of the cookie, or the \
-                                                        backend"),
+    (
+        "userid*",
+        "it concerns modules that write logs",
+        "session-cookie-name and the other keys of the cookie, or the \
+                                                        backend",
+    ),
     ("uwsgi_*", "requests go to the Service of the path", "a web server in front of the program"),
     ("worker_*", "it concerns nginx as a whole", "the administrator"),
     ("valid_referers", "it cannot be used in a condition here", "an if that matches $http_referer"),
@@ -140,11 +140,8 @@ pub fn why(name: &str) -> Refused {
         Some((_, reason, "nothing")) => Refused(format!("it is refused, because {reason}").into()),
         Some((_, reason, instead)) => Refused(format!("it is refused, because {reason}; instead: {instead}").into()),
         None => Refused(
-            format!(
-                "a snippet may not have {}; docs/snippets.md lists the directives that it may have",
-                excerpt(name)
-            )
-            .into(),
+            format!("a snippet may not have {}; docs/snippets.md lists the directives that it may have", excerpt(name))
+                .into(),
         ),
     }
 }

@@ -36,9 +36,12 @@ pub(super) fn set(
     let name = name.strip_prefix('$').ok_or(Refused::because("write the variable to set as $name"))?;
     if !may_be_set(name) {
         return Err(Refused(
-            format!("${} is a variable of nginx, or its name does not consist of up to 20 letters, digits and \
-                _", excerpt(name))
-                .into(),
+            format!(
+                "${} is a variable of nginx, or its name does not consist of up to 20 letters, digits and \
+                _",
+                excerpt(name)
+            )
+            .into(),
         ));
     }
     let value = reader.variables.text(value, TextPlace::Value, captures)?;

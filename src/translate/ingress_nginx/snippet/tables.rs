@@ -62,8 +62,11 @@ pub fn tables(text: &str, origin: &Origin) -> Result<Vec<LookupTable>, Refused> 
     match tables.iter().map(|table| weight(table, &variables)).sum::<u32>() > MOST_WEIGHT {
         _ if !mistakes.is_empty() => Err(Refused(mistakes.join("; ").into())),
         true => Err(Refused(
-            format!("its regular expressions have a weight of more than {MOST_WEIGHT} together, which takes nginx too \
-                long").into(),
+            format!(
+                "its regular expressions have a weight of more than {MOST_WEIGHT} together, which takes nginx too \
+                long"
+            )
+            .into(),
         )),
         false => Ok(tables),
     }
@@ -94,9 +97,12 @@ fn table(directive: &Directive, variables: &Variables, origin: &Origin) -> Resul
     let name = name.strip_prefix('$').ok_or(Refused::because("write its variable as $name"))?;
     if !may_be_set(name) {
         return Err(Refused(
-            format!("${} is a variable of nginx, or its name does not consist of up to 20 letters, digits and \
-                _", excerpt(name))
-                .into(),
+            format!(
+                "${} is a variable of nginx, or its name does not consist of up to 20 letters, digits and \
+                _",
+                excerpt(name)
+            )
+            .into(),
         ));
     }
     let variable = OwnVariable::new(OwnVariable::OF_TABLES, &name.to_ascii_lowercase())?;
@@ -116,10 +122,10 @@ fn table(directive: &Directive, variables: &Variables, origin: &Origin) -> Resul
 /// Why a directive has no place here, and where it has one.
 fn elsewhere(name: &str) -> Refused {
     match directives::find(name) {
-        Some(_) => {
-            Refused::because("it is refused, because it would affect other sites of the node; instead: \
-                              location-snippet")
-        }
+        Some(_) => Refused::because(
+            "it is refused, because it would affect other sites of the node; instead: \
+                              location-snippet",
+        ),
         None => refused::why(name),
     }
 }
@@ -168,8 +174,11 @@ fn key(name: &str) -> Result<LookupKey, Refused> {
     let name = name.strip_prefix('\\').unwrap_or(name);
     if name.len() > LONGEST_KEY {
         return Err(Refused(
-            format!("it is longer than the {LONGEST_KEY} bytes that nginx's table takes; write a regular \
-                expression").into(),
+            format!(
+                "it is longer than the {LONGEST_KEY} bytes that nginx's table takes; write a regular \
+                expression"
+            )
+            .into(),
         ));
     }
     // The check is the same as for texts of snippets.

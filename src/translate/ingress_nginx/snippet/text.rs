@@ -177,23 +177,34 @@ impl Variables {
         }
         if let Some(variable) = RouteVariable::named(name) {
             return match place {
-                TextPlace::Compared => {
-                    Err(Refused(format!("${name} is the same for all requests, so the condition decides \
-                        nothing").into()))
-                }
+                TextPlace::Compared => Err(Refused(
+                    format!(
+                        "${name} is the same for all requests, so the condition decides \
+                        nothing"
+                    )
+                    .into(),
+                )),
                 TextPlace::Path | TextPlace::Value => Ok(SnippetPart::Route(variable)),
             };
         }
         if SECRET.contains(&name) {
-            return Err(Refused(format!("${name} contains passwords or tokens, which only the backend may get").into()));
+            return Err(Refused(
+                format!("${name} contains passwords or tokens, which only the backend may get").into(),
+            ));
         }
         if DECODED.contains(&name) && place == TextPlace::Value {
             return Err(Refused(format!("${name} is decoded and could contain a line break; use $request_uri").into()));
         }
         match Variable::named(name) {
             Ok(variable) if is_readable(name) || DECODED.contains(&name) => Ok(SnippetPart::Variable(variable)),
-            _ => Err(Refused(format!("a snippet may not read ${}, and this one does not set \
-                it", excerpt(name)).into())),
+            _ => Err(Refused(
+                format!(
+                    "a snippet may not read ${}, and this one does not set \
+                it",
+                    excerpt(name)
+                )
+                .into(),
+            )),
         }
     }
 
@@ -210,7 +221,9 @@ impl Variables {
                     match (captures, place) {
                         (Captures::Plain(_), _) | (Captures::Decoded, TextPlace::Path | TextPlace::Compared) => {}
                         (Captures::Unknown, _) => {
-                            return Err(Refused::because("no regular expression before it in this block has a capture"));
+                            return Err(Refused::because(
+                                "no regular expression before it in this block has a capture",
+                            ));
                         }
                         (Captures::Decoded, TextPlace::Value) => {
                             return Err(Refused::because(
@@ -238,9 +251,7 @@ impl Variables {
             _ => false,
         };
         if parts.iter().any(mixes) && parts.iter().any(|part| matches!(part, SnippetPart::Capture(_))) {
-            return Err(Refused::because(
-                "its variables would overwrite the captures; use $host and $scheme",
-            ));
+            return Err(Refused::because("its variables would overwrite the captures; use $host and $scheme"));
         }
         let text = SnippetText::new(parts)?;
         let size = self.size(&text, captures);
