@@ -40,7 +40,7 @@ impl Severity {
     }
 }
 
-/// Who can mend it.
+/// Who can correct it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Audience {
     /// Whoever wrote the object.
@@ -108,7 +108,7 @@ pub struct ReasonRow {
     pub name: &'static str,
     /// How bad it usually is.
     pub severity: Severity,
-    /// Who can mend it.
+    /// Who can correct it.
     pub audience: Audience,
     /// What follows for requests, in a few words that are true of every finding with this reason.
     pub effect: &'static str,

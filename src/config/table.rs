@@ -230,7 +230,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "10247",
-        doc: "Port of 127.0.0.1, 127.0.0.2 and 127.0.0.3 on which nginx listens for its own connections while some host is passed through (`tls.passthrough`). Programs of this host that connect to it can claim any client address: see docs/passthrough.md.",
+        doc: "Port of 127.0.0.1, 127.0.0.2 and 127.0.0.3 on which nginx listens for its own connections while some host is passed through (`tls.passthrough`). Programs of this host that connect to it can send any client address: see docs/passthrough.md.",
         set: |settings, value| put(&mut settings.gate.passthrough_port, value),
     },
     Row {
@@ -440,7 +440,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether 16 or more hosts that differ only in their names and backends share a `server` block. Reloads then take a fraction of the time and of nginx's memory. Each request to such a host takes nginx some 9 nanoseconds more for each backend that it compares before the right one: 4 microseconds in the middle of 1000 backends, 22 in the middle of 5000 and 45 at their end, where a small request takes 18 microseconds (docs/performance.md). Backends of namespaces with many are compared last, so that they cost others little. Set it to false where there are thousands of backends, few changes and very many requests. Where the `http` block of nginx.conf uses `$server_name`, as in the format of a log, no server is shared, because the variable has one value for each block.",
+        doc: "Whether 16 or more hosts that differ only in their names and backends share a `server` block. Reloads then take a fraction of the time and of nginx's memory. Each request to such a host takes nginx some 9 nanoseconds more for each backend that it compares before the right one: 4 microseconds in the middle of 1000 backends, 22 in the middle of 5000 and 45 at their end, where a small request takes 18 without (docs/performance.md). Backends of namespaces with many are compared last, so that they cost others little. Set it to false where there are thousands of backends, few changes and very many requests. Where the `http` block of nginx.conf uses `$server_name`, as in the format of a log, no server is shared, because the variable has one value for each block.",
         set: |settings, value| put(&mut settings.gate.shared_servers, value),
     },
     Row {

@@ -193,7 +193,7 @@ mod tests {
             (&["interface:eth0"], "192.0.2.1,2001:db8::1", ""),
             (&["interface:eth0", "auto"], "192.0.2.1,198.51.100.1,2001:db8::1", ""),
             (&["interface:eth1"], "", "interface eth1 is down"),
-            (&["interface:eth9", "192.0.2.9"], "192.0.2.9", "interface eth9 is not there"),
+            (&["interface:eth9", "192.0.2.9"], "192.0.2.9", "there is no interface eth9"),
             (&["interface:lo"], "", "interface lo has no address"),
             (&["node:InternalIP"], "10.0.0.5,2001:db8::5", ""),
             (&["node:ExternalIP"], "", "127.0.0.1 is a loopback address"),
@@ -230,7 +230,7 @@ mod tests {
         let texts: Vec<_> = of(&object).unwrap().addresses.iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["203.0.113.7", "lb.example"]);
         let missing = of(&Followed::Absent).unwrap();
-        assert_eq!(missing.missing, [("publish.service", "Service edge/front is not there".to_owned())]);
+        assert_eq!(missing.missing, [("publish.service", "there is no Service edge/front".to_owned())]);
         assert_eq!(missing.findings()[0].reason, Reason::MissingAddress);
     }
 

@@ -83,7 +83,7 @@ async fn blames_the_heavy_one(rig: &mut Rig, words: &str) {
     let told = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress heavy"];
     let status = rig.daemon.status_when("the heavy one in quarantine", told).await;
     let note = &notes(&status, "Ingress heavy", "Quarantined")[0];
-    assert!(note.contains(words) && note.contains("last good version goes on being served"), "{note}");
+    assert!(note.contains(words) && note.contains("last good version is served"), "{note}");
     assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
     serves(&["victim.example/v2", "beside.example/v2", "light.example/v1"]).await;
     // Whatever comes later is not held up by it, nor is it asked for again.

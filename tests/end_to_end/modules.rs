@@ -288,8 +288,9 @@ fn where_clients_are_is_told_by_databases_and_nobody_passes_by_what_they_do_not_
             assert_eq!(asked(host, german).await.status, expected, "{host}");
         }
         assert_eq!(asked("plain", german).await.echo().header("x-country"), None);
-        let is_closed =
-            |status: &Value| notes(status, "Ingress direct", "ClosedRoute").join("").contains("no database tells");
+        let is_closed = |status: &Value| {
+            notes(status, "Ingress direct", "ClosedRoute").join("").contains("no database on this node provides")
+        };
         rig.daemon.status_when("why the route is closed", is_closed).await;
         // Whoever asks for nothing of it pays nothing.
         says(rig, &[("use-geoip2", "true")]);

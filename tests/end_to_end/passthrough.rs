@@ -394,7 +394,8 @@ fn a_service_cannot_lead_to_nginx_itself() {
             }
             let told = |status: &Value| {
                 let told = notes(status, "Ingress passed", "ForbiddenTarget");
-                told.iter().any(|note| note.contains(&format!(":{port}")) && note.contains("our own listeners"))
+                told.iter()
+                    .any(|note| note.contains(&format!(":{port}")) && note.contains("a port of ingressd or its nginx"))
             };
             rig.daemon.status_when("the loop", told).await;
             assert!(matches!(reached(get("https://passed.test/")).await, Err(Failure::Tls(_))), "{port}");

@@ -57,14 +57,14 @@ mod tests {
         let said = comparison(&clean.to_string(), now, day).unwrap();
         assert!(said.contains("none of 120"), "{said}");
         for (key, value, expected) in [
-            ("version", json!(2), "can read"),
+            ("version", json!(2), "cannot read"),
             ("asked", json!(0), "nothing was answered"),
             ("unanswered", json!(120), "nothing was answered"),
             ("different", json!(3), "3 of 120 answers differ"),
-            ("different", json!(null), "can read"),
+            ("different", json!(null), "cannot read"),
             ("finished", json!("2026-03-01T11:59:59Z"), "at most 24 h old"),
             ("finished", json!("2026-03-02T12:05:01Z"), "in the future"),
-            ("finished", json!("yesterday"), "can read"),
+            ("finished", json!("yesterday"), "cannot read"),
             ("finished", json!(null), "did not end"),
         ] {
             let mut report = clean.clone();

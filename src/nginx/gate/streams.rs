@@ -193,7 +193,7 @@ mod tests {
         assert!(left.is_empty() && told(&findings).contains("3 TCP and UDP services"), "{findings:?}");
         assert!(told(&findings).contains("libnginx-mod-stream"), "{findings:?}");
         let (left, findings) = without(Module::StreamRealIp);
-        assert!(left == ALL && told(&findings).contains("PROXY protocol"), "{findings:?}");
+        assert!(left == ALL && told(&findings).contains("ngx_stream_realip_module"), "{findings:?}");
         let (left, findings) = fitted(&all, &OtherSites { leaves_streams_out: true, ..OtherSites::default() }, &both);
         assert!(left.is_empty() && told(&findings).contains("ingressd setup"), "{findings:?}");
         let nothing = &mut Model::default();

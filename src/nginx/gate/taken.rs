@@ -188,7 +188,7 @@ mod tests {
     const SITE: &[&str] = &["same.example", "*.wild.example", ".dot.example", "www.*", "~^shop\\d+\\.EXAMPLE$"];
     /// Words of the finding about a host: the site keeps it, or the site's expression may match
     /// it.
-    const KEPT: &str = "and keeps ";
+    const KEPT: &str = "is not served for the cluster";
     const UNCLEAR: &str = "may match this host, too";
 
     fn server(name: ServerName) -> Server {

@@ -165,7 +165,7 @@ fn without_an_indispensable_module_nothing_is_served_out_loud() {
         lacking.modules.remove(&module);
         let (plan, findings) = gate(model(), &lacking, &OtherSites::default(), &GateOptions::default());
         let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
-        let words = format!("nginx has no {name}: nothing can be served");
+        let words = format!("nginx has no {name}, so nothing can be served; install an nginx with it");
         assert_eq!((plan, notes), (Plan::default(), vec![(Reason::MissingCapability, &*words)]), "{name}");
     }
 }

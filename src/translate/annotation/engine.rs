@@ -194,7 +194,7 @@ fn trusted(row: &Row, options: &NotedOptions<'_>) -> Result<(), Refused> {
 /// again for each change.
 pub(super) fn within(options: &NotedOptions<'_>, entry: &Entry<'_>, draft: &mut Draft) -> Result<(), Refused> {
     let refused = |has: usize, what: &str, key: &str, most: u64| {
-        Err(Refused(format!("there are {has} {what}, and limits.{key} allows {most}").into()))
+        Err(Refused(format!("{has} {what} are more than the {most} that limits.{key} allows").into()))
     };
     let too_many = |has: usize, most: u64| u64::try_from(has).is_ok_and(|has| has > most);
     let (bytes, most) = (entry.value.len(), options.annotation_bytes());

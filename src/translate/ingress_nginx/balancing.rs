@@ -272,7 +272,7 @@ pub static FAMILY: Family = Family {
             key: "session-cookie-name",
             form: Form::Text(&COOKIE_NAME),
             default: NAME,
-            documentation: "Name of the cookie.",
+            documentation: "Name of the cookie for the affinity.",
             tries: &[
                 ("route", Gives::Sets("sessions by cookie route")),
                 ("my-app.session", Gives::Sets("sessions by cookie my-app.session")),

@@ -183,8 +183,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         let most = context.options.origins();
         if u64::try_from(count).is_ok_and(|count| count > most) {
             let note = format!(
-                "{count} origins are more than limits.object-origins allows, which is {most}; no CORS headers are sent until \
-                 it is mended"
+                "{count} origins are more than the {most} that limits.object-origins allows; no CORS headers are sent until \
+                 it is corrected"
             );
             let finding = Finding::new(Reason::InvalidValue, origin, note);
             draft.reading.findings.push(Finding { severity: Severity::Error, ..finding });

@@ -226,7 +226,7 @@ pub static FAMILY: Family = Family {
                     Gives::Sets("the question has X-Auth-Request-Redirect: https://example.com/back"),
                 ),
                 ("/a;b", Gives::Refused("cannot hold \";\"")),
-                ("/$uri", Gives::Refused("could end a line")),
+                ("/$uri", Gives::Refused("contain a line break")),
             ],
             effect: Effect::Part(|draft, entry| {
                 let redirect = template(entry.value, TemplateUse::Question)?;
@@ -296,7 +296,7 @@ pub static FAMILY: Family = Family {
                 ),
                 ("/login", Gives::Refused("begins with http:// or https://")),
                 ("https://$arg_host/", Gives::Refused("holds a variable")),
-                ("https://login.example.com/$uri", Gives::Refused("could end a line")),
+                ("https://login.example.com/$uri", Gives::Refused("contain a line break")),
                 ("https://login.example.com/\"; }", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {
@@ -359,7 +359,7 @@ pub static FAMILY: Family = Family {
                 ),
                 ("https://$host/oauth2/auth", Gives::Sets("asks GET https://${client_host}/oauth2/auth")),
                 ("auth.example.com", Gives::Refused("begins with http://")),
-                ("http://localhost:4180/", Gives::Refused("stands for this host itself")),
+                ("http://localhost:4180/", Gives::Refused("a name of this host itself")),
                 ("http://$http_x/", Gives::Refused("its host holds a variable")),
                 ("http://auth.example.com/$undefined", Gives::Refused("unknown \"undefined\" variable")),
                 ("http://auth.example.com/#;}", Gives::Refused("cannot hold \";\"")),
@@ -450,7 +450,7 @@ fn policy(
 ) -> Result<AuthenticationPolicy, Fault> {
     let refused = |origin: Origin| {
         move |refused: Refused| {
-            let note = format!("it is refused: {refused}; the routes answer 503 until it is mended");
+            let note = format!("it is refused: {refused}; the routes answer 503 until it is corrected");
             (Reason::InvalidSecurityValue, origin, note)
         }
     };

@@ -84,8 +84,8 @@ pub static FAMILY: Family = Family {
                 ),
                 ("mirror.example.com", Gives::Refused("begins with http://")),
                 ("http://$host/", Gives::Refused("its host holds a variable")),
-                ("http://localhost/", Gives::Refused("stands for this host itself")),
-                ("http://mirror.example.com/$uri", Gives::Refused("could end a line")),
+                ("http://localhost/", Gives::Refused("a name of this host itself")),
+                ("http://mirror.example.com/$uri", Gives::Refused("contain a line break")),
                 ("http://mirror.example.com/\"; }", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {

@@ -215,14 +215,14 @@ const HOSTILE: &[(&str, &str)] = &[
     ("server_name other.example.com;", "hosts are those of Ingresses"),
     ("upstream x { server 127.0.0.1; }", "Service of the path"),
     ("stub_status;", "shows data of all hosts"),
-    ("internal;", "hides"),
+    ("internal;", "unreachable"),
     ("rewrite ^ /x last;", "another location"),
     ("rewrite ^ /x;", "another location"),
     ("proxy_ignore_headers X-Accel-Redirect;", "other locations"),
     ("proxy_pass_header X-Accel-Redirect;", "nginx removes"),
     ("add_header X-Accel-Redirect /x;", "nginx itself interprets it"),
     ("ssi on;", "other locations"),
-    ("set_real_ip_from 0.0.0.0/0;", "believed"),
+    ("set_real_ip_from 0.0.0.0/0;", "trusted proxies are the same"),
     ("limit_req zone=other;", "limit-rps"),
     ("user root;", "whole nginx"),
     ("env X;", "whole nginx"),
@@ -235,17 +235,17 @@ const HOSTILE: &[(&str, &str)] = &[
     ("add_header X-A $hostname;", "may not read"),
     ("add_header X-A $http_authorization;", "passwords or tokens"),
     ("add_header X-A $http_cookie;", "passwords or tokens"),
-    ("add_header X-A $uri;", "end a line"),
-    ("return 302 https://example.com$uri;", "end a line"),
-    ("set $x $uri;", "end a line"),
-    ("if ($uri ~ (.*)) { return 302 $1; }", "end a line"),
-    ("if ($remote_user ~ (.*)) { add_header X-A $1; }", "end a line"),
-    ("if ($http_x ~ (a)) { rewrite ^(.*)$ /x break; return 302 /$1; }", "end a line"),
-    ("add_header X-A $1;", "captures"),
+    ("add_header X-A $uri;", "contain a line break"),
+    ("return 302 https://example.com$uri;", "contain a line break"),
+    ("set $x $uri;", "contain a line break"),
+    ("if ($uri ~ (.*)) { return 302 $1; }", "contain a line break"),
+    ("if ($remote_user ~ (.*)) { add_header X-A $1; }", "contain a line break"),
+    ("if ($http_x ~ (a)) { rewrite ^(.*)$ /x break; return 302 /$1; }", "contain a line break"),
+    ("add_header X-A $1;", "has a capture"),
     ("add_header X-A $;", "refers to nothing"),
     ("add_header X-A ${host;", "never closed"),
-    ("rewrite ^ /x?u=$uri break;", "end a line"),
-    ("if ($http_x ~ (a)) { return 302 https://$best_http_host/$1; }", "captured"),
+    ("rewrite ^ /x?u=$uri break;", "contain a line break"),
+    ("if ($http_x ~ (a)) { return 302 https://$best_http_host/$1; }", "captures"),
     ("add_header X-A $ssl_server_name;", "may not read"),
     ("if ($x) { return 200; } set $x 1;", "further down"),
     ("set $args x;", "nginx's own"),
@@ -418,7 +418,7 @@ fn they_count_only_where_the_administrator_lets_them() {
 fn what_an_annotation_does_is_said_once_and_has_its_ceiling() {
     let both = [("configuration-snippet", "proxy_read_timeout 60s;"), ("proxy-read-timeout", "30")];
     let told = reading("scribe", &options(), &both);
-    assert!(told.refused && told.findings[0].note.contains("use it only once"), "{:?}", told.findings);
+    assert!(told.refused && told.findings[0].note.contains("use only one of them"), "{:?}", told.findings);
     let mut options = options();
     options.limits.body_size = crate::model::ByteSize(1 << 20);
     for key in ["configuration-snippet", "server-snippet"] {
@@ -448,7 +448,7 @@ fn headers_for_a_question_are_its_headers() {
         ("proxy_set_header Content-Length 0;", "frames"),
         ("return 200;", "has no effect on a request to auth-url"),
         ("proxy_set_header X-A $http_authorization; }", "unexpected"),
-        ("internal;", "hides"),
+        ("internal;", "unreachable"),
     ] {
         let read = asked(text);
         assert!(
@@ -493,7 +493,7 @@ fn what_does_the_same_is_told_directive_by_directive() {
         "root: a Service that serves the files",
         "if: canary-by-header,",
         "return: permanent-redirect,",
-        "\"made_up\": nothing that is known",
+        "\"made_up\": no replacement is known",
     ];
     assert_eq!(told.len(), expected.len(), "{told:?}");
     told.iter().zip(expected).for_each(|(told, expected)| assert!(told.starts_with(expected), "{told}"));

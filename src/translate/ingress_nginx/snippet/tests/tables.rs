@@ -86,10 +86,10 @@ fn whatever_else_stands_in_a_snippet_of_all_hosts_is_refused_by_name() {
         ("map $namespace $a { x y; }", "the same for all requests"),
         ("map $host $a { x $service_name; }", "cannot be used in a table for all hosts"),
         ("map $host $a { x $http_cookie; }", "contains passwords"),
-        ("map $host $a { x $uri; }", "could end a line"),
+        ("map $host $a { x $uri; }", "contain a line break"),
         ("map $uri $a { ~^/(.*) $1; }", "decoded and could contain a line break"),
-        ("map $host $a { x $1; }", "captures"),
-        ("map $host $a { default $1; }", "captures"),
+        ("map $host $a { x $1; }", "has a capture"),
+        ("map $host $a { default $1; }", "has a capture"),
         (
             "map $host $a { hostnames; .example.com 1; }",
             "\"hostnames\" in line 1: write names of several hosts as expressions",
