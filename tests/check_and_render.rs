@@ -109,8 +109,7 @@ fn check_ends_by_what_it_finds_and_says_where() {
     );
 }
 
-/// What an API server would refuse is not all that is told, and lines come in the order of the
-/// file.
+/// Findings of an API server are shown together with all others, in the order of the file.
 #[test]
 fn check_finds_everything_at_once() {
     let text = "apiVersion: networking.k8s.io/v1
@@ -220,7 +219,7 @@ fn check_tells_programs_the_same() {
     assert_eq!((output.code, output.text.trim()), (Some(0), "[]"));
 }
 
-/// An Ingress with a value that an API server can judge, and a key that nobody knows.
+/// An Ingress with a value that an API server can judge, and an unknown key.
 fn mistaken() -> String {
     let annotations = "  annotations:\n    nginx.ingress.kubernetes.io/proxy-read-timeout: soon\n    \
                        nginx.ingress.kubernetes.io/proxy-bodysize: <&1m>\nspec:";
@@ -547,7 +546,7 @@ fn explain_says_where_each_value_was_written_that_counts() {
     assert!(text.contains("listen.http-port: 80\n    built in, about listeners\n"), "{text}");
     assert_eq!(explain(&["a b"]).0, Some(64));
 
-    // The same is told of all objects at once, and findings name the places of what they speak of.
+    // The same is shown for all objects at once, and findings name the places of settings.
     let (_, text) = run("check", &["--origins"]);
     for expected in [
         format!("  limits.timeout: 10m\n    from {settings}:3, about the node\n    instead of 24h, built in\n"),

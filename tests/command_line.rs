@@ -83,7 +83,7 @@ fn exit_codes_follow_sysexits() {
     }
 }
 
-/// A pipe that nobody reads from.
+/// A pipe without a reader.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);

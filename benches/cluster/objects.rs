@@ -72,7 +72,7 @@ pub async fn published(answer: &Answer, objects: &Objects) -> Instant {
     let metadata = &answer.object.metadata;
     let (name, version) = (metadata.name.as_deref().unwrap(), metadata.resource_version.as_deref().unwrap());
     let ingresses = objects.api_in("Ingress", metadata.namespace.as_deref());
-    // It tells what came after that version, also when it came before the watch.
+    // It returns what came after that version, also when it came before the watch.
     let parameters = WatchParams::default().fields(&format!("metadata.name={name}"));
     let events = ingresses.watch(&parameters, version).await.unwrap();
     let mut events = std::pin::pin!(events);

@@ -103,7 +103,7 @@ impl<'a> Session<'a> {
         tokio::time::sleep(SPACING + SPACING / 5).await;
     }
 
-    /// Makes another change, and tells what `make` tells of it when nothing is going on any more.
+    /// Makes another change when the daemon is idle, and returns the result of `make`.
     pub async fn sample(&mut self, change: Change, make: impl AsyncFnOnce(&Application) -> Duration) -> Duration {
         let application = self.next(change);
         let generation = self.metric(GENERATION).await;
@@ -120,8 +120,8 @@ impl<'a> Session<'a> {
         application
     }
 
-    /// Makes so many changes one after the other. `make` makes one and tells how long it took
-    /// until it was served.
+    /// Makes so many changes one after the other. `make` makes one and returns the time until it
+    /// was served.
     pub async fn changes(&mut self, change: Change, samples: usize, make: impl AsyncFnMut(&Application) -> Duration) {
         let limit = SAMPLE * u32::try_from(samples).unwrap() + wait::LIMIT;
         stage(self.size, change.name(), limit, self.change_each(change, samples, make)).await;
@@ -189,7 +189,7 @@ impl<'a> Session<'a> {
         ));
     }
 
-    /// A number that the daemon tells.
+    /// A number in the daemon's metrics.
     pub async fn metric(&self, series: &str) -> f64 {
         self.daemon.metric(series).await
     }

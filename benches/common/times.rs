@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// the same processors, so what takes long is looked at less often, with the same relative error.
 const RESOLUTION: u32 = 50;
 
-/// Asks until the answer is right, and tells how long that took.
+/// Sends requests until the answer is right, and returns the time that it took.
 ///
 /// # Panics
 ///

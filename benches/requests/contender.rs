@@ -26,7 +26,8 @@ use crate::rig::wait;
 const FIRST_PORT: u16 = 8100;
 const FIRST_STATUS: u16 = 10_246;
 
-/// What all of them say, the hand-written one too. One worker, so that its time is nobody else's.
+/// Directives of all configurations, the hand-written one included. There is one worker, so that
+/// its time is that of the configuration.
 const CONFIGURATION: &str = r"
 user root root;
 worker_processes 1;

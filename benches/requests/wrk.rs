@@ -7,7 +7,7 @@ use std::time::Duration;
 /// How many clients ask at the same time.
 pub const CONNECTIONS: u32 = 64;
 
-/// Asks a host for as long, and tells how often it was answered.
+/// Sends requests to a host for this time, and returns the number of answers.
 ///
 /// # Panics
 ///

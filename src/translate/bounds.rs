@@ -1,17 +1,17 @@
-//! What one object, host or Service may have of something, and the word that is said before a
-//! bound leaves anything out.
+//! The limits of one object, host or Service, and the findings that warn before a limit leaves
+//! anything out.
 
 use crate::finding::{Finding, Reason};
 use crate::model::Origin;
 
-/// Something of which there may be so much.
+/// A limit and its name.
 #[derive(Debug)]
 pub struct Bound {
     /// The key of the settings.
     pub key: &'static str,
-    /// What is counted.
+    /// The things that are counted.
     what: &'static str,
-    /// What becomes of more.
+    /// The effect when there are more.
     beyond: &'static str,
 }
 
@@ -20,7 +20,7 @@ macro_rules! bounds {
         $(#[doc = concat!("`", $key, "`.")]
         pub const $name: Bound = Bound { key: $key, what: $what, beyond: $beyond };)*
 
-        /// All of them.
+        /// All limits.
         pub const ALL: &[Bound] = &[$($name,)*];
     };
 }
@@ -42,14 +42,14 @@ bounds! {
 }
 
 impl Bound {
-    /// Tells where there is so much that little more fits. More than `most` is told by whoever
-    /// leaves it out.
+    /// The finding when four fifths are used. The code that applies the limit reports more than
+    /// `most`.
     pub fn near(&self, used: usize, most: u64, origin: impl FnOnce() -> Origin) -> Option<Finding> {
         let note = self.note(used, most)?;
         Some(Finding::new(Reason::NearBudget, origin(), note))
     }
 
-    /// What is told.
+    /// The text of the finding.
     pub fn note(&self, used: usize, most: u64) -> Option<String> {
         let Bound { key, what, beyond } = self;
         let used = u64::try_from(used).unwrap_or(u64::MAX);

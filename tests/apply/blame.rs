@@ -42,7 +42,7 @@ fn what_is_too_much_only_together_is_no_files_fault() {
         matches!(&outcome_of_many, Outcome::RolledBack { generation: None, too_much: Some(words), .. } if told(words)),
         "{outcome_of_many:?}"
     );
-    // Whatever place is named where memory ends, and whoever is there.
+    // Whatever place nginx names when memory runs out, and whichever object is there.
     let short: fn(&str) -> Option<String> = |configuration| {
         let last = included(configuration).filter(|path| path.contains("/http/s")).nth(3)?;
         let words = "nginx: [emerg] malloc(9) failed (12: Cannot allocate memory)";
@@ -127,7 +127,7 @@ fn a_master_that_was_stopped_while_it_read_finds_what_is_new() {
     assert!(matches!(&outcome, Outcome::Ready { generation: 2, .. }), "{outcome:?}");
     nginx.start();
     assert_confirmed(&eventually("confirmed", || applier.recheck()), 2);
-    // Killed while it had nothing to read, nobody is to blame either.
+    // When it was killed while it had nothing to read, no object is to blame either.
     nginx.end(Signal::SIGKILL);
     let three = Files::with_status(nginx.status).server("b", nginx.status, "return 204;").set();
     let outcome = applier.apply(&three);

@@ -122,7 +122,7 @@ fn what_only_the_whole_configuration_shows_is_rolled_back_with_the_culprit() {
     assert_eq!(&*complaints[0].suspects[0].name, "a");
     assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
     assert_eq!(applier.apply(&good().set()), Outcome::Unchanged { generation: 1 });
-    // The host's own mistake is nobody's among the objects, and what is served stays.
+    // A mistake of the host belongs to no object, and the served configuration stays.
     nginx.write_configuration("no_such_directive on;");
     let outcome = applier.apply(&good().server("b", nginx.status, "return 204;").set());
     assert!(

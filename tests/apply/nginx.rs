@@ -147,8 +147,8 @@ impl Drop for Nginx {
     }
 }
 
-/// An address that nothing listens on, and that nobody else gets before it is used: tests at the
-/// same time are given others, and the kernel gives away higher ports.
+/// An address that nothing listens on, and that no other test gets: tests that run at the same
+/// time get others, and the kernel chooses higher ports.
 pub fn free_port() -> SocketAddr {
     static NEXT: AtomicU16 = AtomicU16::new(20_000);
     loop {

@@ -15,8 +15,8 @@ pub async fn comes_back_after_a_crash(node: &Node) {
     .await;
 }
 
-/// Waits until systemd has started the daemon anew since somebody did. On a slow machine it may
-/// take more than one attempt.
+/// Waits until systemd has restarted the daemon. On a slow machine it may take more than one
+/// attempt.
 fn is_started_again(machine: &Machine) {
     let restarts = "systemctl show --value --property NRestarts ingressd";
     machine.until("systemd to start the daemon again", restarts, |count| {
@@ -57,7 +57,7 @@ pub async fn follows_nginx(node: &Node) {
         "503"
     );
     assert_eq!(node.property("ActiveState"), "active", "ordered, not bound");
-    // Long before any Lease or grace period ends: nobody answers there.
+    // This is long before any Lease or grace period ends, because nothing answers there.
     node.until_withdrawn().await;
     machine.run("systemctl start nginx");
     node.until_line("the daemon to see that nginx is up", |line| line.starts_with("serving"));
@@ -71,8 +71,8 @@ pub async fn follows_nginx(node: &Node) {
     node.until_published().await;
 }
 
-/// The host goes down and comes up while nobody answers for the cluster: nginx and the daemon
-/// begin with what is on disk.
+/// The host reboots while the API server is down: nginx and the daemon start with the files on
+/// disk.
 pub async fn starts_from_disk_when_the_cluster_is_away(node: &mut Node) {
     node.around.plane.tell(&format!("stop {API_SERVER}")).await;
     node.machine.reboot();
@@ -87,8 +87,8 @@ pub async fn starts_from_disk_when_the_cluster_is_away(node: &mut Node) {
     node.around.objects.delete("Ingress", "cart").await;
 }
 
-/// The whole host goes down: nobody keeps its address for the grace period, which is for a daemon
-/// alone.
+/// The whole host shuts down: its address does not stay for the grace period, which is only for a
+/// stopped daemon.
 pub async fn is_withdrawn_when_the_host_goes_down(node: &mut Node) {
     node.until_published().await;
     let other_node = node.other_node.as_ref().expect("somebody who withdraws it").address.clone();

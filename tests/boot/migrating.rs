@@ -70,7 +70,7 @@ fn a_node_takes_the_place_of_the_controller(release: &'static str) {
             migration.run(part);
             migration.is_as_the_page_says(part, &stand_in).await;
             if part == "Undo" {
-                // When the reason is mended, the take-over is run again.
+                // When the cause is corrected, the take-over is run again.
                 migration.run("Take-over");
                 migration.is_as_the_page_says("Take-over", &stand_in).await;
             }

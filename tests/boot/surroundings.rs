@@ -17,7 +17,7 @@ const PODS: &str = "10.244.0.0/16";
 
 /// Everything around one machine. What runs ends with it.
 pub struct Surroundings {
-    /// The objects of the cluster, which nobody else uses: names are as they are written.
+    /// The objects of the cluster. No other test uses it, so names stay as they are written.
     pub objects: Objects,
     /// The network of the machine.
     pub network: Namespace,

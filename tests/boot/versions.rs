@@ -40,7 +40,7 @@ pub async fn is_upgraded_and_downgraded_unnoticed(node: &Node) {
     assert_eq!(version(), first);
 }
 
-/// The administrator takes it out before, so that nobody waits for the end of a grace period.
+/// The administrator drains the node before, so that the test need not wait for the grace period.
 pub async fn leaves_nginx_as_it_is_when_it_is_removed(node: &Node) {
     let machine = &node.machine;
     let told = machine.run("ingressd drain 2>&1");

@@ -8,7 +8,8 @@ fn host(url: &str) -> String {
     url::Url::parse(url).unwrap().host_str().unwrap().to_owned()
 }
 
-/// Backends of hosts that no request has to reach, and hosts with TLS that nobody asks by https.
+/// Backends of hosts that no request has to reach, and hosts with TLS that get no request by
+/// https.
 pub fn missing(project: &Project) -> Vec<String> {
     let requests = &project.expected.requests;
     let mut complaints = Vec::new();

@@ -28,7 +28,7 @@ pub struct Expected {
     /// Where its manifests were read, `OWNER/REPOSITORY PATH` or an address.
     #[serde(default)]
     pub sources: Vec<String>,
-    /// Why nothing was read, and the manifests are what somebody would write.
+    /// Why there is no source, so that the manifests are invented.
     pub invented: Option<String>,
     /// Every finding of `ingressd check`: `OBJECT: FIELD: REASON`, the field of an annotation
     /// being its key without prefix.
@@ -99,7 +99,7 @@ pub enum Kind {
     Options,
     /// A call of the health service.
     Grpc,
-    /// A WebSocket that gives back what it is told.
+    /// A WebSocket that echoes messages.
     Websocket,
     /// TLS that ends at the backend.
     Passed,

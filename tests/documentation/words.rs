@@ -71,8 +71,7 @@ fn variables_are_those_of_settings() {
     });
 }
 
-/// Every reason is told of by symptom as well, where somebody looks who does not know its name
-/// yet.
+/// Every reason is in the page of symptoms, for readers who do not know its name yet.
 #[test]
 fn every_reason_is_in_the_page_of_symptoms() {
     let page = pages::page("docs/troubleshooting.md");

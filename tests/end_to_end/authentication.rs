@@ -68,7 +68,7 @@ fn both_types_of_secrets_let_in_who_knows_the_password() {
 
 #[test]
 fn workers_that_become_another_user_still_read_the_passwords() {
-    // Without other users there is nobody to become.
+    // Without other users the test cannot change its user.
     if !has_users() {
         return;
     }

@@ -111,7 +111,7 @@ fn backends_are_shown_a_certificate_and_verified() {
                 .annotation("backend-protocol", "HTTPS")
                 .annotation("proxy-ssl-verify", "on")
                 .build(),
-            // Not spoken to by TLS: told, and served as it is.
+            // The backend has no TLS: there is a finding, and the route is served as it is.
             ingress("plain").host("plain.test", "web").annotation("proxy-ssl-secret", "one").build(),
         ];
         objects.extend(service_at("secure", &["10.244.0.2"], PORT));

@@ -42,7 +42,7 @@ fn only_certificates_of_the_authority_are_let_in() {
             of(&authority),
             tls_secret("own", &["required.test"]),
             guarded("required").tls(&["required.test"], "own").build(),
-            // The default certificate, and requests without TLS that nobody sends elsewhere.
+            // The default certificate, and requests without TLS that are not redirected.
             guarded("bare").annotation("ssl-redirect", "false").build(),
             guarded("optional").annotation("auth-tls-verify-client", "optional").build(),
             guarded("any").annotation("auth-tls-verify-client", "optional_no_ca").build(),
@@ -109,7 +109,7 @@ fn no_other_name_leads_past_them() {
                 assert_eq!(request.send().await.status, status, "{sni:?}");
             }
         }
-        // Whoever is let in at one host goes on with that session at another.
+        // A client that is admitted at one host resumes its session at another one.
         let of_two = of_two.resuming();
         for url in ["https://two.test/", "https://two.test/"] {
             assert_eq!(get(url).showing(&of_two).send().await.status, 200);

@@ -281,7 +281,8 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         // Of a body no more than this is read.
         let cut = compare(rig.folder(), &alike, &["--most-body", "2"]);
         assert_eq!((cut.code, &cut.json["verdict"]), (0, &"clean".into()), "{:#}", cut.json);
-        // Behind a load balancer both are told who connects; without it nobody answers.
+        // Behind a load balancer both get the client's address; without its header neither
+        // answers.
         let objects = Manifests::new(&rig.folder().join("proxied"));
         objects.write("objects.yaml", &[&[host("odd").build()], &manifests::classes()[..]].concat());
         let ports = ["--controller-ports", "82,443", "--ingressd-ports", "82,443"];

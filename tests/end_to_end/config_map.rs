@@ -18,7 +18,7 @@ pub fn says(rig: &Rig, data: &[(&str, &str)]) {
     rig.manifests.write("controller.yaml", &[config_map(data)]);
 }
 
-/// Waits until these reasons and no others are told about the ConfigMap.
+/// Waits until the ConfigMap has findings with these reasons and no others.
 pub async fn told(rig: &mut Rig, expected: &[&str]) {
     let right = |status: &Value| {
         let findings = status["findings"].as_array().into_iter().flatten();

@@ -230,7 +230,7 @@ fn nothing_of_them_happens_through_the_real_nginx() {
         assert_eq!(get("http://told.test/").send().await.status, 200);
         let [question] = &service.asked()[..] else { panic!("it is asked once") };
         assert_eq!(question.header("X-Realm"), Some(&*format!("'\"{OUT}")));
-        // CVE-2026-24513: the page of an error answers 200 by itself, and lets nobody in.
+        // CVE-2026-24513: the error page answers 200 itself, and admits no client.
         let seen = async |status| {
             let echo = want(get("http://caught.test/private"), status).send().await.echo();
             (echo.address.ip().to_string(), echo.path.clone(), echo.header("x-code").map(str::to_owned))

@@ -16,7 +16,7 @@ use crate::rig::manifests::{Ingress, ingress, service_at};
 use crate::rig::mount::Mount;
 use crate::rig::status::tells;
 
-/// Where the service speaks TLS, with a certificate that nobody knows.
+/// The address at which the service speaks TLS, with a certificate of an unknown authority.
 const TLS: u16 = 18443;
 
 fn acceptor() -> TlsAcceptor {

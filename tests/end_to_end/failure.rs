@@ -33,8 +33,7 @@ async fn not_ready(rig: &Rig) -> String {
     reply.text()
 }
 
-/// Waits until the daemon tells a failure, and that nginx serves the confirmed generation all the
-/// same.
+/// Waits until the daemon reports a failure, and that nginx still serves the confirmed generation.
 async fn failed_but_ready(rig: &mut Rig) -> serde_json::Value {
     let right = |status: &serde_json::Value| status["phase"] == "failed" && status["ready"] == true;
     rig.daemon.status_when("the failure of a node that is ready", right).await
@@ -132,7 +131,7 @@ fn a_killed_master_that_returns_under_another_number_is_followed() {
         let workers = rig.nginx.kill_master().await;
         let status = phase(rig, "nginx-down").await;
         assert!(status["nginx"]["master"].is_null());
-        // The workers live on and serve what they know; nobody can tell them anything.
+        // The workers go on and serve their configuration; no signal changes it.
         is_served("a.example").await;
         write_host(rig, "b.example");
         rig.daemon.status_when("b.example to be ready", |status| status["hosts"] == 2).await;

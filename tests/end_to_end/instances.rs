@@ -104,8 +104,7 @@ fn two_share_an_nginx_and_neither_disturbs_the_other() {
         assert_eq!(generation(&second.daemon.status().await.unwrap()), own);
         assert_eq!(generation(&rig.daemon.status().await.unwrap()), before + 1);
 
-        // Of a host that both have, the first keeps it; hosts that nobody has are the first's,
-        // too.
+        // The first instance keeps a host that both have, and gets unknown hosts, too.
         second.manifests.write("taken.yaml", &[ingress("taken").host("other.example", "web").build()]);
         let told = |status: &Value| tells(status, "Ingress taken", "HostConflict");
         let status = second.daemon.status_when("the conflict", told).await;

@@ -147,7 +147,7 @@ fn a_service_gets_what_the_backend_gets() {
         assert_eq!((copy.line.as_str(), copy.body), ("POST /v2/a HTTP/1.1", 0));
         assert_eq!((copy.header("Host"), copy.header("Content-Length")), (Some("bare.test"), None));
 
-        // Who is let in is told as it is to the backend, whatever the client says.
+        // The copy has the authenticated user as the backend does, whatever the client sends.
         let reply = get("http://guarded.test/").header("X-User", "eve").send().await;
         assert_eq!((reply.status, reply.echo().header("x-user")), (200, Some("ann")));
         assert_eq!(service.next().await.line, "GET /check HTTP/1.1");

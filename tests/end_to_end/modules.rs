@@ -161,7 +161,7 @@ fn a_firewall_looks_into_requests_of_whoever_asks_for_it() {
             ("mixed.test/none", 200, 200),
             ("detecting.test/", 200, 200),
             ("without.test/", 200, 200),
-            // The object is not used, so that nobody has the host.
+            // The object is not served, so the host is unknown.
             ("refused.test/", 404, 404),
         ] {
             assert_eq!(status(host, "forbidden=no").await, if of_ours == 404 { 404 } else { 200 }, "{host}");
@@ -281,7 +281,7 @@ fn where_clients_are_is_told_by_databases_and_nobody_passes_by_what_they_do_not_
             })
         };
         rig.daemon.status_when("the database that is not there", host_is_told).await;
-        // Without it a snippet would let everybody or nobody pass.
+        // Without it a snippet would admit all clients or none.
         says(rig, &with("false"));
         get("http://table.test/").send_until("nobody to pass", |reply| reply.status == 503).await;
         for (host, expected) in [("plain", 200), ("direct", 503), ("header", 200)] {

@@ -85,8 +85,8 @@ fn another_site_answers_as_before() {
             );
             assert_eq!(site_answers(is_default).await, before);
 
-            // Whoever has the requests that no site names, it is told where to find the site, and
-            // what to do about it.
+            // Whichever site gets the requests for unknown hosts, the finding names the place of
+            // the site and the remedy.
             let of_site = get("http://unknown.test/hello").send().await.text().contains("the site of the host");
             assert_eq!(of_site, is_default);
             let status = rig.daemon.status().await.unwrap();

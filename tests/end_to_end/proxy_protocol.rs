@@ -9,11 +9,11 @@ use crate::rig::manifests::{ingress, tls_secret};
 use crate::rig::status::{notes, serving};
 use crate::rig::{self, Rig};
 
-/// The load balancer that is trusted, and somebody who is not.
+/// The trusted load balancer, and an untrusted client.
 const BALANCER: &str = "10.244.9.9";
 const STRANGER: &str = "10.244.8.8";
 const TRUSTED: &str = r#"["10.244.9.0/24"]"#;
-/// What clients say of themselves, and nobody may believe.
+/// Headers in which clients claim an address, and which nginx must not trust.
 const FORGED: [(&str, &str); 6] = [
     ("X-Forwarded-For", "1.2.3.4"),
     ("X-Real-IP", "1.2.3.4"),
@@ -260,8 +260,8 @@ fn the_config_map_switches_it() {
         let status = rig.daemon.status().await.unwrap();
         assert_eq!(notes(&status, "ConfigMap controller", "UnsupportedKey"), [""; 0]);
 
-        // Without a list everybody is believed, as ingress-nginx does, and that is told. Headers
-        // are not.
+        // Without a list every client's PROXY protocol is trusted, as in ingress-nginx, with a
+        // finding. Headers are not trusted.
         config_map(rig, json!({ "use-proxy-protocol": "true", "use-forwarded-headers": "true" }));
         let request = forging(get("http://n.test/").from(STRANGER).behind(of("192.0.2.77")));
         let right = |reply: &rig::client::Reply| reply.echo().header("x-forwarded-for") == Some("192.0.2.77");

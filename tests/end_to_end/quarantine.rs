@@ -19,7 +19,7 @@ struct Bad {
     good: fn() -> Vec<Value>,
     /// The same objects when bad.
     bad: fn() -> Vec<Value>,
-    /// The same objects, mended: `/mended` is served.
+    /// The same objects, corrected: `/mended` is served.
     mended: fn() -> Vec<Value>,
 }
 
@@ -104,8 +104,8 @@ fn buffers_that_contradict_each_other() {
     });
 }
 
-/// The good version goes on being served and everybody else's changes go through, over two
-/// restarts, until it is mended.
+/// The good version is served and changes of others are applied, over two restarts, until it is
+/// corrected.
 fn survives(row: Bad) {
     rig::run(async move |rig| {
         rig.manifests.write("bad.yaml", &(row.good)());
@@ -272,7 +272,7 @@ fn a_line_that_somebody_laid_out_for_others_is_his_own_affair() {
         rig.manifests
             .write("evil-web.yaml", &service_at("web", &["10.244.0.2"], ECHO).map(|it| in_namespace("evil", it)));
         let path = |name: &str, path: &str| ingress(name).class("nginx").path("shared.example", "Prefix", path, "web");
-        // Harmless, and silently accepted, until somebody else's change makes expressions of the
+        // Harmless and accepted, until a change of another object makes regular expressions of the
         // paths of the host.
         rig.manifests.write("trap.yaml", &[path("trap", "/(").namespace("evil").build()]);
         rig.manifests.write("victim.yaml", &[path("victim", "/app").build()]);

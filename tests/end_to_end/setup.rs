@@ -28,7 +28,7 @@ fn every_layout_is_made_ready_and_put_back_to_the_byte() {
                 for word in ["generated-http", "generated-stream"] {
                     assert!(dump.contains(word), "{package:?}: {word} in {dump}");
                 }
-                // Where nobody else claims it, our own default server is the first.
+                // Where no other site is it, our own server is the default server.
                 let site = dump.lines().filter(|line| !line.trim_start().starts_with('#'));
                 let claims =
                     site.filter(|line| line.contains("listen") && line.contains("80") && !line.contains("808"));
@@ -350,7 +350,7 @@ fn a_script_puts_files_back_without_ingressd() {
                 let (code, script) = host.setup(&["--undo-script"]);
                 assert_eq!(code, Some(0), "{script}");
                 let undo = || said(&Command::new("sh").args(["-c", &script]).output().unwrap());
-                // What somebody changed stays.
+                // Files that were changed since stay.
                 let place = ["nginx/conf.d/ingressd.conf", "nginx/nginx.conf"].map(|name| host.path(name));
                 let place = place.iter().find(|path| path.exists()).unwrap();
                 let ours = fs::read(place).unwrap();

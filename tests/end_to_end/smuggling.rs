@@ -22,7 +22,7 @@ struct Seen {
     body: String,
 }
 
-/// A backend that reads one request after the other from each connection, and tells of each.
+/// A backend that reads one request after the other from each connection, and reports each.
 async fn serve(listener: TcpListener, seen: UnboundedSender<Seen>) {
     while let Ok((stream, _)) = listener.accept().await {
         tokio::spawn(take(stream, seen.clone()));

@@ -136,7 +136,7 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
             let (code, text) = status_of(rig, arguments);
             assert_eq!(code, Some(0), "{text}");
         }
-        // What counts of a request is told of the daemon's own settings and objects.
+        // `explain` uses the settings and objects of the daemon.
         let explained = |url: &str| {
             let output = rig.daemon.command("explain").arg(url).output().unwrap();
             (output.status.code(), String::from_utf8(output.stdout).unwrap())

@@ -111,7 +111,7 @@ fn connections_go_to_endpoints_and_stay_where_they_are_when_those_change() {
         let before = inode();
         database(rig, &["10.244.0.2"]);
         until(7000, "10.244.0.2 ping\n").await;
-        // Without an endpoint the port stays, and whoever connects is let go at once.
+        // Without an endpoint the port stays, and connections are closed at once.
         database(rig, &[]);
         until(7000, "closed").await;
         let status =
@@ -256,7 +256,7 @@ fn ports_of_others_stay_theirs_and_nobody_else_waits() {
         let all = ["listen.http-port", "another program", "site.conf:1", "listen.status", "http.address"];
         assert_eq!((told.len(), all.map(by)), (5, [1; 5]), "{told:#?}");
         assert_eq!(get("http://127.0.0.1:7011/").send().await.status, 200, "the site has its port");
-        // Everybody else's changes go on, and another port that somebody took meanwhile harms only
+        // Changes of others are applied, and another port that is taken meanwhile harms only
         // itself.
         let second = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 7013)).await.unwrap();
         tcp(rig, &[entries.as_slice(), &[("7013", "default/db:80"), ("7014", "default/db:80")]].concat());

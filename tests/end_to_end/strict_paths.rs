@@ -66,7 +66,7 @@ fn hosts(class: &str, mark: &str) -> Vec<Value> {
         // What protects is wrong: the path is closed.
         open(&named("broken"), "/").build(),
         protected(&named("broken-admin"), &broken, "/admin", "auth-type", "other"),
-        // Nobody is let in by another path than by the right one.
+        // No client is admitted by another spelling of the path.
         protected(&named("whole"), &format!("{}.test", named("whole")), "/", "allowlist-source-range", "127.0.0.0/8"),
         open(&named("open"), "/").build(),
     ]

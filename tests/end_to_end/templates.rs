@@ -141,8 +141,8 @@ fn nobody_is_blamed_for_one_that_nginx_refuses_in_places() {
     refused_by_nginx(with_line("{{#each conditional}}", UNKNOWN));
 }
 
-/// Nothing is applied, also by the next start, until it is mended; whoever is bad by himself is
-/// found all the same.
+/// Nothing is applied, also by the next start, until it is corrected; an object that is bad by
+/// itself is found all the same.
 fn refused_by_nginx(bad: String) {
     rig::run(async move |rig| {
         let open = ingress("open").class("nginx").host("open.example", "web").annotation("enable-cors", "true");

@@ -1,5 +1,5 @@
-//! The keys that bring files for TLS: the key of sessions that clients keep, and parameters for
-//! ciphers with DHE; it must not know files.
+//! Reads the keys with contents of files for TLS: the key for session tickets, and parameters for
+//! DHE ciphers. It must not access files.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ pub(super) use crate::source::cluster::KEY_OF_DH_PARAMETERS as DH_PARAMETERS;
 use crate::source::{Snapshot, Version};
 use crate::translate::value::excerpt;
 
-/// What the Secret calls them.
+/// The key of the Secret with the parameters.
 const NAME: &str = "dhparam.pem";
-/// What PEM calls them.
+/// The label of their PEM block.
 const LABEL: &str = "DH PARAMETERS";
 /// Bits of the prime. The TLS library refuses smaller ones, and with larger ones each handshake
-/// would keep a worker busy.
+/// would take a worker too long.
 const BITS: std::ops::RangeInclusive<u64> = 2048..=4096;
 
-/// Reads the key by which sessions are encrypted. What it was is not told.
+/// Reads the key that encrypts session tickets. Findings never contain it.
 pub(super) fn ticket_key(layer: &mut Layer<'_>, value: &str, origin: &Origin) -> Result<(), Refused> {
     let text: String = value.split_ascii_whitespace().collect();
     let bytes = BASE64.decode(text).map_err(|_| Refused::because("it is not base64"));
@@ -46,7 +46,7 @@ pub(super) fn version<'s>(value: &str, namespace: &str, snapshot: &'s Snapshot) 
     snapshot.secret(own, name).filter(|_| own == namespace).map(|stored| &stored.version)
 }
 
-/// Reads the parameters of the Secret that is named.
+/// Reads the parameters from the Secret that the value names.
 pub(super) fn dh_parameters(layer: &mut Layer<'_>, value: &str, origin: &Origin) -> Result<(), Refused> {
     let namespace = Arc::clone(&layer.id.namespace);
     let (own, name) = value.trim().split_once('/').ok_or(Refused::because("it is not of the form namespace/name"))?;
@@ -75,7 +75,7 @@ pub(super) fn dh_parameters(layer: &mut Layer<'_>, value: &str, origin: &Origin)
     Ok(())
 }
 
-/// Proves parameters, and writes them anew.
+/// Checks parameters, and encodes them again.
 fn parameters(text: &[u8]) -> Result<Arc<[u8]>, Refused> {
     let wrong = Refused::because("dhparam.pem holds no parameters; write the output of `openssl dhparam 2048`");
     let block = Pem::iter_from_buffer(text).filter_map(Result::ok).find(|block| block.label == LABEL);
@@ -107,7 +107,7 @@ fn parameters(text: &[u8]) -> Result<Arc<[u8]>, Refused> {
 mod tests {
     use super::*;
 
-    /// A number as DER has it.
+    /// A number in DER.
     fn integer(bytes: &[u8]) -> Vec<u8> {
         let length = u16::try_from(bytes.len()).unwrap().to_be_bytes();
         [&[2, 0x82, length[0], length[1]], bytes].concat()

@@ -219,7 +219,7 @@ impl Host {
         tree
     }
 
-    /// Puts a generation in place that is told from all else.
+    /// Puts a recognizable generation in place.
     pub fn write_generation(&self) {
         for context in ["http", "stream"] {
             fs::create_dir_all(self.path("nginx/ingressd/generations/1").join(context)).unwrap();
