@@ -1,5 +1,5 @@
-//! Finds certificates of other sites of the host that name hosts of Ingresses with TLS. It must not
-//! read files.
+//! Finds certificates of other sites of the host that name hosts of Ingresses with TLS. It must
+//! not read files.
 
 use serde_json::{Value, json};
 

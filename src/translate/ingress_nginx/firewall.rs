@@ -118,7 +118,7 @@ pub static FAMILY: Family = Family {
                 ("$request_id", Gives::Sets("its log calls a request ${request_id}")),
                 ("shop-${host}", Gives::Sets("its log calls a request shop-${host}")),
                 ("$ssl_client_raw_cert", Gives::Refused("no variable")),
-                ("$http_authorization", Gives::Refused("cannot be told")),
+                ("$http_authorization", Gives::Refused("cannot be used here")),
                 ("a b", Gives::Refused("letters, digits")),
             ],
             effect: Effect::Part(|draft, entry| {

@@ -68,7 +68,7 @@ pub static FAMILY: Family = Family {
                 ("answer-headers", Gives::Sets("answers have X-Frame-Options: DENY")),
                 ("default/answer-headers", Gives::Sets("answers have Cache-Control: max-age=60; $1 \"x\"")),
                 ("absent", Gives::Refused("does not exist")),
-                ("headers", Gives::Refused("does not list it")),
+                ("headers", Gives::Refused("does not list this header")),
                 ("bad-answer-headers", Gives::Refused("control character")),
                 ("elsewhere/answer-headers", Gives::Refused("another namespace")),
                 ("../headers", Gives::Refused("not the name of a ConfigMap")),

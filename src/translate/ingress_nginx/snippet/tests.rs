@@ -224,8 +224,8 @@ const HOSTILE: &[(&str, &str)] = &[
     ("ssi on;", "other locations"),
     ("set_real_ip_from 0.0.0.0/0;", "trusted proxies are the same"),
     ("limit_req zone=other;", "limit-rps"),
-    ("user root;", "whole nginx"),
-    ("env X;", "whole nginx"),
+    ("user root;", "nginx as a whole"),
+    ("env X;", "nginx as a whole"),
     // They use forbidden variables.
     ("add_header X-A $ssl_certificate_key;", "may not read"),
     ("add_header X-A $ssl_session_id;", "may not read"),
@@ -247,13 +247,13 @@ const HOSTILE: &[(&str, &str)] = &[
     ("rewrite ^ /x?u=$uri break;", "contain a line break"),
     ("if ($http_x ~ (a)) { return 302 https://$best_http_host/$1; }", "captures"),
     ("add_header X-A $ssl_server_name;", "may not read"),
-    ("if ($x) { return 200; } set $x 1;", "further down"),
-    ("set $args x;", "nginx's own"),
-    ("set $http_x x;", "nginx's own"),
+    ("if ($x) { return 200; } set $x 1;", "further below"),
+    ("set $args x;", "a variable of nginx"),
+    ("set $http_x x;", "a variable of nginx"),
     ("set $ingressd_plain \"\"; return 200 $ingressd_trusted;", "may not read"),
-    ("set $1 x;", "nginx's own"),
+    ("set $1 x;", "a variable of nginx"),
     ("set x y;", "to set as $name"),
-    ("set $a_name_that_is_far_too_long x;", "nginx's own"),
+    ("set $a_name_that_is_far_too_long x;", "a variable of nginx"),
     // They affect framing, or other hosts.
     ("add_header Content-Length 0;", "frames"),
     ("add_header Transfer-Encoding chunked;", "frames"),
@@ -269,7 +269,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("proxy_set_header Upgrade h2c;", "frames"),
     ("underscores_in_headers on;", "expect from nginx"),
     // They are too expensive.
-    ("sub_filter aaaaaaaa $host;sub_filter $host b;", "no variables"),
+    ("sub_filter aaaaaaaa $host;sub_filter $host b;", "must not contain variables"),
     (
         "sub_filter a 1; sub_filter b 1; sub_filter c 1; sub_filter d 1; sub_filter e 1; sub_filter f 1; sub_filter g 1; \
       sub_filter h 1; sub_filter i 1;",
@@ -298,9 +298,12 @@ const HOSTILE: &[(&str, &str)] = &[
     // Repeated scanning takes as long as the square of the length.
     (
         "set $a $http_x$http_x$http_x; if ($a ~ \"[^/]*/x\") { return 200; } if ($a ~ \"[^/]*/x\") { return 201; }",
-        "weigh more than 250",
+        "a weight of more than 250",
     ),
-    ("if ($http_x ~ \"[^/]*/x\") { return 200; } if ($http_x ~ \"[^/]*/y\") { return 201; }", "weigh more than 250"),
+    (
+        "if ($http_x ~ \"[^/]*/x\") { return 200; } if ($http_x ~ \"[^/]*/y\") { return 201; }",
+        "a weight of more than 250",
+    ),
     ("sub_filter a bb; sub_filter_once off;", "at least 4 bytes"),
     ("sub_filter_once off; sub_filter aaaa $http_x;", "32 times as long"),
     ("sub_filter_once off; sub_filter aaaa https://$host;", "32 times as long"),
@@ -317,7 +320,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ("return 301 javascript:alert(1);", "URL or a path"),
     ("expires \"; }\";", "not a number"),
     ("default_type \"a b\";", "not a word"),
-    ("proxy_cookie_path ~(a+)+ /;", "no expressions"),
+    ("proxy_cookie_path ~(a+)+ /;", "not regular expressions"),
     ("made_up on;", "a snippet may not have"),
     ("\"add_header\\n\" X-A b;", "a snippet may not have"),
     ("location /x { return 200; }", "server-snippet"),
@@ -336,7 +339,7 @@ fn hostile_snippets_are_refused_for_what_they_are() {
         ("location /x { proxy_pass http://10.0.0.1; }", "one return or deny all"),
         ("location /x { root /etc; return 200; }", "one return or deny all"),
         ("location /x { location /y { return 200; } }", "a block must not contain"),
-        ("location @x { return 200; }", "it is a path"),
+        ("location @x { return 200; }", "write a path, or"),
         ("location ~ (a+)+$ { return 200; }", "too many ways"),
         ("listen 81;", "opens a port"),
     ] {
@@ -346,7 +349,7 @@ fn hostile_snippets_are_refused_for_what_they_are() {
     let many = "add_header X-A b;".repeat(101);
     assert!(tried("configuration-snippet", &many).is_err_and(|told| told.contains("more than 100 directives")));
     let heavy = "if ($request_uri ~ \"/.+/x\") { return 403; }".repeat(11);
-    assert!(tried("configuration-snippet", &heavy).is_err_and(|told| told.contains("weigh more than 250")));
+    assert!(tried("configuration-snippet", &heavy).is_err_and(|told| told.contains("a weight of more than 250")));
     let deep = "if ($host) {".repeat(200);
     assert!(tried("configuration-snippet", &deep).is_err_and(|told| told.contains("too many blocks")));
 }

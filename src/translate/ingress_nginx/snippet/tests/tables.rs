@@ -110,9 +110,9 @@ fn whatever_else_stands_in_a_snippet_of_all_hosts_is_refused_by_name() {
         ("geo $a { 10.0.0.1/8 b; 10.0.0.0/8 c; }", "it is there twice"),
         ("geo $a { default $host; }", "nginx reads no variables here"),
         ("geo /x $a { default b; }", "write what is looked up as $name"),
-        (&long, "longer than 46 bytes"),
+        (&long, "longer than the 46 bytes"),
         (&rows, "more than 1000 rows"),
-        (&heavy, "weigh more than 100"),
+        (&heavy, "a weight of more than 100"),
     ] {
         let told = tables(text).map(|tables| shown(&tables)).expect_err(text);
         assert!(told.contains(why), "{text}: {told}");
