@@ -555,7 +555,7 @@ fn explain_says_where_each_value_was_written_that_counts() {
             of("b", "proxy-read-timeout")
         ),
         format!("the administrator's limits.timeout from {settings}:3 sets it"),
-        "use-proxy-protocol]: UnknownAnnotation: it is about listeners, which no object decides".to_owned(),
+        "use-proxy-protocol]: UnknownAnnotation: it is about listeners, which only the administrator sets".to_owned(),
     ] {
         assert!(text.contains(&expected), "{expected:?} is not in\n{text}");
     }

@@ -44,16 +44,16 @@ fn verdicts(items: &Value) -> Vec<String> {
 
 const TEXT: &str = "\
 Deployment ingress-nginx/ingress-nginx-controller registry.k8s.io/ingress-nginx/controller:v1.12.1
-note       of Secrets only the names were looked at: what is in them counts for good
+note       only the names of Secrets were read; their contents are assumed to be valid
 
 Flags
 refused    --metrics-per-host=false
-           Nothing takes its place.
-           -> metrics of single requests are not made; make them of the access log
+           There is no replacement.
+           -> there are no metrics of single requests; compute them from the access log
 different  --publish-service=ingress-nginx/ingress-nginx-controller
            = publish.mode = \"service\", publish.service = \"ingress-nginx/ingress-nginx-controller\"
            The addresses in the status and the externalIPs of the Service are published.
-           -> lead the Service's addresses to the nodes, or take both lines out to publish the nodes themselves
+           -> route the addresses of the Service to the nodes, or remove both lines to publish the nodes themselves
 ";
 
 #[test]
@@ -121,13 +121,13 @@ fn mistakes_and_what_is_missing_are_told() {
         .replace("          - --metrics-per-host=false\n", "          - --watch-namespace-selector=team in (\n");
     let output = report(&dump, &["--all"]);
     for words in [
-        "note       there is no IngressClass of the controller k8s.io/ingress-nginx: ",
+        "note       there is no IngressClass of the controller k8s.io/ingress-nginx, so ",
         "note       Ingresses without a class, which the controller does not serve either: shop/elsewhere; set ",
         "-> namespace-selector: \"team in (\" is no selector of labels",
         "refused    worker-processes: many\n",
         "-> \"many\" is refused: it is neither auto nor a whole number from 1 to 10000\n",
         // It counts, and so nothing says that it has no effect.
-        "           Only proxies that are trusted are believed, also about host and scheme.\n           -> every client is believed",
+        "           Only the headers of trusted proxies are used, also those about host and scheme.\n           -> nginx trusts the X-Forwarded headers of every client",
     ] {
         assert!(output.text.contains(words), "{words}: {}", output.text);
     }
@@ -300,7 +300,11 @@ fn a_comparison_says_why_it_cannot_begin() {
     let usual = ["--config", "/dev/null", "--nginx-version", "1.22.1", "--controller-address", "192.0.2.1"];
     for (arguments, code, words) in [
         (vec![&*empty], 66, "there is nothing to ask\n"),
-        (vec![&*dump, "--log", &*log], 66, "format (1), lines with a method that may change something (1)\n"),
+        (
+            vec![&*dump, "--log", &*log],
+            66,
+            "format of the log (1), lines with a method that may change something (1)\n",
+        ),
         (vec![&*dump, "--log", "/nonexistent"], 66, "/nonexistent: "),
         (vec!["/nonexistent"], 66, "/nonexistent"),
         (vec![&*dump, "--rate", "0"], 64, "--rate"),
