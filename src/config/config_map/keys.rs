@@ -188,7 +188,7 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
 /// What is told of a key that ingress-nginx does not have any more.
 pub(super) const REMOVED: &str = "ingress-nginx itself ignores it; remove it";
 /// How a snippet of the ConfigMap is allowed.
-pub(super) const ALLOW: &str = "snippets are not allowed here; write directives for all hosts into nginx.conf of each \
+pub(super) const ALLOW: &str = "raw configuration is not read; write directives for all hosts into nginx.conf of each \
     node, or have snippets.allowed name the key and the namespace of the ConfigMap for the directives in \
     docs/snippets.md";
 const NO_LUA: &str = "it configures the Lua of ingress-nginx, which ingressd does not need; remove it";
