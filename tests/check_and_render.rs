@@ -1,4 +1,4 @@
-//! `ingressd check` and `ingressd render` as shells and pipelines see them: these tests must not know what is checked how.
+//! `ingressd check` and `ingressd render` as shells and pipelines see them.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::os::unix::fs::PermissionsExt;
@@ -109,7 +109,7 @@ fn check_ends_by_what_it_finds_and_says_where() {
     );
 }
 
-/// What an API server would refuse is not all that is told, and lines come in the order of the file.
+/// Findings of an API server are shown together with all others, in the order of the file.
 #[test]
 fn check_finds_everything_at_once() {
     let text = "apiVersion: networking.k8s.io/v1
@@ -161,7 +161,7 @@ spec:
     for (field, meant) in [
         ("spec.ingressClass: ", "did you mean ingressClassName?"),
         ("spec.rules[0].http.paths[1].pathTyp: ", "did you mean pathType?"),
-        ("metadata.proxy-read-timeout: ", "`kubectl explain` shows those that there are"),
+        ("metadata.proxy-read-timeout: ", "`kubectl explain` shows the known fields"),
     ] {
         let line = output.text.lines().find(|line| line.contains(field)).unwrap_or_default();
         assert!(line.contains("UnknownField") && line.ends_with(&format!("; {meant}")), "{field}{}", output.text);
@@ -219,7 +219,7 @@ fn check_tells_programs_the_same() {
     assert_eq!((output.code, output.text.trim()), (Some(0), "[]"));
 }
 
-/// An Ingress with a value that an API server can judge, and a key that nobody knows.
+/// An Ingress with a value that an API server can judge, and an unknown key.
 fn mistaken() -> String {
     let annotations = "  annotations:\n    nginx.ingress.kubernetes.io/proxy-read-timeout: soon\n    \
                        nginx.ingress.kubernetes.io/proxy-bodysize: <&1m>\nspec:";
@@ -272,7 +272,8 @@ fn check_refuses_what_an_api_server_would_when_asked_to() {
     assert_eq!(ingressd("check", &["--admission", "--action", "values=never", manifests]).code, Some(64));
 }
 
-/// What the schema of SARIF 2.1.0 requires of what is written, and what code hosts ask for besides.
+/// What the schema of SARIF 2.1.0 requires of what is written, and what code hosts ask for
+/// besides.
 #[test]
 fn check_writes_sarif() {
     let folder = folder(&[("a b.yaml", &mistaken()), ("broken.yaml", "kind: [\n")]);
@@ -512,7 +513,8 @@ fn explain_says_where_each_value_was_written_that_counts() {
             of("b", "proxy-send-timeout")
         ),
         "proxy-connect-timeout: 7\n    from ConfigMap edge/controller: data[proxy-connect-timeout]".to_owned(),
-        // A setting below an annotation, one under the ConfigMap, and what several keys say together.
+        // A setting below an annotation, one under the ConfigMap, and what several keys say
+        // together.
         format!(
             "nginx.ingress.kubernetes.io/ssl-redirect: false\n    from {settings}:5, about routes\n    instead of true, built in\n"
         ),
@@ -525,7 +527,8 @@ fn explain_says_where_each_value_was_written_that_counts() {
     ] {
         assert!(text.contains(&expected), "{expected:?} is not in\n{text}");
     }
-    // What has no effect, is about the whole node, or is a layer of another one, is none of the options.
+    // What has no effect, is about the whole node, or is a layer of another one, is none of the
+    // options.
     for absent in
         ["auth-realm", "use-proxy-protocol", "AES256", "limits.timeout:", "tls.redirect:", "access.trusted-proxies"]
     {
@@ -543,7 +546,7 @@ fn explain_says_where_each_value_was_written_that_counts() {
     assert!(text.contains("listen.http-port: 80\n    built in, about listeners\n"), "{text}");
     assert_eq!(explain(&["a b"]).0, Some(64));
 
-    // The same is told of all objects at once, and findings name the places of what they speak of.
+    // The same is shown for all objects at once, and findings name the places of settings.
     let (_, text) = run("check", &["--origins"]);
     for expected in [
         format!("  limits.timeout: 10m\n    from {settings}:3, about the node\n    instead of 24h, built in\n"),
@@ -552,7 +555,7 @@ fn explain_says_where_each_value_was_written_that_counts() {
             of("b", "proxy-read-timeout")
         ),
         format!("the administrator's limits.timeout from {settings}:3 sets it"),
-        "use-proxy-protocol]: UnknownAnnotation: it is about listeners, which no object decides".to_owned(),
+        "use-proxy-protocol]: UnknownAnnotation: it is about listeners, which only the administrator sets".to_owned(),
     ] {
         assert!(text.contains(&expected), "{expected:?} is not in\n{text}");
     }

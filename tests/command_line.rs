@@ -4,7 +4,8 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Arguments, the exit code, and what standard error has to hold. `DIR` stands for a folder of the test's own.
+/// Arguments, the exit code, and what standard error has to hold. `DIR` stands for a folder of the
+/// test's own.
 const ROWS: &[(&[&str], i32, &str)] = &[
     (&["--version"], 0, ""),
     (&["--help"], 0, ""),
@@ -82,7 +83,7 @@ fn exit_codes_follow_sysexits() {
     }
 }
 
-/// A pipe that nobody reads from.
+/// A pipe without a reader.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -190,7 +191,8 @@ fn systemd_hears_of_the_start_and_of_the_end() {
     let directory = folder.path().to_str().unwrap();
     let socket = std::os::unix::net::UnixDatagram::bind(folder.path().join("notify")).unwrap();
     socket.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
-    // The host's nginx stays untouched: there is no master behind this pid file, so the daemon never gets ready.
+    // The host's nginx stays untouched: there is no master behind this pid file, so the daemon
+    // never gets ready.
     std::fs::write(folder.path().join("nginx.conf"), "events {}\nhttp { include root/current/http/*.conf; }\n")
         .unwrap();
     std::fs::create_dir(folder.path().join("manifests")).unwrap();

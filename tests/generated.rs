@@ -1,4 +1,5 @@
-//! What is generated from tables is committed; these tests fail when a copy is stale, and UPDATE=1 writes it again.
+//! What is generated from tables is committed; these tests fail when a copy is stale, and UPDATE=1
+//! writes it again.
 
 use std::path::Path;
 
@@ -24,7 +25,8 @@ fn settings_sample() {
     check("etc/ingressd.toml", config::sample().as_bytes());
 }
 
-/// The table of bounds within the page about security: key, default and the first sentence about it.
+/// The table of bounds within the page about security: key, default and the first sentence about
+/// it.
 #[test]
 fn bounds_on_the_page_about_security() {
     let (path, begins, ends) = ("docs/security.md", "<!-- limits -->\n", "<!-- end of limits -->");

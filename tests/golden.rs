@@ -1,7 +1,9 @@
-//! Golden cases: manifests in; files, findings and statuses out, for every profile of nginx, judged by real ones.
+//! Golden cases: manifests in; files, findings and statuses out, for every profile of nginx,
+//! judged by real ones.
 //!
-//! A case is `tests/golden/NAME.yaml`, read together with `prelude.yaml`. Its snapshot holds the findings, what was
-//! accepted, the files for nginx 1.22 and, for each other version, how its files differ. `make generate` writes them again.
+//! A case is `tests/golden/NAME.yaml`, read together with `prelude.yaml`. Its snapshot holds the
+//! findings, what was accepted, the files for nginx 1.22 and, for each other version, how its
+//! files differ. `make generate` writes them again.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "golden/catalogue.rs"]
@@ -238,7 +240,8 @@ fn order_of_objects_does_not_matter() {
     for case in cases() {
         let mut documents = documents(&case);
         let expected = show(&produce(&snapshot(&documents), SHOWN).files);
-        // Reversed, and every rotation by a third: no pair of documents keeps its order in all of them.
+        // Reversed, and every rotation by a third: no pair of documents keeps its order in all of
+        // them.
         documents.reverse();
         for _ in 0..3 {
             let third = documents.len() / 3;

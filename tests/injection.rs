@@ -1,7 +1,9 @@
-//! Hostile strings in every input, from manifests to parsed configuration: refused, or nothing but a value.
+//! Hostile strings in every input, from manifests to parsed configuration: refused, or nothing but
+//! a value.
 //!
-//! The judge is the tree of directives as nginx reads it, never the text: names, nesting and numbers of arguments are
-//! those of a harmless value of the same field, and nothing of any other object changes by a byte.
+//! The judge is the tree of directives as nginx reads it, never the text: names, nesting and
+//! numbers of arguments are those of a harmless value of the same field, and nothing of any other
+//! object changes by a byte.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "injection/bad_values.rs"]

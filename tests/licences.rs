@@ -1,4 +1,4 @@
-//! What is linked may be distributed under Apache-2.0, and its licences go with it; this test must not know what a crate is for.
+//! All linked crates may be distributed under Apache-2.0, and their licences are in the packages.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,8 @@ struct Linked {
     folder: PathBuf,
 }
 
-/// Everything that is linked for the systems that packages are built for, in order; not what runs only while building.
+/// Everything that is linked for the systems that packages are built for, in order; not what runs
+/// only while building.
 fn linked() -> Vec<Linked> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--locked", "--offline", "--format-version", "1"])
@@ -74,7 +75,8 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// The licences that are taken of an expression: one of each choice. `None` when one that is needed is not allowed.
+/// The licences that are taken of an expression: one of each choice. `None` when one that is
+/// needed is not allowed.
 fn taken(expression: &str) -> Option<BTreeSet<&'static str>> {
     // Older crates write a stroke for "or".
     let expression = expression.replace(" / ", " OR ").replace('/', " OR ");
@@ -107,7 +109,8 @@ fn texts(linked: &Linked, taken: &BTreeSet<&str>) -> BTreeSet<String> {
     files.iter().map(read).filter(|text| !text.is_empty()).collect()
 }
 
-/// One document: which crate is under which licence, then each text once with the crates it belongs to.
+/// One document: which crate is under which licence, then each text once with the crates it
+/// belongs to.
 fn document(linked: &[Linked]) -> String {
     let mut document = String::from(
         "What is linked into ingressd, and the licences that are taken of those it is offered under. The texts follow, but for\n\

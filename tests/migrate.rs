@@ -1,4 +1,4 @@
-//! `ingressd migrate` over what kubectl printed, as shells and pipelines see it; these tests must not know what is judged how.
+//! `ingressd migrate` with the output of kubectl, as shells and pipelines see it.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
@@ -44,16 +44,16 @@ fn verdicts(items: &Value) -> Vec<String> {
 
 const TEXT: &str = "\
 Deployment ingress-nginx/ingress-nginx-controller registry.k8s.io/ingress-nginx/controller:v1.12.1
-note       of Secrets only the names were looked at: what is in them counts for good
+note       only the names of Secrets were read; their contents are assumed to be valid
 
 Flags
 refused    --metrics-per-host=false
-           Nothing takes its place.
-           -> metrics of single requests are not made; make them of the access log
+           There is no replacement.
+           -> there are no metrics of single requests; compute them from the access log
 different  --publish-service=ingress-nginx/ingress-nginx-controller
            = publish.mode = \"service\", publish.service = \"ingress-nginx/ingress-nginx-controller\"
            The addresses in the status and the externalIPs of the Service are published.
-           -> lead the Service's addresses to the nodes, or take both lines out to publish the nodes themselves
+           -> route the addresses of the Service to the nodes, or remove both lines to publish the nodes themselves
 ";
 
 #[test]
@@ -65,7 +65,7 @@ fn the_report_says_what_needs_something_and_ends_by_what_is_refused() {
     for words in [
         "\nConfigMap ingress-nginx/ingress-nginx-controller\nrefused    http-snippet: ",
         "\ndifferent  worker-processes: 4\n",
-        "-> it belongs to nginx.conf of each node, which is not ours to write: set `worker_processes 4;` there, outside of every block\n",
+        "-> ingressd does not change nginx.conf: set `worker_processes 4;` there on each node, outside of every block\n",
         "\nrefused    TCP port http: data/postgres\n",
         "\nIngresses\nrefused    tools/raw  tools.example\n  refused    allowlist-source-range: 10.0.0.0/33\n",
         "\n\n2 of 3 Ingresses need nothing (--all lists them): 1 equal, 0 stricter, 1 different, 1 refused\n",
@@ -121,13 +121,13 @@ fn mistakes_and_what_is_missing_are_told() {
         .replace("          - --metrics-per-host=false\n", "          - --watch-namespace-selector=team in (\n");
     let output = report(&dump, &["--all"]);
     for words in [
-        "note       there is no IngressClass of the controller k8s.io/ingress-nginx: ",
-        "note       without a class, so that the controller leaves them alone as well: shop/elsewhere; set ",
+        "note       there is no IngressClass of the controller k8s.io/ingress-nginx, so ",
+        "note       Ingresses without a class, which the controller does not serve either: shop/elsewhere; set ",
         "-> namespace-selector: \"team in (\" is no selector of labels",
         "refused    worker-processes: many\n",
         "-> \"many\" is refused: it is neither auto nor a whole number from 1 to 10000\n",
         // It counts, and so nothing says that it has no effect.
-        "           Only proxies that are trusted are believed, also about host and scheme.\n           -> every client is believed",
+        "           Only the headers of trusted proxies are used, also those about host and scheme.\n           -> nginx trusts the X-Forwarded headers of every client",
     ] {
         assert!(output.text.contains(words), "{words}: {}", output.text);
     }
@@ -300,7 +300,11 @@ fn a_comparison_says_why_it_cannot_begin() {
     let usual = ["--config", "/dev/null", "--nginx-version", "1.22.1", "--controller-address", "192.0.2.1"];
     for (arguments, code, words) in [
         (vec![&*empty], 66, "there is nothing to ask\n"),
-        (vec![&*dump, "--log", &*log], 66, "format (1), lines with a method that may change something (1)\n"),
+        (
+            vec![&*dump, "--log", &*log],
+            66,
+            "format of the log (1), lines with a method that may change something (1)\n",
+        ),
         (vec![&*dump, "--log", "/nonexistent"], 66, "/nonexistent: "),
         (vec!["/nonexistent"], 66, "/nonexistent"),
         (vec![&*dump, "--rate", "0"], 64, "--rate"),
@@ -317,7 +321,8 @@ fn a_comparison_says_why_it_cannot_begin() {
     assert_eq!(migrate("compare", &[&*dump]).code, 64, "where the controller is has to be said");
 }
 
-/// What is on the node's own nginx already, and what its nginx.conf says of keys that belong there.
+/// What is on the node's own nginx already, and what its nginx.conf says of keys that belong
+/// there.
 #[test]
 fn other_sites_and_nginx_conf_of_the_host_are_told() {
     let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| Path::new(path).exists());

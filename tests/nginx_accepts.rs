@@ -1,4 +1,5 @@
-//! The distribution's nginx accepts what is rendered for a model that uses everything; no cluster, no daemon.
+//! The distribution's nginx accepts what is rendered for a model that uses everything; no cluster,
+//! no daemon.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -483,8 +484,8 @@ fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
 #[test]
 fn nginx_accepts_hosts_whose_tls_is_not_opened() {
     let sized = OtherSites { stream_directives: ["map_hash_max_size".to_owned()].into(), ..OtherSites::default() };
-    // Whether the wildcard alone is passed on, so that hosts within it are opened; the PROXY protocol; who sizes tables; and what
-    // the file of a host says how often.
+    // Whether the wildcard alone is passed on, so that hosts within it are opened; the PROXY
+    // protocol; who sizes tables; and what the file of a host says how often.
     let rows = [
         (true, false, OtherSites::default(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),
         (false, false, sized.clone(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),

@@ -1,4 +1,4 @@
-//! What packages are made of: both lists say the same, and everything in them is there; this must not know how packages are made.
+//! The contents of packages: both lists are equal, and every file in them exists.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! `make cluster`: an API server, a node with nginx and ingressd, and backends, until Ctrl-C; it must not know how any of it works.
+//! `make cluster`: an API server, a node with nginx and ingressd, and backends, until Ctrl-C.
 #![expect(clippy::unwrap_used, reason = "what cannot be set up may panic")]
 
 #[path = "live/cluster/mod.rs"]
@@ -46,7 +46,8 @@ async fn serve_backends(cluster: &Cluster) {
     }
 }
 
-/// Writes a script that runs a command where all this is to be reached, with a kubectl that knows the cluster.
+/// Writes a script that runs a command where all this is to be reached, with a kubectl that knows
+/// the cluster.
 fn write_enter(cluster: &Cluster) -> PathBuf {
     let process = format!("/proc/{}/task/{}/ns", std::process::id(), nix::unistd::gettid());
     // Whoever is not root is root in a user namespace alone, and has to enter that one as well.

@@ -1,4 +1,4 @@
-//! The rules of ARCHITECTURE.md, kept over the source tree: this test must not know what the program does.
+//! The rules of ARCHITECTURE.md, kept over the source tree.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "source_tree/words.rs"]
@@ -46,8 +46,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What stands within `translate`, and what of it that may import; everything else is the semantics of Ingresses, which know no
-/// annotation.
+/// What stands within `translate`, and what of it that may import; everything else is the
+/// semantics of Ingresses, which know no annotation.
 const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
     ("value", &[]),
     // Policies for the API server come from whatever table they are given.
@@ -79,7 +79,8 @@ const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
 /// Where the tables of annotations are given to the engine, and its product to the semantics.
 const WIRING: &str = "tables";
 
-/// Who has hosts, paths and ports is decided without a look at the kind of object that asks for them.
+/// Who has hosts, paths and ports is decided without a look at the kind of object that asks for
+/// them.
 const NEUTRAL: &[&str] = &[
     "translate/claims",
     "translate/server",
@@ -109,7 +110,8 @@ const KEPT_CRATES: &[(&str, &[&str])] = &[
     ("serde", &["source", "translate", "render", "apply", "publish", "config", "daemon", "demo", "setup", "cli"]),
 ];
 
-/// Names of the standard library and of crates that touch the file system or processes, and who may use them.
+/// Names of the standard library and of crates that touch the file system or processes, and who
+/// may use them.
 const KEPT_NAMES: &[(&str, &[&str])] = &[
     (
         "std::fs",
@@ -195,7 +197,8 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Every path that a file names, outside of test modules: `std::fs::read`, `crate::model::Origin`, ...
+/// Every path that a file names, outside of test modules: `std::fs::read`, `crate::model::Origin`,
+/// ...
 #[derive(Default)]
 struct Names {
     paths: BTreeSet<String>,
@@ -278,7 +281,8 @@ fn rooms_import_only_what_stands_before_them() {
     complain(&complaints);
 }
 
-/// The path of a name from the root of the crate, as far as it says one: `super::x` in `a/b.rs` is `a::x`.
+/// The path of a name from the root of the crate, as far as it says one: `super::x` in `a/b.rs` is
+/// `a::x`.
 fn absolute(file: &SourceFile, name: &str, siblings: &BTreeSet<String>) -> Option<Vec<String>> {
     let stem = file.path.strip_suffix(".rs").unwrap_or(&file.path);
     let stem = stem.strip_suffix("/mod").unwrap_or(stem);

@@ -1,4 +1,5 @@
-//! One size in a process of its own, with a control plane that holds nothing else, and which leaves no other size without figures when it fails; it must not know how anything is measured.
+//! Runs one size in a process of its own, with a fresh control plane, so that a failure loses the
+//! figures of no other size.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -6,7 +7,8 @@ use std::process::Command;
 
 use crate::common::report::Figure;
 
-/// Measures one size with the flags of this process. `None` when that failed; why is on standard error.
+/// Measures one size with the flags of this process. `None` when that failed; why is on standard
+/// error.
 pub fn measure(size: usize) -> Option<Vec<Figure>> {
     let figures = tempfile::NamedTempFile::new().unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());

@@ -1,4 +1,4 @@
-//! Ten changes a second under traffic, each timed until it is served; it must not know how changes get to the daemon.
+//! Ten changes a second under traffic, each timed until it is served.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ const MOVING: [usize; 7] = [1, 2, 4, 6, 7, 8, 9];
 const HOSTS: usize = 20;
 const ASKED: [usize; 2] = [5, 6];
 
-/// A change that the API knows and nobody serves yet.
+/// A change that the API has accepted and nginx does not serve yet.
 #[derive(Clone)]
 struct Waiting {
     change: Change,
@@ -64,7 +64,7 @@ impl Churn {
         }
     }
 
-    /// Makes them, with `write`, which tells when the API answered.
+    /// Makes the changes, with `write`, which returns the time of the API server's answer.
     pub async fn run(&self, session: &mut Session<'_>, write: impl AsyncFn(Change, &Application) -> Instant) {
         let reloads = session.daemon.reloads().await;
         let used = processor_time(session.daemon.pid());
@@ -136,7 +136,7 @@ impl Churn {
             ticks.tick().await;
             let old = nginx.workers().len().saturating_sub(workers);
             self.most_old_workers.set(self.most_old_workers.get().max(old));
-            // A generation carries everything that waits, so one change tells of the others.
+            // A generation contains everything that waits, so one change stands for the others.
             if self.take_served(0).await || look % LOOKS_UNTIL_ALL == 0 {
                 let mut index = 0;
                 while index < self.waiting.borrow().len() {

@@ -1,4 +1,4 @@
-//! `make bench`, at a Kubernetes API server: how fast and how large ingressd is; it must not know how anything works inside.
+//! `make bench`, at a Kubernetes API server: how fast and how large ingressd is.
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot be taken may panic")]
 
 mod apart;

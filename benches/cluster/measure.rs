@@ -1,4 +1,4 @@
-//! The daemon at a real API server, from start to many changes at once; it must not know how either works.
+//! The daemon at a real API server, from start to many changes at once.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -34,8 +34,8 @@ const CHURN: Duration = Duration::from_secs(90);
 const WITHDRAWAL: Duration = Duration::from_secs(600);
 const RESTART: Duration = Duration::from_secs(120);
 
-/// Measures with this many Ingresses, so many changes of each sort, and so long a time of many changes. `None` when this
-/// process was asked to end meanwhile.
+/// Measures with this many Ingresses, so many changes of each sort, and so long a time of many
+/// changes. `None` when this process was asked to end meanwhile.
 pub fn measure(size: usize, samples: usize, churn: Duration) -> Option<Vec<Figure>> {
     let (sender, receiver) = mpsc::channel();
     cluster::run_in_default(async move |cluster| {
@@ -95,7 +95,8 @@ impl Statuses {
     }
 }
 
-/// Makes a change and waits until it is served, and a new route until its address is published too.
+/// Makes a change and waits until it is served, and a new route until its address is published
+/// too.
 async fn make(change: Change, application: &Application, objects: &Objects, statuses: &mut Statuses) -> Duration {
     let answer = write(change, application, objects).await;
     let request = change.request(application);
@@ -110,7 +111,8 @@ async fn make(change: Change, application: &Application, objects: &Objects, stat
     served
 }
 
-/// Every Ingress gets its first address, at a steady pace; routes that are added meanwhile must not wait for that.
+/// Every Ingress gets its first address, at a steady pace; routes that are added meanwhile must
+/// not wait for that.
 async fn first_statuses(session: &mut Session<'_>, objects: &Objects) {
     let (begun, used) = (Instant::now(), processor_time(session.daemon.pid()).own);
     let (mut times, mut statuses) = (Vec::new(), Statuses::default());

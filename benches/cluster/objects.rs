@@ -1,4 +1,4 @@
-//! Applications and changes to them as objects of the API; it must not know who watches them.
+//! Applications and changes to them as objects of the API.
 
 use std::time::Instant;
 
@@ -26,7 +26,8 @@ fn of(application: &Application) -> [Value; 3] {
     let text = application.text();
     let mut documents = text.split("---\n").map(|document| serde_saphyr::from_str::<Value>(document).unwrap());
     let mut objects = [(); 3].map(|()| documents.next().unwrap());
-    // The slices are ours: with a selector the controller of the cluster would make another one of each Service.
+    // The slices are ours: with a selector the controller of the cluster would make another one of
+    // each Service.
     objects[1]["spec"].as_object_mut().unwrap().remove("selector");
     objects
 }
@@ -71,7 +72,7 @@ pub async fn published(answer: &Answer, objects: &Objects) -> Instant {
     let metadata = &answer.object.metadata;
     let (name, version) = (metadata.name.as_deref().unwrap(), metadata.resource_version.as_deref().unwrap());
     let ingresses = objects.api_in("Ingress", metadata.namespace.as_deref());
-    // It tells what came after that version, also when it came before the watch.
+    // It returns what came after that version, also when it came before the watch.
     let parameters = WatchParams::default().fields(&format!("metadata.name={name}"));
     let events = ingresses.watch(&parameters, version).await.unwrap();
     let mut events = std::pin::pin!(events);

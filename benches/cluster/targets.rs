@@ -1,4 +1,4 @@
-//! What must not be exceeded at a cluster; it must not know how anything is measured.
+//! The limits for measurements at a cluster.
 
 use crate::common::report::Target;
 

@@ -1,4 +1,4 @@
-//! A node that is drained, and taken back: how long until the addresses of all objects follow; it must not know who writes them.
+//! A node that is drained and undrained: the time until the addresses of all objects follow.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Manifests of many alike applications, as a cluster would hold them; it must not know who reads them.
+//! Manifests of many similar applications, as a cluster would have them.
 
 use std::net::Ipv4Addr;
 use std::sync::LazyLock;
@@ -14,8 +14,8 @@ const TLS_EVERY: usize = 10;
 const KEY_PAIRS: usize = 4;
 /// Pod addresses of one revision of all applications.
 const ADDRESSES: usize = 12_000;
-/// Room for pod addresses in 10.244.0.0/16, the first 256 left out. It has no divisor in common with [`ADDRESSES`], so that no revision of an
-/// application has the addresses of an earlier one.
+/// Room for pod addresses in 10.244.0.0/16, the first 256 left out. It has no divisor in common
+/// with [`ADDRESSES`], so that no revision of an application has the addresses of an earlier one.
 const ADDRESS_SPACE: usize = 65_003;
 
 /// How many namespaces share the applications.
@@ -41,7 +41,8 @@ static KEYS: LazyLock<Vec<KeyPair>> = LazyLock::new(|| {
     (0..KEY_PAIRS).map(make).collect()
 });
 
-/// One host with the paths `/` and `/api`, a Service and an EndpointSlice with two endpoints; every tenth with a certificate.
+/// One host with the paths `/` and `/api`, a Service and an EndpointSlice with two endpoints;
+/// every tenth with a certificate.
 #[derive(Debug, Clone, Default)]
 pub struct Application {
     /// Tells it apart from the others.

@@ -1,4 +1,5 @@
-//! The sorts of changes whose way into service is measured, and how each is seen from outside; it must not know how time is taken.
+//! The sorts of changes whose time into service is measured, and how each is observed from
+//! outside.
 
 use std::net::IpAddr;
 
@@ -32,7 +33,8 @@ impl Change {
         }
     }
 
-    /// The application that changes in the given round, as it is afterwards. `size` applications were there at first.
+    /// The application that changes in the given round, as it is afterwards. `size` applications
+    /// were there at first.
     pub fn of_round(self, round: usize, size: usize) -> Application {
         // Spread over all files, and never the same application twice as long as there are enough.
         let tens = (round * 7) % (size / 10);

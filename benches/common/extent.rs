@@ -1,4 +1,4 @@
-//! How much of everything is measured, by flags or by the environment; it must not know how anything is measured.
+//! The sizes and numbers of a run, from flags or the environment.
 
 use clap::Args;
 

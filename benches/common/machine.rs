@@ -1,4 +1,4 @@
-//! On what was measured, and when; it must not know what was measured.
+//! The machine and time of a measurement.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! What all benchmarks stand on: alike applications, changes to them, a daemon under measurement, and the report; it must not know where the daemon has its objects from.
+//! What all benchmarks use: applications, changes to them, a daemon under measurement, and the
+//! report.
 
 pub mod applications;
 pub mod changes;

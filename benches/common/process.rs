@@ -1,4 +1,4 @@
-//! What a process costs, from `/proc`; it must not know which process it is.
+//! The costs of a process, read from `/proc`.
 
 use std::fs;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Figures as a table for people and as JSON for machines; it must not know how they came about.
+//! Figures as a table for people and as JSON for machines.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -56,7 +56,8 @@ impl Report {
         self.runs.push((size, figures));
     }
 
-    /// A line for each figure, a column for each number of Ingresses; `!` where a target is missed.
+    /// A line for each figure, a column for each number of Ingresses; `!` where a target is
+    /// missed.
     pub fn table(&self) -> String {
         let mut text = String::new();
         for (name, value) in &self.machine {

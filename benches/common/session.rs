@@ -1,4 +1,4 @@
-//! A daemon and a real nginx from start to change after change, timed by requests; it must not know how either works, nor who writes objects where.
+//! A daemon and a real nginx from start to change after change, timed by requests.
 
 use std::time::{Duration, Instant};
 
@@ -93,7 +93,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Waits until the last change is confirmed, no old worker drains, and the next change may go at once.
+    /// Waits until the last change is confirmed, no old worker drains, and the next change may go
+    /// at once.
     pub async fn rest(&mut self) {
         let nginx = self.nginx;
         nginx.settled_workers().await;
@@ -102,7 +103,7 @@ impl<'a> Session<'a> {
         tokio::time::sleep(SPACING + SPACING / 5).await;
     }
 
-    /// Makes another change, and tells what `make` tells of it when nothing is going on any more.
+    /// Makes another change when the daemon is idle, and returns the result of `make`.
     pub async fn sample(&mut self, change: Change, make: impl AsyncFnOnce(&Application) -> Duration) -> Duration {
         let application = self.next(change);
         let generation = self.metric(GENERATION).await;
@@ -119,7 +120,8 @@ impl<'a> Session<'a> {
         application
     }
 
-    /// Makes so many changes one after the other. `make` makes one and tells how long it took until it was served.
+    /// Makes so many changes one after the other. `make` makes one and returns the time until it
+    /// was served.
     pub async fn changes(&mut self, change: Change, samples: usize, make: impl AsyncFnMut(&Application) -> Duration) {
         let limit = SAMPLE * u32::try_from(samples).unwrap() + wait::LIMIT;
         stage(self.size, change.name(), limit, self.change_each(change, samples, make)).await;
@@ -187,7 +189,7 @@ impl<'a> Session<'a> {
         ));
     }
 
-    /// A number that the daemon tells.
+    /// A number in the daemon's metrics.
     pub async fn metric(&self, series: &str) -> f64 {
         self.daemon.metric(series).await
     }

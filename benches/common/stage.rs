@@ -1,4 +1,4 @@
-//! The stages of a run: told on standard error as they come, each with a limit; it must not know what happens in them.
+//! The stages of a run, printed on standard error, each with a time limit.
 
 use std::time::{Duration, Instant};
 

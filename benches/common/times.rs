@@ -1,4 +1,4 @@
-//! How long it takes until something is seen from outside, and what is made of many such times; it must not know what is looked for.
+//! Measures the time until something is observed from outside, and summarizes many such times.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use crate::rig::wait;
 /// Least time between two requests that ask whether a change is served.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Which part of the time that has passed may pass until the next request: whoever measures uses the same processors,
-/// so what takes long is looked at less often, with the same relative error.
+/// Which part of the time that has passed may pass until the next request: whoever measures uses
+/// the same processors, so what takes long is looked at less often, with the same relative error.
 const RESOLUTION: u32 = 50;
 
-/// Asks until the answer is right, and tells how long that took.
+/// Sends requests until the answer is right, and returns the time that it took.
 ///
 /// # Panics
 ///
@@ -21,7 +21,8 @@ const RESOLUTION: u32 = 50;
 pub async fn served(begun: Instant, request: &Request, right: impl Fn(&Reply) -> bool) -> Duration {
     let mut last = None;
     while begun.elapsed() < wait::LIMIT {
-        // A connection of its own: one that is kept would stay with a worker of the generation before.
+        // A connection of its own: one that is kept would stay with a worker of the generation
+        // before.
         match request.clone().try_send().await {
             Ok(reply) if right(&reply) => return begun.elapsed(),
             answer => last = Some(answer),

@@ -1,4 +1,4 @@
-//! The daemon over a folder with a real nginx, from start to change after change; it must not know how either works.
+//! The daemon over a folder with a real nginx, from start to change after change.
 
 use std::collections::BTreeMap;
 use std::fs;

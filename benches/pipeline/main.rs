@@ -1,4 +1,4 @@
-//! `make bench`, over a folder of manifests: how fast and how large ingressd is; it must not know how anything works inside.
+//! `make bench`, over a folder of manifests: how fast and how large ingressd is.
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot be taken may panic")]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! What is asked of a run, by flags or by the environment; it must not know how anything is measured.
+//! The options of a run, from flags or the environment.
 
 use clap::{Parser, ValueEnum};
 

@@ -1,4 +1,4 @@
-//! Decoding, translating and rendering as library calls, in this process; it must not know nginx.
+//! Decoding, translating and rendering as library calls, in this process.
 
 use std::collections::BTreeSet;
 use std::fs;

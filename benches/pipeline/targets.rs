@@ -1,4 +1,4 @@
-//! What must not be exceeded over a folder of manifests; it must not know how anything is measured.
+//! The limits for measurements over a folder of manifests.
 
 use crate::common::report::Target;
 

@@ -1,4 +1,5 @@
-//! An nginx with one worker and a configuration of its own, hand-written or rendered from manifests; it must not know what it is asked.
+//! An nginx with one worker and a configuration of its own, hand-written or rendered from
+//! manifests.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -25,7 +26,8 @@ use crate::rig::wait;
 const FIRST_PORT: u16 = 8100;
 const FIRST_STATUS: u16 = 10_246;
 
-/// What all of them say, the hand-written one too. One worker, so that its time is nobody else's.
+/// Directives of all configurations, the hand-written one included. There is one worker, so that
+/// its time is that of the configuration.
 const CONFIGURATION: &str = r"
 user root root;
 worker_processes 1;

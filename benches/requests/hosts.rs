@@ -1,4 +1,5 @@
-//! Many hosts, each with a Service of one endpoint, as manifests and as somebody would write them for nginx by hand; it must not know what is made of the manifests.
+//! Many hosts, each with a Service of one endpoint, as manifests and as a hand-written
+//! configuration.
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -41,7 +42,8 @@ pub fn backends() -> String {
     format!("keepalive_requests 1000000;\nserver {{\n    listen {ECHO};\n    return 200 \"ok\";\n}}\n")
 }
 
-/// A server and an upstream for each host, the headers that nearly everybody sends, kept connections, and nothing else.
+/// A server and an upstream for each host, the headers that nearly everybody sends, kept
+/// connections, and nothing else.
 pub fn hand_written(size: usize, address: SocketAddr) -> String {
     let mut text = String::from(
         "server_names_hash_max_size 16384;

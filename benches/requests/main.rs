@@ -1,4 +1,5 @@
-//! `make bench`, requests: what nginx spends on each with the configuration of ingressd, beside a hand-written one; it must not know how the configuration is made.
+//! `make bench`, requests: the processor time of nginx for a request, with the configuration of
+//! ingressd and with a hand-written one.
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot be taken may panic")]
 
 #[expect(dead_code, reason = "measuring the daemon needs more")]

@@ -1,4 +1,4 @@
-//! Turns of all configurations, one after the other and again, so that what else the machine does falls on each alike; it must not know what they say.
+//! Measures all configurations in turns, so that other load of the machine affects all alike.
 
 use std::time::Duration;
 
@@ -66,7 +66,8 @@ pub fn measure(size: usize, rounds: usize, time: Duration) -> Vec<Figure> {
     figures
 }
 
-/// One host in the middle, and where nginx looks for its upstream among all, the first and the last one too.
+/// One host in the middle, and where nginx looks for its upstream among all, the first and the
+/// last one too.
 fn turns<'c>(contenders: &'c [Contender], size: usize) -> Vec<Turn<'c>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let turn = |contender: &'c Contender, place: &str, number| {

@@ -1,4 +1,4 @@
-//! How much more than with a hand-written configuration a request may cost; it must not know how anything is measured.
+//! The limits for the cost of a request, compared with a hand-written configuration.
 
 use crate::common::report::Target;
 

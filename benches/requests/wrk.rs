@@ -1,4 +1,4 @@
-//! Requests as fast as they are answered, by `wrk`; it must not know who answers.
+//! Sends requests as fast as they are answered, with `wrk`.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// How many clients ask at the same time.
 pub const CONNECTIONS: u32 = 64;
 
-/// Asks a host for as long, and tells how often it was answered.
+/// Sends requests to a host for this time, and returns the number of answers.
 ///
 /// # Panics
 ///

@@ -506,6 +506,7 @@ impl Effort<'_> {
 
 fn hosts_fault(words: &str) -> String {
     format!(
-        "nginx refuses this host's configuration, not because of a file of ingressd: {words}: mend it until nginx -t is content"
+        "nginx refuses the configuration of this node, and not because of a file of ingressd: {words}; correct it \
+            until nginx -t succeeds"
     )
 }

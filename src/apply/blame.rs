@@ -60,7 +60,7 @@ impl GenerationFolders {
             Failure { words, place: own.map(|path| (path, remark.line)), scope }
         });
         let Some(first) = found.next() else {
-            let last = printed.lines().last().unwrap_or("nginx refused without a word");
+            let last = printed.lines().last().unwrap_or("nginx refused it without a message");
             return Failure { words: self.as_users_know(last), place: None, scope: Scope::Whole };
         };
         match first.place {
@@ -173,7 +173,7 @@ mod tests {
             ("nginx: [emerg] x in /etc/nginx/sites/a:1", "x in /etc/nginx/sites/a:1", None, Writing),
             ("nginx: [emerg] bind() to 0.0.0.0:80 failed", "bind() to 0.0.0.0:80 failed", None, Whole),
             ("something else", "something else", None, Whole),
-            ("", "nginx refused without a word", None, Whole),
+            ("", "nginx refused it without a message", None, Whole),
         ] {
             let failure = places().failure(printed);
             assert_eq!((failure.words.as_str(), failure.scope), (words, scope), "{printed}");

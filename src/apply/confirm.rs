@@ -12,12 +12,12 @@ use super::verdict::{Pending, Verdict, after_hang_up, at_rest, replaced};
 
 /// The message about a master that started no new worker, though a test of the same configuration
 /// passes.
-pub const RESIGNED: &str = "nginx did not take it and waits, though nginx -t accepts it: its error log says why; often another \
-                        program listens on one of the addresses, which a test does not notice";
+pub const RESIGNED: &str = "nginx did not load it, though nginx -t accepts it: its error log says why; often another \
+    program listens on one of the addresses, which nginx -t does not notice";
 
 /// The message about a master that ended without an error message.
 pub const KILLED: &str =
-    "its master was killed while it read the configuration, as the kernel does to whoever it has no memory for";
+    "its master was killed while it read the configuration, as the kernel does when memory runs out";
 
 /// How waiting for one generation ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,8 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::List,
         default: "[]",
-        doc: "Clients that are let in, except where an annotation says otherwise. Empty lets in everybody.",
+        doc: "Networks of clients that are admitted, except where an annotation says otherwise. Empty admits all \
+              clients.",
         set: |settings, value| put(&mut settings.translate.allowlist, value),
     },
     Row {
@@ -21,7 +22,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::List,
         default: "[]",
-        doc: "Clients that are turned away, except where an annotation says otherwise.",
+        doc: "Networks of clients that are denied, except where an annotation says otherwise.",
         set: |settings, value| put(&mut settings.translate.denylist, value),
     },
     Row {
@@ -29,7 +30,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""high""#,
-        doc: "How far whoever may write an Ingress is trusted: `low`, `medium`, `high` or `critical`, as ingress-nginx ranks annotations (`annotations-risk-level`). One that needs more is refused like a bad value, with a finding; the reference of annotations says how much each needs.",
+        doc: "How far the authors of Ingresses are trusted: `low`, `medium`, `high` or `critical`, as ingress-nginx ranks annotations (`annotations-risk-level`). An annotation of a higher rank is refused like a bad value, with a finding; docs/annotations.md has the rank of each.",
         set: |settings, value| put(&mut settings.translate.max_trust, value),
     },
     Row {
@@ -37,7 +38,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::List,
         default: r#"["/.well-known/acme-challenge"]"#,
-        doc: "Paths whose routes, and those below them, ask nobody for a password and no service whether a request may pass, whatever annotations say: certificate authorities have to reach them. Lists of addresses and client certificates count all the same.",
+        doc: "Paths that need no password and no consent of an authentication service, together with those below them, whatever annotations say: certificate authorities have to reach them. Lists of addresses and client certificates still apply.",
         set: |settings, value| put(&mut settings.translate.no_authentication, value),
     },
     Row {
@@ -45,7 +46,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::Text,
         default: r#""dialect""#,
-        doc: "Whether requests are refused with 400 whose path nginx and a backend may read differently, on all routes of a namespace on a host where one of them is protected (by addresses, a password or another service) and another is not, or otherwise; routes of other namespaces on the host are not concerned: encoded slashes (`%2F`), backslashes, empty and dot segments (`//`, `/../`, `/%2e%2e/`), and `#`. `on`, `off`, or `dialect` for what the dialect of the protected route's class does (the specification refuses them, ingress-nginx does not). docs/security.md lists them.",
+        doc: "Whether nginx refuses with 400 requests whose path it and a backend may understand differently: with encoded slashes (`%2F`), backslashes, empty and dot segments (`//`, `/../`, `/%2e%2e/`), and `#`. It does so on all routes of a namespace on a host where one of them is protected (by addresses, a password or another service) and another one is not, or in another way; routes of other namespaces on the host are not affected. `on`, `off`, or `dialect` for what the dialect of the protected route's class does (the specification refuses them, ingress-nginx does not). docs/security.md lists them.",
         set: |settings, value| {
             settings.translate.strict_paths = on_off_or_dialect(value)?;
             Ok(())
@@ -56,7 +57,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Proxies in front of this host whose X-Forwarded headers are believed, and whose other headers about the client, such as `Forwarded` or `CF-Connecting-IP`, reach backends; docs/security.md lists them. Empty believes nobody. With `listen.proxy-protocol` they are believed what they tell by that protocol, and no header of a request.",
+        doc: "Proxies in front of this host whose `X-Forwarded` headers nginx trusts, and whose other headers about the client, such as `Forwarded` or `CF-Connecting-IP`, reach backends; docs/security.md lists them. With an empty list nginx trusts no proxy. With `listen.proxy-protocol` nginx trusts the header of that protocol from these addresses, and no header of a request.",
         set: |settings, value| put(&mut settings.translate.trusted_proxies, value),
     },
     Row {
@@ -64,7 +65,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Append the address of the client to the X-Forwarded-For of a trusted proxy instead of replacing the header. With `listen.proxy-protocol` it is replaced all the same, because the client wrote it.",
+        doc: "Whether the address of the client is appended to the `X-Forwarded-For` of a trusted proxy, instead of replacing the header. With `listen.proxy-protocol` the header is always replaced, because the client wrote it.",
         set: |settings, value| put(&mut settings.translate.append_forwarded_for, value),
     },
     Row {
@@ -72,7 +73,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""127.0.0.1:10254""#,
-        doc: "Address for /healthz, /readyz, /metrics and /status.json.",
+        doc: "Address of the endpoints /healthz, /readyz, /metrics and /status.json.",
         set: |settings, value| put(&mut settings.http.address, value),
     },
     Row {
@@ -80,7 +81,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether `http.address` may be one that other machines reach. What is served names hosts, objects and findings of every tenant, without authentication.",
+        doc: "Whether `http.address` may be an address that other machines reach. The endpoints show hosts, objects and findings of every tenant, without authentication.",
         set: |settings, value| put(&mut settings.http.remote, value),
     },
     Row {
@@ -88,7 +89,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::List,
         default: "[]",
-        doc: "Host names by which the endpoints of `http.address` may be asked, besides IP addresses and `localhost`. Whoever asks by another one gets 421: a page in a browser could else read them by a name of its own that leads here.",
+        doc: "Host names in requests to `http.address` that are accepted, beside IP addresses and `localhost`. Requests with another name get 421, because a page in a browser could otherwise read the endpoints through a name that resolves to this address.",
         set: |settings, value| {
             let hosts: Vec<String> = Setting::read(value)?;
             let host = |name: &String| HostName::new(name).map_err(|why| format!("{name:?} is no host name: {why}"));

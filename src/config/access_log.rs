@@ -15,7 +15,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether requests for hosts of the cluster are logged. Where nginx.conf says `access_log off` for all sites, and no file or syslog server is set here, they are not.",
+        doc: "Whether requests for hosts of the cluster are logged. Where nginx.conf has `access_log off` for all sites, and no file or syslog server is set here, they are not logged.",
         set: |settings, value| put(&mut settings.gate.access_log.enabled, value),
     },
     Row {
@@ -23,7 +23,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether requests for hosts that no Ingress has are logged as well. Where an Ingress without a host, or with `spec.defaultBackend`, answers them, they are logged like others.",
+        doc: "Whether requests for unknown hosts are logged as well. Where an Ingress without a host, or with `spec.defaultBackend`, answers them, they are logged like others.",
         set: |settings, value| put(&mut settings.gate.access_log.unknown_hosts, value),
     },
     Row {
@@ -31,7 +31,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""dialect""#,
-        doc: "Which hosts log in the line of `access-log.line`: `dialect` for those of the dialect ingress-nginx, `ingress-nginx` for all, `nginx.conf` for none. The others log in the format that nginx.conf names for all sites. Where nginx.conf names no log, and `listen.access-log` is empty, all of them log as nginx does by itself.",
+        doc: "Which hosts log in the format of `access-log.line`: `dialect` for those of the ingress-nginx dialect, `ingress-nginx` for all, `nginx.conf` for none. The others log in the format that nginx.conf sets for all sites. Where nginx.conf has no `access_log`, and `listen.access-log` is empty, all of them log in nginx's default format to its default file.",
         set: |settings, value| put(&mut settings.gate.access_log.format, value),
     },
     Row {
@@ -39,7 +39,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
-        doc: "What a line says: text and variables of nginx, as `log_format` takes them, and `$namespace`, `$service_name`, `$service_port`, `$proxy_upstream_name` and `$proxy_alternative_upstream_name` (of the Service that was asked; where nobody was, the names are `-`), `$ingress_name`, `$req_id` and `$the_real_ip`. A line that names `$ingress_name` costs each location a line in nginx. Empty is the line of ingress-nginx, with its fields in its order.",
+        doc: "Format of a line: text and variables of nginx, as in `log_format`, and `$namespace`, `$service_name`, `$service_port`, `$proxy_upstream_name` and `$proxy_alternative_upstream_name` (of the Service that got the request; without one the names are `-`), `$ingress_name`, `$req_id` and `$the_real_ip`. A format with `$ingress_name` adds a directive to each location. Empty is the format of ingress-nginx, with its fields in its order.",
         set: |settings, value| put(&mut settings.gate.access_log.line, value),
     },
     Row {
@@ -47,7 +47,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether what variables of the line hold is escaped for strings of JSON. Otherwise it is escaped as nginx does by itself; it is never left as clients send it, which could write lines of its own.",
+        doc: "Whether values of variables are escaped for strings of JSON. Otherwise they are escaped by nginx's default. They are always escaped, because clients could otherwise forge lines.",
         set: |settings, value| put(&mut settings.gate.access_log.json, value),
     },
     Row {
@@ -55,7 +55,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
-        doc: "How lines are gathered before they are written to a file, for example `buffer=32k flush=5s`, or `gzip=1` to compress them.",
+        doc: "Parameters of nginx's `access_log` for a file, for example `buffer=32k flush=5s`, or `gzip=1` to compress it.",
         set: |settings, value| put(&mut settings.gate.access_log.buffering, value),
     },
     Row {
@@ -63,7 +63,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Requests that are not logged: a path with its query, or an expression behind `~` (`~*` for small and large letters alike) that is looked for in both, for example `~^/healthz`.",
+        doc: "Requests that are not logged, by path and query: a value, or a regular expression behind `~` (`~*` ignores case), for example `~^/healthz`.",
         set: |settings, value| put(&mut settings.gate.access_log.unlogged, value),
     },
     Row {
@@ -71,7 +71,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether the questions to services that say who may pass (`auth-url`) are logged besides the requests for which they are asked.",
+        doc: "Whether requests to authentication services (`auth-url`) are logged in addition to the requests of clients.",
         set: |settings, value| put(&mut settings.gate.access_log.questions, value),
     },
     Row {
@@ -79,7 +79,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether lines go to a syslog server, and not to a file.",
+        doc: "Whether lines go to a syslog server instead of a file.",
         set: |settings, value| put(&mut settings.gate.access_log.syslog, value),
     },
     Row {
@@ -87,7 +87,8 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
-        doc: "IP address of that server. A name is not taken: a reload would fail whenever DNS does not know it.",
+        doc: "IP address of that server. A name is refused, because a reload would fail whenever DNS does not resolve \
+              it.",
         set: |settings, value| put(&mut settings.gate.access_log.syslog_address, value),
     },
     Row {
@@ -109,7 +110,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether connections to TCP and UDP services are logged, where `access-log.stream-path` or `listen.access-log` names a file for them. With `access-log.enabled = false` they are not.",
+        doc: "Whether connections to TCP and UDP services are logged, where `access-log.stream-path` or `listen.access-log` names a file. With `access-log.enabled = false` they are not logged.",
         set: |settings, value| put(&mut settings.gate.access_log.streams.enabled, value),
     },
     Row {
@@ -117,7 +118,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Text,
         default: r#""""#,
-        doc: "File for the log of these connections, absolute. Empty is that of `listen.access-log`, where it names one; elsewhere they are logged as the block `stream` of nginx.conf says, which is not at all by itself.",
+        doc: "Absolute path of the log of these connections. Empty is the file of `listen.access-log`; without one the `access_log` in the `stream` block of nginx.conf is used, if there is one.",
         set: |settings, value| put(&mut settings.gate.access_log.streams.path, value),
     },
     Row {
@@ -125,7 +126,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Text,
         default: r#""""#,
-        doc: "What a line of it says: text and variables of nginx's stream module, such as `$remote_addr`, `$protocol`, `$status`, `$bytes_sent`, `$session_time` and `$upstream_addr`. Empty is the line of ingress-nginx.",
+        doc: "Format of a line of that log: text and variables of nginx's stream module, such as `$remote_addr`, `$protocol`, `$status`, `$bytes_sent`, `$session_time` and `$upstream_addr`. Empty is the format of ingress-nginx.",
         set: |settings, value| {
             let line = match text(value)? {
                 "" => None,

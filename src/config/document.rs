@@ -33,9 +33,10 @@ fn comment(text: &str) -> String {
 pub fn sample() -> String {
     let mut text = comment(
         "Settings of ingressd. Every key is shown with its default; remove the # in front of a key to change it. \
-         Files named conf.d/*.toml beside this one are read after it, then environment variables (INGRESSD_LISTEN_HTTP_PORT \
-         for listen.http-port), then flags. Unknown keys and values of the wrong form are errors: the daemon tells file, \
-         key and line and does not start, or keeps what it has on a reload. See ingressd.toml(5).",
+         Files named conf.d/*.toml beside this one are read after it, then environment variables \
+         (INGRESSD_LISTEN_HTTP_PORT for listen.http-port), then flags. Unknown keys and values of the wrong form are \
+         errors with file, key and line: the daemon does not start, or keeps the earlier settings on a reload. See \
+         ingressd.toml(5).",
     );
     for (section, about, rows) in sections() {
         text.push_str(&format!("\n# ---- {about}\n"));
@@ -82,7 +83,7 @@ pub fn manual() -> String {
     page.text([italic("/etc/ingressd/ingressd.toml"), roman(", "), italic("/etc/ingressd/conf.d/*.toml")]);
     page.control("SH", ["DESCRIPTION"]);
     for paragraph in [
-        "The daemon and the offline commands read their settings in layers; what comes later wins: defaults, the file, the drop-ins in the order of their names, environment variables, flags.",
+        "The daemon and the offline commands read their settings from several sources, of which later ones override earlier ones: defaults, the file, the drop-ins in the order of their names, environment variables, flags.",
         "The variable of a key is `INGRESSD_` and the key in upper case with `.` and `-` as `_`: `INGRESSD_LISTEN_HTTP_PORT`. On the command line it is `--set listen.http-port=8080`. In both, strings need no quotes and lists may be separated by commas.",
         "Unknown keys and values of the wrong form are errors that name file, line and key: exit status 78 at the start; on a reload (`systemctl reload ingressd`) the settings in force stay.",
     ] {
@@ -129,12 +130,12 @@ pub fn manual() -> String {
 /// The reference of all keys in Markdown; each has an anchor.
 pub fn reference() -> String {
     let mut text = String::from(
-        "# Settings\n\nWith this page you can look up every setting: what it decides, its form, its default and its variable. Words that it does not\n\
-         explain are in the [glossary](glossary.md).\n\n\
-         Settings stand in `/etc/ingressd/ingressd.toml`, then `/etc/ingressd/conf.d/*.toml` in the order of their names, then environment\n\
-         variables, then flags: what comes later wins. A key stands below the header of its section: `http-port = 8080` below\n\
-         `[listen]`, or `listen.http-port = 8080` before any header. Unknown keys and values of the wrong form are errors that name file,\n\
-         line and key: exit status 78 at the start, and nothing changes on `systemctl reload ingressd`.\n\n\
+        "# Settings\n\nWith this page you can look up every setting: its effect, its form, its default and its variable. Words that the page does\n\
+         not explain are in the [glossary](glossary.md).\n\n\
+         The daemon reads `/etc/ingressd/ingressd.toml`, then `/etc/ingressd/conf.d/*.toml` in the order of their names, then environment\n\
+         variables, then flags; later ones override earlier ones. Write a key below the header of its section, `http-port = 8080` below\n\
+         `[listen]`, or `listen.http-port = 8080` before any header. An unknown key or a value of the wrong form is an error with file,\n\
+         line and key: the daemon ends with exit status 78, or on `systemctl reload ingressd` keeps the earlier settings.\n\n\
          The same is in `ingressd.toml(5)`.\n",
     );
     for (_, about, rows) in sections() {
@@ -147,7 +148,7 @@ pub fn reference() -> String {
                 row.scope.about(),
             ));
             if let Form::Tables(columns) = row.form {
-                text.push_str("\n| key | form | what |\n| --- | --- | --- |\n");
+                text.push_str("\n| key | form | meaning |\n| --- | --- | --- |\n");
                 for column in columns {
                     text.push_str(&format!("| `{}` | {} | {} |\n", column.key, column.form.name(), column.doc));
                 }

@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Headers of all answers, each as `Name: value`, in the place of those of backends. A value may hold variables that tell what the client sent, such as `$host`.",
+        doc: "Headers of all responses, each as `Name: value`; they replace those of backends. A value may contain variables about the request, such as `$host`.",
         set: |settings, value| {
             put(&mut settings.gate.everywhere.answer_headers, value)?;
             answer_headers(&settings.gate.everywhere.answer_headers)
@@ -31,7 +31,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::List,
         default: "[]",
-        doc: "Headers of answers that objects may set by a ConfigMap (`custom-headers`), for example `X-Frame-Options`. Others close the routes that ask for them (503). Empty allows none.",
+        doc: "Headers of responses that objects may set by a ConfigMap (`custom-headers`), for example `X-Frame-Options`. Routes that ask for other headers answer 503. Empty allows none.",
         set: |settings, value| put(&mut settings.translate.allowed_headers, value),
     },
     Row {
@@ -39,7 +39,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Headers of all requests to backends, each as `Name: value`. What every backend is told anyway (docs/security.md) is not taken.",
+        doc: "Headers of all requests to backends, each as `Name: value`. The headers that every backend gets (docs/security.md) cannot be set.",
         set: |settings, value| {
             put(&mut settings.gate.everywhere.request_headers, value)?;
             request_headers(&settings.gate.everywhere.request_headers)
@@ -58,7 +58,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether a request that brings no `X-Request-ID` gets one, for hosts of the ingress-nginx dialect; others pass on what came.",
+        doc: "Whether a request without `X-Request-ID` gets one, for hosts of the ingress-nginx dialect. Other hosts pass on the header of the client.",
         set: |settings, value| put(&mut settings.gate.everywhere.request_ids, value),
     },
     Row {
@@ -74,7 +74,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether answers of hosts of the dialect ingress-nginx name nginx in the header `Server`. With false it is taken out where nginx has the module headers-more (libnginx-mod-http-headers-more-filter on Debian and Ubuntu); without the module it stays. The version of nginx is never told.",
+        doc: "Whether responses of hosts of the ingress-nginx dialect have the header `Server: nginx`. With false the header is removed where nginx has the module headers-more (libnginx-mod-http-headers-more-filter on Debian and Ubuntu); without the module it stays. The header never contains the version of nginx.",
         set: |settings, value| put(&mut settings.gate.everywhere.server_header, value),
     },
     Row {
@@ -82,7 +82,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
-        doc: "Header by which trusted proxies (`access.trusted-proxies`) tell the address of a client, for example `CF-Connecting-IP`. Empty is `X-Forwarded-For`.",
+        doc: "Header in which trusted proxies (`access.trusted-proxies`) send the address of the client, for example `CF-Connecting-IP`. Empty is `X-Forwarded-For`.",
         set: |settings, value| put(&mut settings.gate.everywhere.client_header, value),
     },
     Row {
@@ -90,7 +90,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
-        doc: "Header by which trusted proxies tell the host that a client asked for. Empty is `X-Forwarded-Host`.",
+        doc: "Header in which trusted proxies send the host of the client's request. Empty is `X-Forwarded-Host`.",
         set: |settings, value| put(&mut settings.gate.everywhere.host_header, value),
     },
     Row {
@@ -98,7 +98,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Clients that are answered 403 by all hosts, whatever annotations say.",
+        doc: "Networks of clients that get 403 from all hosts, whatever annotations say.",
         set: |settings, value| put(&mut settings.gate.everywhere.blocked_networks, value),
     },
     Row {
@@ -106,7 +106,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Programs that are answered 403 by all hosts: the value of `User-Agent`, or an expression behind `~` (`~*` for small and large letters alike).",
+        doc: "Clients that get 403 from all hosts, by their `User-Agent`: a value, or a regular expression behind `~` (`~*` ignores case).",
         set: |settings, value| put(&mut settings.gate.everywhere.blocked_agents, value),
     },
     Row {
@@ -114,7 +114,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "The same by the value of `Referer`.",
+        doc: "Requests that get 403 from all hosts, by their `Referer`, in the same form.",
         set: |settings, value| put(&mut settings.gate.everywhere.blocked_referers, value),
     },
     Row {
@@ -122,7 +122,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::Number,
         default: "503",
-        doc: "Status of requests above a rate (`limit-rps`, `limit-rpm`), 400 to 599.",
+        doc: "Status of responses to requests above a rate (`limit-rps`, `limit-rpm`), 400 to 599.",
         set: |settings, value| {
             put(&mut settings.gate.everywhere.rate_status, value)?;
             error_status(settings.gate.everywhere.rate_status)
@@ -133,7 +133,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::Number,
         default: "503",
-        doc: "Status of requests of clients with too many connections (`limit-connections`), 400 to 599.",
+        doc: "Status of responses to clients with too many connections (`limit-connections`), 400 to 599.",
         set: |settings, value| {
             put(&mut settings.gate.everywhere.connections_status, value)?;
             error_status(settings.gate.everywhere.connections_status)
@@ -144,7 +144,8 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Beginnings of paths of Ingresses that send nobody to https. `/.well-known/acme-challenge` never does.",
+        doc: "Paths of Ingresses, and those below them, that are not redirected to https. \
+              `/.well-known/acme-challenge` never is.",
         set: |settings, value| put(&mut settings.gate.everywhere.plain_paths, value),
     },
     Row {
@@ -152,7 +153,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Size,
         default: r#""10m""#,
-        doc: "Memory for sessions of TLS that clients may take up again, for all hosts together, 0 for none.",
+        doc: "Shared memory for TLS sessions that clients may resume, for all hosts together, 0 for none.",
         set: |settings, value| {
             let size = byte_size(text(value)?, 0, 1 << 30).map_err(|refused| refused.to_string())?;
             settings.gate.everywhere.session_cache = size;
@@ -168,7 +169,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Duration,
         default: r#""10m""#,
-        doc: "How long they may be taken up.",
+        doc: "How long a client may resume a TLS session.",
         set: |settings, value| {
             put(&mut settings.gate.everywhere.session_timeout, value)?;
             whole_seconds(settings.gate.everywhere.session_timeout)
@@ -179,7 +180,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether clients keep sessions themselves, encrypted with a key that nginx makes when it starts or reloads. Who learns that key can read what was sent with it.",
+        doc: "Whether nginx sends session tickets: clients store their TLS sessions, encrypted with a key that nginx makes when it starts or reloads. Somebody who learns that key can decrypt the connections that used it.",
         set: |settings, value| put(&mut settings.gate.everywhere.session_tickets, value),
     },
     Row {

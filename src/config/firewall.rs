@@ -15,7 +15,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::List,
         default: r#"["/etc/nginx/modsecurity.conf"]"#,
-        doc: "Files with the settings and rules of every route whose annotations ask for ModSecurity (`enable-modsecurity`), in their order; a `*` in the last part stands for any name. The default is that of the package libnginx-mod-http-modsecurity of Debian and Ubuntu, by which requests are looked at and logged, and none is turned away: `SecRuleEngine On` in it does that. Where nginx.conf names rules for all sites, those count instead. Routes that ask for rules that are not there answer 503.",
+        doc: "Files with the settings and rules for routes whose annotations ask for ModSecurity (`enable-modsecurity`), in their order; a `*` in the last part of a path matches any name. The default is the file of the package libnginx-mod-http-modsecurity of Debian and Ubuntu, which only logs; write `SecRuleEngine On` into it to refuse requests. Rules for all sites in nginx.conf replace these files. Routes answer 503 when a file is missing.",
         set: |settings, value| put(&mut settings.gate.firewall.rules, value),
     },
     Row {
@@ -23,7 +23,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::List,
         default: r#"["/etc/modsecurity/crs/crs-setup.conf", "/etc/modsecurity/crs/REQUEST-900-EXCLUSION-RULES-BEFORE-CRS.conf", "/usr/share/modsecurity-crs/rules/*.conf", "/etc/modsecurity/crs/RESPONSE-999-EXCLUSION-RULES-AFTER-CRS.conf"]"#,
-        doc: "Files with the rules of OWASP, for routes that ask for these too (`enable-owasp-core-rules`), in their order. The default is that of the package modsecurity-crs of Debian and Ubuntu. An empty list says that they are among the others. Their numbers are 900000 to 999999, and no other rule may have one of these: routes that do not ask for them go without.",
+        doc: "Files with the rules of OWASP, for routes that ask for these too (`enable-owasp-core-rules`), in their order. The default is that of the package modsecurity-crs of Debian and Ubuntu. An empty list means that `firewall.rules` contains them. The numbers 900000 to 999999 are reserved for these rules, and routes that do not ask for them do not use rules with these numbers.",
         set: |settings, value| put(&mut settings.gate.firewall.core_rules, value),
     },
     Row {
@@ -31,7 +31,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether the rules are read once for all sites of nginx. Otherwise each host reads them whose routes ask for them, which takes time and memory for each. Once read, they cost each location of each site of this nginx some memory, whether it asks for them or not. `enable-modsecurity: \"true\"` in the ConfigMap of ingress-nginx sets it as well.",
+        doc: "Whether nginx reads the rules once for all sites. Otherwise it reads them for each host whose routes ask for them, which takes time and memory for each. Shared rules cost each location of each site of this nginx some memory, whether it uses them or not. `enable-modsecurity: \"true\"` in the ConfigMap of ingress-nginx sets it as well.",
         set: |settings, value| {
             let mut are_shared = false;
             put(&mut are_shared, value)?;

@@ -18,7 +18,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether the access log (`access-log.line`), headers of all hosts and snippets may tell where clients are, by the variables that ingress-nginx has for it, such as `$geoip2_city_country_code`, `$geoip2_country_code` and `$geoip2_asn`. nginx needs the module geoip2 (libnginx-mod-http-geoip2 on Debian and Ubuntu). Otherwise, and where no database tells it, they are empty, and routes answer 503 whose snippets decide by them. nginx gets what is asked for and nothing else.",
+        doc: "Whether the access log (`access-log.line`), headers of all hosts and snippets may use the variables of ingress-nginx about country, city and network of a client, such as `$geoip2_city_country_code`, `$geoip2_country_code` and `$geoip2_asn`. nginx needs the module geoip2 (libnginx-mod-http-geoip2 on Debian and Ubuntu). Without the module or a database the variables are empty, and routes whose snippets decide by them answer 503. nginx loads only databases that are used.",
         set: |settings, value| put(&mut settings.gate.geo.enabled, value),
     },
     Row {
@@ -26,7 +26,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: r#"["/var/lib/GeoIP/GeoLite2-City.mmdb", "/var/lib/GeoIP/GeoLite2-ASN.mmdb"]"#,
-        doc: "Files with databases, absolute, which nginx's workers may read. Their names say what they tell, as MaxMind names them: `GeoLite2-` or `GeoIP2-`, then `City`, `Country`, `ASN`, `ISP`, `Connection-Type` or `Anonymous-IP`, then `.mmdb`. Of two that tell the same the first counts. They are yours to fetch, for example with `geoipupdate`, whose folder is that of the default. A file that is not there is left out.",
+        doc: "Absolute paths of databases, which nginx's workers must be able to read. The names have to be those of MaxMind: `GeoLite2-` or `GeoIP2-`, then `City`, `Country`, `ASN`, `ISP`, `Connection-Type` or `Anonymous-IP`, then `.mmdb`. Of two databases with the same variables the first is used. Download them yourself, for example with `geoipupdate`, whose folder is the default. A missing file is left out.",
         set: |settings, value| put(&mut settings.gate.geo.files, value),
     },
     Row {
@@ -34,7 +34,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Duration,
         default: r#""0s""#,
-        doc: "How often nginx looks whether a database is another one, in whole seconds. With 0 it does when it is reloaded.",
+        doc: "How often nginx checks whether a database has changed, in whole seconds. With 0 it reads databases only at a reload.",
         set: |settings, value| {
             put(&mut settings.gate.geo.reload, value)?;
             match settings.gate.geo.reload {

@@ -18,7 +18,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""dialect""#,
-        doc: "Whose a host is when several namespaces ask for it. `namespace`: that of the namespace that asked first, and what others ask for is refused; so is a host within a wildcard host of another namespace that is older. `shared`: several namespaces have paths of one host, each path is that of the namespace that asked for it first, and a younger one below it takes no requests from what is protected. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`. A host that several namespaces share already stays shared until only one of them asks for it.",
+        doc: "Who owns a host when several namespaces ask for it. `namespace`: the namespace that asked first owns the host, and others are refused; so is a host within an older wildcard host of another namespace. `shared`: several namespaces may have paths on one host, each path belongs to the namespace that asked for it first, and a younger path below a protected path is refused. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`. A host that several namespaces share already stays shared until only one of them asks for it.",
         set: |settings, value| put(&mut settings.translate.ownership, value),
     },
     Row {
@@ -26,7 +26,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Duration,
         default: r#""5m""#,
-        doc: "How long a host, or a path of a shared host, stays reserved for its namespace after the last object that asked for it is gone, so that one that is deleted and created again does not lose it to somebody who waits for that.",
+        doc: "How long a host, or a path of a shared host, stays reserved for its namespace after the last object that asked for it is gone, so that an object that is deleted and created again does not lose the host to another namespace.",
         set: |settings, value| {
             let grace = Duration::read(value)?;
             settings.translate.host_grace = i64::try_from(grace.as_secs()).unwrap_or(i64::MAX);
@@ -38,7 +38,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Namespaces whose objects without a host may take all requests for hosts that nobody has although `default-backend` is set, and bring the certificate for them. Objects without a host of other namespaces have paths there, beside the `default-backend` and with the default certificate.",
+        doc: "Namespaces whose objects without a host may take all requests for unknown hosts although `default-backend` is set, and set the certificate for these. Objects without a host in other namespaces get only their paths, beside the `default-backend` and with the default certificate.",
         set: |settings, value| put(&mut settings.translate.catch_all, value),
     },
     Row {
@@ -46,7 +46,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether objects with `spec.defaultBackend` are left alone, as with the flag `--disable-catch-all` of ingress-nginx. Objects whose rules name no host are served all the same; `hosts.allowed` keeps namespaces from them.",
+        doc: "Whether objects with `spec.defaultBackend` are ignored, as with the flag `--disable-catch-all` of ingress-nginx. Objects whose rules name no host are served all the same; use `hosts.allowed` to prevent that.",
         set: |settings, value| put(&mut settings.translate.no_catch_all, value),
     },
     Row {
@@ -54,7 +54,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Tables(ALLOWED),
         default: "[]",
-        doc: "Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim what those tables list that select it, and nothing else: a table with `namespaces` selects these, one with `selector` those with such labels, one with both those that are named and have the labels. Labels count as whoever may write Namespaces sets them: as a rule only administrators may. While nothing is known of the labels of a namespace, no `selector` selects it, not even one such as `!restricted`; from a folder of manifests they are known when its Namespace is among them.",
+        doc: "Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim only the hosts in the tables that select it. A table selects the namespaces in `namespaces`, or those with the labels in `selector`, or with both keys those that meet both. Everybody who may change Namespaces can set labels; as a rule only administrators may. A namespace whose labels are not known yet is selected by no `selector`, not even by one such as `!restricted`; in a folder of manifests the labels are known when the Namespace is among the manifests.",
         set: |settings, value| {
             let entries = list(value)?;
             let read = |(number, entry): (usize, &Value)| {
@@ -72,13 +72,13 @@ const ALLOWED: &[Column] = &[
     Column {
         key: "selector",
         form: Form::Text,
-        doc: "Labels of namespaces, written as kubectl takes them with -l, for example `team=a` or `team in (a,b),!old`. The credentials must be allowed to list and watch Namespaces; may they not, the hosts listed here are refused, and all others are served.",
+        doc: "Labels of namespaces, written as kubectl takes them with -l, for example `team=a` or `team in (a,b),!old`. The credentials need the right to list and watch Namespaces; without it the hosts of this table are refused, and all others are served.",
         example: r#""team=a""#,
     },
     Column {
         key: "hosts",
         form: Form::List,
-        doc: "Hosts that they may claim. `a.example.com` is that host alone. `*.a.example.com` is everything below it at any depth, exact or wildcard, and the wildcard `*.a.example.com` itself, but not `a.example.com`: it is a bound, unlike a wildcard of an Ingress, which stands for one label. `*` is every host.",
+        doc: "Hosts that these namespaces may claim. `a.example.com` is only that host. `*.a.example.com` is everything below it at any depth, exact or wildcard, and the wildcard `*.a.example.com` itself, but not `a.example.com`; unlike this, the wildcard of an Ingress stands for one label. `*` is every host.",
         example: r#"["*.a.example.com", "a.example.com"]"#,
     },
 ];

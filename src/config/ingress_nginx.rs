@@ -12,7 +12,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""""#,
-        doc: "ConfigMap, as namespace/name, that an ingress-nginx was given with `--configmap`. What it says counts before these settings, and annotations count before it. docs/configmap.md says what each of its keys does here. The account needs the right to read ConfigMaps in that namespace: `ingressd kubeconfig` grants it when this is set.",
+        doc: "ConfigMap of ingress-nginx, as namespace/name, as in its flag `--configmap`. It overrides these settings, and annotations override it. docs/configmap.md says what each of its keys does here. The account needs the right to read ConfigMaps in that namespace: `ingressd kubeconfig` grants it when this is set.",
         set: |settings, value| put(&mut settings.ingress_nginx.config_map, value),
     },
     Row {
@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Text,
         default: r#""""#,
-        doc: "ConfigMap, as namespace/name, with TCP services, as an ingress-nginx was given with `--tcp-services-configmap`: each key is a port of this host, each value `namespace/service:port`. docs/tcp-udp.md says more. Empty serves none.",
+        doc: "ConfigMap with TCP services, as namespace/name, as in the flag `--tcp-services-configmap` of ingress-nginx: each key is a port of this host, each value `namespace/service:port`. See docs/tcp-udp.md. Empty serves none.",
         set: |settings, value| put(&mut settings.ingress_nginx.tcp_services, value),
     },
     Row {
@@ -36,7 +36,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Duration,
         default: r#""600s""#,
-        doc: "How long neither side of a TCP connection or UDP session may send anything before it ends.",
+        doc: "How long a TCP connection or UDP session stays open while neither side sends anything.",
         set: |settings, value| {
             put(&mut settings.translate.streams.policy.timeout, value)?;
             match settings.translate.streams.policy.timeout.is_zero() {
@@ -50,7 +50,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether another endpoint of a TCP or UDP service is tried where one cannot be connected to.",
+        doc: "Whether nginx tries another endpoint of a TCP or UDP service when it cannot connect to one.",
         set: |settings, value| put(&mut settings.translate.streams.policy.next_upstream, value),
     },
     Row {
@@ -58,7 +58,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Duration,
         default: r#""600s""#,
-        doc: "For how long others are tried, 0 for no bound.",
+        doc: "For how long nginx tries other endpoints, 0 for no limit.",
         set: |settings, value| put(&mut settings.translate.streams.policy.next_upstream_timeout, value),
     },
     Row {
@@ -66,7 +66,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Number,
         default: "3",
-        doc: "How many endpoints are tried, 0 for all.",
+        doc: "How many endpoints nginx tries, 0 for all.",
         set: |settings, value| put(&mut settings.translate.streams.policy.next_upstream_tries, value),
     },
     Row {
@@ -74,7 +74,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Number,
         default: "1",
-        doc: "How many datagrams of an endpoint answer one of a client of a UDP service; after the last the session ends. With 0 none is expected, and none gets back.",
+        doc: "How many datagrams an endpoint of a UDP service sends in response to one of a client; then the session ends. With 0 responses do not reach the client.",
         set: |settings, value| put(&mut settings.translate.streams.policy.responses, value),
     },
     Row {
@@ -82,7 +82,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Duration,
         default: r#""30s""#,
-        doc: "How long a connection to a TCP service, or to a host whose TLS is passed through, may take to send its header of the PROXY protocol, where one is expected. On other ports it is `client_header_timeout`.",
+        doc: "How long a connection to a TCP service, or to a host that is passed through, may take to send its header of the PROXY protocol, where nginx expects one. On other ports `client_header_timeout` applies.",
         set: |settings, value| {
             put(&mut settings.translate.streams.policy.header_timeout, value)?;
             match settings.translate.streams.policy.header_timeout.is_zero() {

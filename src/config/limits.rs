@@ -16,7 +16,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "10000",
-        doc: "How many paths of one host a namespace may have; those of its oldest objects count first. What is over it is not served, and answers 503 where it would be protected.",
+        doc: "How many paths a namespace may have on one host; those of its oldest objects take precedence. Further paths are not served, or answer 503 where they would be protected.",
         set: |settings, value| {
             let mut paths = 0;
             count(&mut paths, value)?;
@@ -29,7 +29,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "20",
-        doc: "Findings of one object that are told: as Events, in the journal, in status and metrics. Of more, the severest are told, and how many others there are.",
+        doc: "How many findings of one object are reported, in Events, the journal, status and metrics. When there are more, the severest are reported, and the number of the others.",
         set: |settings, value| put(&mut settings.translate.limits.findings_of_object, value),
     },
     Row {
@@ -37,7 +37,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "200",
-        doc: "Findings of one namespace that `/status.json` shows, and lines about them that the journal gets within a minute. Of more, the severest are shown, and how many others there are. Of all namespaces together 2000 are shown, each in its turn. Events are not bounded by it: they are written namespace by namespace in turn.",
+        doc: "How many findings of one namespace `/status.json` shows, and how many lines about them the journal gets within a minute. When there are more, the severest are shown, and the number of the others. Of all namespaces together 2000 are shown, with a fair share for each. The setting does not limit Events, which are written for each namespace in turn.",
         set: |settings, value| put(&mut settings.translate.limits.findings_of_namespace, value),
     },
     Row {
@@ -45,7 +45,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "500",
-        doc: "Names behind Services of type ExternalName that are resolved for one namespace. Those of Services to which nothing refers that is served are not resolved, unless they were before. Of more, the first in alphabetical order are resolved; the routes of the others answer 503, which is told.",
+        doc: "How many names of Services of type ExternalName are resolved for one namespace. Names of Services that no served object refers to are not resolved. When there are more, the first in alphabetical order are resolved; the routes of the others answer 503, with a finding.",
         set: |settings, value| put(&mut settings.translate.limits.names_of_namespace, value),
     },
     Row {
@@ -53,7 +53,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "64",
-        doc: "Addresses of one such name that are used. Of an answer with more, those that are in use stay, which is told.",
+        doc: "How many addresses of one such name are used. When an answer has more, addresses that are in use stay in use, and there is a finding.",
         set: |settings, value| put(&mut settings.translate.limits.addresses_of_name, value),
     },
     Row {
@@ -61,7 +61,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "500",
-        doc: "How many paths of one namespace on one host may be regular expressions: nginx tries them one after the other for each request. One that may look through a path again and again counts for more, from 25 to 250: those of one namespace on one host together take a request 100 ms at most, whatever its path consists of.",
+        doc: "How many paths of one namespace on one host may be regular expressions: nginx tries them one after the other for each request. An expression that may scan a path repeatedly counts as more than one, from 25 to 250. So all expressions of one namespace on one host delay a request by 100 ms at most, whatever its path.",
         set: |settings, value| put(&mut settings.translate.limits.expressions_of_host, value),
     },
     Row {
@@ -69,7 +69,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Size,
         default: r#""16g""#,
-        doc: "Ceiling for the annotation `proxy-body-size`, 0 for none: nginx collects the body of a request on the disk of this host, which all share. Registries and file stores that ask for unlimited bodies (0) get this much, which few layers and files reach; where those who write Ingresses are not trusted with the disk, set one that your largest upload needs.",
+        doc: "Ceiling for the annotation `proxy-body-size`, 0 for none: nginx stores the body of a request on the disk of this host, which all namespaces share. Registries and file stores that ask for unlimited bodies (0) get this size, which few layers and files reach. Where the authors of Ingresses are not trusted, set the size of your largest upload.",
         set: |settings, value| put(&mut settings.translate.limits.body_size, value),
     },
     Row {
@@ -77,7 +77,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Size,
         default: r#""1m""#,
-        doc: "Ceiling for the annotation `client-body-buffer-size`, 0 for none: memory of a worker for each request whose body is on its way. What is larger goes to a file, so a small buffer costs little; ingress-nginx has 8k, and 1m is the most that its users ask for in earnest.",
+        doc: "Ceiling for the annotation `client-body-buffer-size`, 0 for none: memory of a worker for each request while its body arrives. A larger body goes to a file, so a small buffer costs little. The default of ingress-nginx is 8k, and few users need more than 1m.",
         set: |settings, value| put(&mut settings.translate.limits.body_buffer, value),
     },
     Row {
@@ -85,7 +85,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Size,
         default: r#""2m""#,
-        doc: "Ceiling for all buffers of one answer together (the annotations `proxy-buffers-number` times `proxy-buffer-size`), 0 for none: memory of a worker for each answer that is on its way. One buffer may be a quarter of it: large headers and cookies take 16k to 256k.",
+        doc: "Ceiling for all buffers of one answer together (the annotations `proxy-buffers-number` times `proxy-buffer-size`), 0 for none: memory of a worker for each answer while it is sent. One buffer may have a quarter of it: large headers and cookies take 16k to 256k.",
         set: |settings, value| put(&mut settings.translate.limits.answer_buffers, value),
     },
     Row {
@@ -93,7 +93,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Size,
         default: r#""1g""#,
-        doc: "Ceiling for the annotation `proxy-max-temp-file-size`, 0 for none: disk of this host for each answer that its client takes slowly. It is nginx's own default; answers may be larger, nginx then reads on as the client takes them.",
+        doc: "Ceiling for the annotation `proxy-max-temp-file-size`, 0 for none: disk of this host for each answer to a slow client. The default is that of nginx. Answers may be larger: nginx then reads them from the backend only as fast as the client does.",
         set: |settings, value| put(&mut settings.translate.limits.answer_file, value),
     },
     Row {
@@ -101,7 +101,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Duration,
         default: r#""24h""#,
-        doc: "Ceiling for the annotations that say how long a backend is waited for, such as `proxy-read-timeout`, 0s for none. A connection that is silent for so long keeps memory, and after each reload a worker that would have ended. WebSockets ask for an hour to a day.",
+        doc: "Ceiling for the annotations that set how long nginx waits for a backend, such as `proxy-read-timeout`, 0s for none. An idle connection keeps memory, and after a reload an old worker, for that time. WebSockets usually need an hour to a day.",
         set: |settings, value| put(&mut settings.translate.limits.timeout, value),
     },
     Row {
@@ -117,7 +117,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "10",
-        doc: "What it may cost to verify one password, as the cost of bcrypt, 4 to 14. nginx computes the hash at each request with a password, and serves nobody else in that worker meanwhile: 2 ms with cost 5, 62 with 10, 250 with 12. SHA-crypt may have 5000 rounds where 8 is allowed, and twice as many for each one more; yescrypt up to its default of Debian takes 8. 10 is what Helm and Go make; 8 is wiser where tenants or clients are hostile. Users whose hash costs more are left out, with a finding.",
+        doc: "Highest cost of a password hash, as the cost of bcrypt, 4 to 14. nginx computes the hash for each request with a password, and that worker serves no other request meanwhile: 2 ms with cost 5, 62 with 10, 250 with 12. SHA-crypt with 5000 rounds counts as 8, and twice as many rounds as one more; yescrypt up to Debian's default counts as 8. Helm and Go write hashes of cost 10; use 8 where tenants or clients are hostile. Users with a more expensive hash are left out, with a finding.",
         set: |settings, value| {
             let cost = &mut settings.translate.limits.password.cost;
             put(cost, value)?;
@@ -132,7 +132,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "5000",
-        doc: "How many users one Secret with passwords may have: nginx reads the file from its start at each request. Those beyond are left out, with a finding.",
+        doc: "How many users one Secret with passwords may have: nginx reads the file from its start for each request. Further users are left out, with a finding.",
         set: |settings, value| put(&mut settings.translate.limits.password.users, value),
     },
     Row {
@@ -140,7 +140,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "2000",
-        doc: "Paths that one Ingress may have. A version of it with more is not used: its last good version goes on being served, or the object is left out.",
+        doc: "How many paths one Ingress may have. A version with more is not served: its last good version is, or else the object is left out.",
         set: |settings, value| count(&mut settings.translate.limits.object.paths, value),
     },
     Row {
@@ -148,7 +148,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "5000",
-        doc: "Elements that all comma-separated lists in the annotations of one Ingress may have together, such as networks that are let in. The list that goes beyond is as if it were wrong: one that protects routes closes them.",
+        doc: "How many elements all comma-separated lists in the annotations of one Ingress may have together, such as allowed networks. The list that exceeds the limit counts as a bad value: one that protects routes closes them.",
         set: |settings, value| count(&mut settings.translate.limits.object.list_entries, value),
     },
     Row {
@@ -156,7 +156,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "131072",
-        doc: "Bytes that the value of one annotation that we read may have. A longer one is as if it were wrong.",
+        doc: "How many bytes the value of one annotation may have. A longer one counts as a bad value.",
         set: |settings, value| count(&mut settings.translate.limits.object.annotation_bytes, value),
     },
     Row {
@@ -164,7 +164,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "200",
-        doc: "Origins that `cors-allow-origin` of one Ingress may name: nginx tries one after the other. With more, no CORS headers are sent.",
+        doc: "How many origins `cors-allow-origin` of one Ingress may name: nginx tries one after the other. With more, no CORS headers are sent.",
         set: |settings, value| count(&mut settings.translate.limits.object.origins, value),
     },
     Row {
@@ -172,7 +172,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "2000",
-        doc: "Endpoints of one port of a Service that requests are sent to. Of more, these many are used, chosen by their addresses, so that the choice stays when others come and go.",
+        doc: "How many endpoints of one port of a Service get requests. When there are more, their addresses decide which are used, so that the choice stays the same when endpoints are added or removed.",
         set: |settings, value| count(&mut settings.translate.limits.object.endpoints, value),
     },
     Row {
@@ -180,7 +180,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "10000",
-        doc: "Hosts that the Ingresses of one namespace may define. What goes beyond this or another budget of a namespace is left out, the newest objects first, and told of them; paths that such an object protects answer 503 where other objects would take their requests.",
+        doc: "How many hosts the Ingresses of one namespace may have. When this or another budget of a namespace is exceeded, its newest objects are left out, with a finding; paths that such an object protects answer 503 where other objects would take their requests.",
         set: |settings, value| count(&mut settings.translate.limits.namespace.hosts, value),
     },
     Row {
@@ -188,7 +188,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "20000",
-        doc: "Paths that the Ingresses of one namespace may have.",
+        doc: "How many paths the Ingresses of one namespace may have.",
         set: |settings, value| count(&mut settings.translate.limits.namespace.routes, value),
     },
     Row {
@@ -196,7 +196,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "10000",
-        doc: "Ports of Services that the Ingresses of one namespace may refer to. Each is a file.",
+        doc: "How many ports of Services the Ingresses of one namespace may refer to. Each of them is a file.",
         set: |settings, value| count(&mut settings.translate.limits.namespace.upstreams, value),
     },
     Row {
@@ -204,7 +204,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "50000",
-        doc: "Endpoints of all ports of Services that the Ingresses of one namespace refer to. Of more, those ports that have the most use fewer, chosen as with `limits.upstream-endpoints`.",
+        doc: "How many endpoints all ports of Services together may have that the Ingresses of one namespace refer to. When there are more, the ports with the most endpoints use fewer, chosen as with `limits.upstream-endpoints`.",
         set: |settings, value| count(&mut settings.translate.limits.namespace.endpoints, value),
     },
     Row {
@@ -212,7 +212,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "6000",
-        doc: "Secrets with certificates that the Ingresses of one namespace may name. nginx reads each at every reload, for some 2 ms.",
+        doc: "How many Secrets with certificates the Ingresses of one namespace may name. nginx reads each of them at every reload, which takes some 2 ms.",
         set: |settings, value| count(&mut settings.translate.limits.namespace.certificates, value),
     },
     Row {
@@ -220,7 +220,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "40000",
-        doc: "Files that the Ingresses of one namespace may cause: one for each host, port of a Service, Secret, long list, set of origins, and object that limits its clients.",
+        doc: "How many files the Ingresses of one namespace may need: one for each host, port of a Service, Secret, long list, set of origins, and object that limits its clients.",
         set: |settings, value| count(&mut settings.translate.limits.namespace.files, value),
     },
     Row {
@@ -228,7 +228,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "512",
-        doc: "Shared memory, in MiB, in which the clients of Ingresses with limits are counted, for one namespace. Each limit of an Ingress has 5 MiB (some 80000 clients) while they fit; where there are more, each has half as much, and so on down to 80 KiB.",
+        doc: "Shared memory, in MiB, in which nginx counts the clients of Ingresses with limits, for one namespace. Each limit of an Ingress has 5 MiB (some 80000 clients). When these exceed the budget, each has half as much, and so on down to 80 KiB.",
         set: |settings, value| mebibytes(&mut settings.translate.limits.namespace.zones, value),
     },
     Row {
@@ -236,7 +236,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "128",
-        doc: "Configuration, in MiB, that the Ingresses of one namespace may cause, as estimated before it is written: long texts in annotations count for each path.",
+        doc: "Estimated size of the configuration, in MiB, for the Ingresses of one namespace: long texts in annotations count for each path.",
         set: |settings, value| mebibytes(&mut settings.translate.limits.namespace.configuration, value),
     },
     Row {
@@ -244,7 +244,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "2048",
-        doc: "Memory, in MiB, that nginx's master may need for what the Ingresses of one namespace cause, as estimated. While nginx reloads there is twice as much. Unless it is set to another number, a quarter of this host's memory where that is less: one namespace then never has more than half of it, so that changes of others always have room.",
+        doc: "Estimated memory, in MiB, of nginx's master for the Ingresses of one namespace. A reload needs twice as much. Where the setting has its default, a quarter of this host's memory is used if that is less: one namespace then never needs more than half of the memory, which leaves room for changes of others.",
         set: |settings, value| mebibytes(&mut settings.translate.limits.namespace.memory, value),
     },
     Row {
@@ -252,7 +252,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "20",
-        doc: "Seconds of a processor that nginx may need to read what the Ingresses of one namespace cause, as estimated. Each change of anybody waits for a reload, which takes about twice as long. Unless it is set to another number, a third of `apply.confirm-timeout` where that is less: the changes of others always have time left.",
+        doc: "Estimated processor time, in seconds, that nginx needs to read the configuration for the Ingresses of one namespace. Each change in any namespace waits for a reload, which takes about twice as long. Where the setting has its default, a third of `apply.confirm-timeout` is used if that is less, which leaves time for changes of others.",
         set: |settings, value| {
             count(&mut settings.translate.limits.namespace.test, value)?;
             let seconds = &mut settings.translate.limits.namespace.test;
@@ -265,7 +265,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "512",
-        doc: "Configuration, in MiB, that the Ingresses of all namespaces may cause together, as estimated. Where they ask for more than this or another total, each namespace has a fair share of it: those that ask for less keep everything, and those that ask for more have as much as each other, and go without their newest objects.",
+        doc: "Estimated size of the configuration, in MiB, for the Ingresses of all namespaces together. When this or another total is exceeded, each namespace has a fair share of it: namespaces that need less keep everything, and the others have equal shares and lose their newest objects.",
         set: |settings, value| mebibytes(&mut settings.translate.limits.node.configuration, value),
     },
     Row {
@@ -273,7 +273,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "8192",
-        doc: "Memory, in MiB, that nginx's master may need for what the Ingresses of all namespaces cause together, as estimated. While old workers finish their connections there is twice as much: set it to less than half of what the host has to spare. Unless it is set to another number, half of the memory of this host where that is less.",
+        doc: "Estimated memory, in MiB, of nginx's master for the Ingresses of all namespaces together. While old workers finish their connections twice as much is needed: set less than half of the memory that the host has for nginx. Where the setting has its default, half of the memory of this host is used if that is less.",
         set: |settings, value| mebibytes(&mut settings.translate.limits.node.memory, value),
     },
     Row {
@@ -281,7 +281,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "80",
-        doc: "Seconds of a processor that nginx may need to read what the Ingresses of all namespaces cause together, as estimated, which is some two to three times what it takes. Each change of anybody waits for a reload, which has to end within `apply.confirm-timeout`. Four namespaces with 5000 Ingresses each, all with certificates, limits for clients and CORS, come to some 70.",
+        doc: "Estimated processor time, in seconds, that nginx needs to read the configuration for the Ingresses of all namespaces together. The estimate is some two to three times the real time. Each change waits for a reload, which has to end within `apply.confirm-timeout`. Four namespaces with 5000 Ingresses each, all with certificates, limits for clients and CORS, need some 70 s.",
         set: |settings, value| {
             count(&mut settings.translate.limits.node.test, value)?;
             let seconds = &mut settings.translate.limits.node.test;

@@ -11,7 +11,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Duration,
         default: r#""20ms""#,
-        doc: "How long a change waits for others that come with it, when nothing was reloaded lately.",
+        doc: "How long a change waits for further changes when there was no reload recently.",
         set: |settings, value| put(&mut settings.pacing.gather, value),
     },
     Row {
@@ -19,7 +19,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Duration,
         default: r#""150ms""#,
-        doc: "Least time from the start of one reload to the start of the next. It grows with what a reload costs, so that nginx reads its configuration for a fifth of the time at most, and to `pacing.ceiling` after a reload that left more old workers behind than there were before, because of connections that last. No change waits longer than `pacing.ceiling` for either. Set it to the same value, to have reloads always as far apart.",
+        doc: "Shortest time from the start of one reload to the start of the next. The time grows with the duration of a reload, so that nginx reads its configuration for a fifth of the time at most, and to `pacing.ceiling` after a reload that left more old workers behind than before, because of long connections. No change waits longer than `pacing.ceiling` for these reasons. To have the same time between all reloads, set both to the same value.",
         set: |settings, value| put(&mut settings.pacing.spacing, value),
     },
     Row {
@@ -27,7 +27,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Duration,
         default: r#""1s""#,
-        doc: "Longest time that any change waits, besides a reload that is running, and while there is room for old workers: see `pacing.most-draining`. It is also the time from the start of a reload that left old workers behind to the start of the next.",
+        doc: "Longest time that a change waits, in addition to a running reload. With many old workers it may wait longer: see `pacing.most-draining`. It is also the time from the start of a reload that left old workers behind to the start of the next.",
         set: |settings, value| put(&mut settings.pacing.ceiling, value),
     },
     Row {
@@ -35,7 +35,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "8",
-        doc: "How many generations of old workers may finish their connections at once, at least 2: for each worker that takes connections there may be as many old ones. Each generation keeps its configuration in memory for as long as one of its connections lasts, such as a WebSocket. From half of that number on reloads are spaced out, and when it is reached the oldest old workers are ended before the next reload, and with them their connections. Where nginx.conf sets worker_shutdown_timeout, nginx ends them after that time anyway.",
+        doc: "How many generations of old workers may finish their connections at once, at least 2: for each worker that accepts connections there may be as many old ones. Each generation keeps its configuration in memory for as long as one of its connections lasts, such as a WebSocket. From half of that number on, the time between reloads grows. At that number the daemon ends the oldest workers before the next reload, with their connections. Where nginx.conf sets worker_shutdown_timeout, nginx ends them after that time anyway.",
         set: |settings, value| {
             put(&mut settings.pacing.most_draining, value)?;
             match settings.pacing.most_draining {
@@ -52,7 +52,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Duration,
         default: r#""5s""#,
-        doc: "Least time from the start of one reload to the start of the next when as many old workers as `pacing.most-draining` allows finish their connections; with fewer it is shorter, down to nothing at half of them. It counts more than `pacing.ceiling`, and is the longest that a change waits for that reason. So a connection lasts for at least `pacing.most-draining` times as long, however often the configuration changes, once there are so many.",
+        doc: "Time from the start of one reload to the start of the next when there are as many old workers as `pacing.most-draining` allows; with fewer it is shorter, down to zero at half of them. It overrides `pacing.ceiling`. So even with endless changes a connection lasts for at least `pacing.most-draining` times this time.",
         set: |settings, value| put(&mut settings.pacing.crowded_spacing, value),
     },
     Row {
@@ -60,7 +60,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Duration,
         default: r#""1s""#,
-        doc: "How often nginx is looked at, to notice that it stopped, started or crashed.",
+        doc: "How often the daemon checks whether nginx stopped, started or crashed.",
         set: |settings, value| put(&mut settings.pacing.recheck, value),
     },
 ];

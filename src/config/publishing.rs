@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""nodes""#,
-        doc: "Which addresses the status of Ingresses tells: `nodes` those of all nodes that serve the object, each as its own `publish.addresses` say; `fixed` the same ones whichever node serves it, an address that moves among the nodes (keepalived) or that all of them announce (BGP), as `publish.addresses` of all nodes say; `service` those of the Service that `publish.service` names. In each of them an object has an address only while a node serves it.",
+        doc: "Which addresses are written into the status of Ingresses. `nodes`: the addresses of all nodes that serve the object, as `publish.addresses` of each node has them. `fixed`: the same addresses whichever node serves the object, as for an address that moves between the nodes (keepalived) or that all nodes announce (BGP); `publish.addresses` has to be equal on all nodes. `service`: the addresses of the Service in `publish.service`. In each mode an object has an address only while a node serves it.",
         set: |settings, value| put(&mut settings.publish.mode, value),
     },
     Row {
@@ -28,7 +28,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::List,
         default: r#"["auto"]"#,
-        doc: "Where clients reach this node, at most 16 of: an IP address; a host name; `auto` for the addresses from which this host reaches the rest of the world, one for each family; `interface:NAME` for all lasting addresses of an interface that is up; `node:InternalIP` or `node:ExternalIP` for addresses of this host's Node object. Those that change are followed. Addresses that other machines cannot use (loopback, link-local, unspecified, multicast, reserved) are refused. With the mode `fixed` IP addresses and host names only, the same on all nodes; with `service` none of this counts.",
+        doc: "Where clients reach this node, by at most 16 entries: an IP address; a host name; `auto` for the source addresses of the default routes, one for each address family; `interface:NAME` for all permanent addresses of an interface that is up; `node:InternalIP` or `node:ExternalIP` for addresses of this host's Node object. The daemon follows changes. Addresses that other machines cannot use (loopback, link-local, unspecified, multicast, reserved) are refused. With the mode `fixed` only IP addresses and host names are allowed; with `service` the setting is not used.",
         set: |settings, value| put(&mut settings.publish.addresses, value),
     },
     Row {
@@ -36,7 +36,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""""#,
-        doc: "Service, as namespace/name, whose addresses are published with the mode `service`: those in its status and its `externalIPs`. They are followed as they change. It need not be in a namespace that is served.",
+        doc: "Service, as namespace/name, whose addresses are published with the mode `service`: those in its status and its `externalIPs`. The daemon follows changes. The Service need not be in a namespace that is served.",
         set: |settings, value| {
             put(&mut settings.publish.service, value)?;
             let wrong = |(namespace, name): &(Arc<str>, Arc<str>)| !is_label(namespace) || !is_label(name);
@@ -73,7 +73,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether addresses are written into the status of Ingresses. Switched off, this node still tells the others of itself, and writes nothing when it leads.",
+        doc: "Whether this node writes addresses into the status of Ingresses. With false it still has a Lease, and writes no status when it is the leader.",
         set: |settings, value| put(&mut settings.publish.status, value),
     },
     Row {
@@ -81,7 +81,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether no addresses are written into the status of Ingresses before `ingressd migrate take-over` was run, as while another controller still serves the same Ingresses. Everything else is as usual: the node serves, and tells the others of itself. What that command, or its `--undo`, said last counts for all nodes of the group, whatever stands here.",
+        doc: "Whether addresses are held back until `ingressd migrate take-over`, as while another controller still serves the same Ingresses. The node serves and has its Lease as usual. The last run of that command, or of its `--undo`, overrides this setting on all nodes of the group.",
         set: |settings, value| put(&mut settings.publish.hold, value),
     },
     Row {
@@ -89,7 +89,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether Events are written about what is wrong with objects and about their being served.",
+        doc: "Whether Events are written about findings of objects, and when nginx serves a version of an object.",
         set: |settings, value| put(&mut settings.publish.events, value),
     },
     Row {
@@ -105,7 +105,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""ingressd""#,
-        doc: "Name of the Lease that the leader holds. Nodes with the same name share their work: their addresses stand together in the status of Ingresses. Nodes that serve other classes or namespaces take another name.",
+        doc: "Name of the Lease that the leader holds. Nodes with the same name are one group, whose addresses are published together. Give nodes that serve other classes or namespaces another name.",
         set: |settings, value| name(&mut settings.publish.lease, value),
     },
     Row {
@@ -113,7 +113,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Duration,
         default: r#""15s""#,
-        doc: "How long a node counts as alive that does not renew its Lease, and a leader as leading; at least 3 s, in whole seconds. Leases are renewed three times as often.",
+        doc: "How long a node counts as alive, and as the leader, without renewing its Lease; at least 3 s, in whole seconds. Nodes renew their Leases three times in this time.",
         set: |settings, value| {
             let duration = Duration::read(value)?;
             if duration < SHORTEST_LEASE || duration.subsec_nanos() != 0 {
@@ -128,7 +128,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Duration,
         default: r#""5m""#,
-        doc: "How long the addresses of this node stay published after the daemon was stopped in good order, in whole seconds: nginx goes on serving, and an upgrade must not take the node out. With `0s` they are withdrawn when it stops. To take the node out, use `ingressd drain`.",
+        doc: "How long the addresses of this node stay published after the daemon was stopped, in whole seconds, because nginx goes on serving, for example during an upgrade. With `0s` they are withdrawn at the stop. To take the node out of service, use `ingressd drain`.",
         set: |settings, value| {
             let mut grace = Duration::ZERO;
             put(&mut grace, value)?;
@@ -144,7 +144,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "20",
-        doc: "Writes of status each second; addresses that must not be used any more are withdrawn, and later given back, as fast as the API server answers.",
+        doc: "Writes of statuses in a second. The limit does not apply when addresses are withdrawn and restored: that is done as fast as the API server answers.",
         set: |settings, value| rate(&mut settings.publish.status_rate, value),
     },
     Row {
@@ -152,7 +152,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "50",
-        doc: "Writes of status at once after a time of rest.",
+        doc: "Writes of statuses at once after a time without writes.",
         set: |settings, value| rate(&mut settings.publish.status_burst, value),
     },
     Row {
@@ -160,7 +160,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "10",
-        doc: "Events each second.",
+        doc: "Events in a second.",
         set: |settings, value| rate(&mut settings.publish.event_rate, value),
     },
     Row {
@@ -168,7 +168,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "50",
-        doc: "Events at once after a time of rest.",
+        doc: "Events at once after a time without Events.",
         set: |settings, value| rate(&mut settings.publish.event_burst, value),
     },
     Row {
@@ -176,7 +176,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""auto""#,
-        doc: "Where Events link to, for those who have no access to a node: the address below which the pages of this documentation are found, such as `https://docs.example/ingressd/`. The page and the place on it are added: `findings.md#missingservice`. `auto` is the folder of this version in the repository that ingressd was built from, or, where the build names none, the path in it, `docs/`. Empty: Events have no link.",
+        doc: "Base of the links in Events, for readers without access to a node: the URL below which the pages of this documentation are, such as `https://docs.example/ingressd/`. The page and its anchor are appended: `findings.md#missingservice`. `auto` is the folder of this version in the repository that ingressd was built from, or the path `docs/` where the build names no repository. With an empty value Events have no link.",
         set: |settings, value| put(&mut settings.publish.documentation, value),
     },
 ];

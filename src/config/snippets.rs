@@ -14,7 +14,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::Tables(ALLOWED),
         default: "[]",
-        doc: "Which snippets of nginx's configuration count in which namespaces; without a table none does, and an object with one is refused. It gives those namespaces power over the nginx of this host as far as the list of directives in docs/snippets.md goes: over their own routes, but for what nginx has to do for each request. A table with `namespaces` selects these, one with `selector` those with such labels, one with both those that are named and have the labels, as in `hosts.allowed`. `access.max-trust` does not concern them.",
+        doc: "Which namespaces may use which snippets of nginx's configuration. Without a table none may, and an object with a snippet is refused. The namespaces may then use the directives in docs/snippets.md for their own routes; their snippets also make nginx do more work for each request. Tables select namespaces as in `hosts.allowed`. `access.max-trust` has no effect on snippets.",
         set: |settings, value| {
             let read = |(number, entry): (usize, &Value)| {
                 AllowedSnippets::read(entry).map_err(|why| format!("table {}: {why}", number + 1))
@@ -28,7 +28,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether snippets in annotations count where `snippets.allowed` lets them. With false no namespace may write any; what the ConfigMap of an ingress-nginx has counts all the same. Its key `allow-snippet-annotations` takes the place of this.",
+        doc: "Whether snippets in annotations are used where `snippets.allowed` allows them. With false none is used, while those in the ConfigMap of ingress-nginx still are. The key `allow-snippet-annotations` of that ConfigMap overrides this setting.",
         set: |settings, value| put(&mut settings.translate.annotation_snippets, value),
     },
 ];
@@ -39,13 +39,13 @@ const ALLOWED: &[Column] = &[
     Column {
         key: "selector",
         form: Form::Text,
-        doc: "Labels of namespaces, written as kubectl takes them with -l. While nothing is known of the labels of a namespace, no selector selects it.",
+        doc: "Labels of namespaces, written as kubectl takes them with -l. A namespace whose labels are not known yet is selected by no selector.",
         example: r#""snippets=yes""#,
     },
     Column {
         key: "kinds",
         form: Form::List,
-        doc: "The keys that count there: the annotations `configuration-snippet`, `server-snippet` and `auth-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `http-snippet` (tables for all hosts), `location-snippet`, `server-snippet` and, by the kind `auth-snippet`, `global-auth-snippet`. What reaches further (`main-snippet`, `stream-snippet`) never counts.",
+        doc: "The snippets that they may use: the annotations `configuration-snippet`, `server-snippet` and `auth-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `http-snippet` (tables for all hosts), `location-snippet`, `server-snippet` and, by the kind `auth-snippet`, `global-auth-snippet`. `main-snippet` and `stream-snippet` are never used.",
         example: r#"["configuration-snippet"]"#,
     },
 ];

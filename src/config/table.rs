@@ -59,23 +59,23 @@ impl Row {
 pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("", "What is served"),
     ("hosts", "Which namespace may serve which host"),
-    ("snippets", "Which namespace may write snippets of nginx's configuration"),
-    ("listen", "Where nginx listens for it"),
+    ("snippets", "Which namespace may use snippets of nginx's configuration"),
+    ("listen", "Addresses and ports of nginx"),
     ("upstreams", "How backends are reached"),
-    ("access", "Who is let in, and whose forwarded headers are believed"),
+    ("access", "Access of clients, and trusted proxies"),
     ("headers", "Headers of all hosts"),
     ("tls", "Certificates and redirects to https"),
     ("access-log", "How requests are logged"),
-    ("firewall", "Where ModSecurity has its rules, for routes that ask for it"),
-    ("geoip2", "Databases that tell where clients are"),
-    ("ingress-nginx", "Objects of an ingress-nginx whose place this takes"),
-    ("limits", "How much one object and one namespace may ask for"),
+    ("firewall", "Rules of ModSecurity, for routes that ask for it"),
+    ("geoip2", "Databases with country, city and network of clients"),
+    ("ingress-nginx", "Objects of an ingress-nginx that ingressd replaces"),
+    ("limits", "Limits for one object, one namespace and the node"),
     ("nginx", "The nginx of this host, which ingressd never starts or stops"),
     ("apply", "How configuration is put in place"),
     ("pacing", "When changes are carried out"),
-    ("publish", "What is told to the cluster and to the other nodes"),
-    ("http", "Health checks, metrics and status for machines"),
-    ("control", "The socket that `ingressd status` asks"),
+    ("publish", "Addresses, Events and Leases in the cluster"),
+    ("http", "Health checks, metrics and status for programs"),
+    ("control", "The control socket of the daemon"),
     ("log", "What is logged and how"),
 ];
 
@@ -119,7 +119,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""""#,
-        doc: "Address of the cluster that is served, and the credentials for it. The file must be for its owner alone (mode 0600); it, and the files that it names, may be replaced at any time. When neither this nor `manifests` is set, `/etc/ingressd/kubeconfig` is used. `ingressd run --kubeconfig` sets the same.",
+        doc: "File with the address of the cluster that is served, and the credentials for it. Only its owner may read the file (mode 0600). The file, and the files that it names, may be replaced at any time. When neither this nor `manifests` is set, `/etc/ingressd/kubeconfig` is used. `ingressd run --kubeconfig` sets the same.",
         set: |settings, value| put(&mut settings.cluster.kubeconfig, value),
     },
     Row {
@@ -127,7 +127,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::List,
         default: "[]",
-        doc: "Namespaces of the cluster that are served; only these have to be open to the credentials. Empty serves all. What was published in the Ingresses of a namespace stays there when it is taken out: give them another class first, or clear their status.",
+        doc: "Namespaces of the cluster that are served; the credentials need rights only there. Empty serves all. When a namespace is removed from the list, the addresses in the status of its Ingresses stay: give these Ingresses another class first, or clear their status.",
         set: |settings, value| {
             put(&mut settings.cluster.namespaces, value)?;
             let wrong = settings.cluster.namespaces.iter().find(|name| !is_label(name));
@@ -139,7 +139,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""""#,
-        doc: "Serves the namespaces with these labels, written as kubectl takes them with -l, for example `ingress=edge`, as they come and go. It takes the place of `namespaces`. When a namespace is served no longer, the addresses of the nodes go out of the status of its Ingresses.",
+        doc: "Serves the namespaces with these labels, written as kubectl takes them with -l, for example `ingress=edge`, also when labels change. It replaces `namespaces`. When a namespace is no longer selected, the addresses of the nodes are removed from the status of its Ingresses.",
         set: |settings, value| {
             put(&mut settings.cluster.namespace_selector, value)?;
             Option::<Selector>::read(value).map(drop)
@@ -150,7 +150,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Tables(CLASS),
         default: r#"[{ controller = "ingressd/nginx", dialect = "specification" }]"#,
-        doc: "Which Ingress objects are ours and whose semantics they have: one table for each controller name of an IngressClass. A site that replaces ingress-nginx adds a table for `k8s.io/ingress-nginx` with that dialect. What is given replaces the default list.",
+        doc: "Which Ingresses are served, and by which rules: one table for each `spec.controller` of an IngressClass. To replace ingress-nginx, add a table for `k8s.io/ingress-nginx` with that dialect. The tables replace the default list.",
         set: |settings, value| put(&mut settings.translate.classes, value),
     },
     Row {
@@ -158,7 +158,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
-        doc: "Service, as namespace/name, for requests that no Ingress takes. Without one they get 404.",
+        doc: "Service, as namespace/name, for requests that match no Ingress. Without one they get 404.",
         set: |settings, value| put(&mut settings.translate.default_backend, value),
     },
     Row {
@@ -166,7 +166,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether an Ingress may name Secrets and ConfigMaps of another namespace. It lets one tenant use what belongs to another.",
+        doc: "Whether an Ingress may name Secrets and ConfigMaps of another namespace. With true one tenant can use what belongs to another.",
         set: |settings, value| put(&mut settings.translate.cross_namespace, value),
     },
     Row {
@@ -198,7 +198,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Number,
         default: "443",
-        doc: "Port that clients use for https, as redirects name it. It differs from https-port where a device in front translates ports.",
+        doc: "Port that clients use for https, which redirects name. It differs from `https-port` where a device in front of nginx translates ports.",
         set: |settings, value| put(&mut settings.gate.public_https_port, value),
     },
     Row {
@@ -214,7 +214,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether clients of both ports begin with a header of the PROXY protocol (version 1 or 2), as load balancers of TCP connections send it for them. Connections without it are closed. Of those in `access.trusted-proxies`, which has to name somebody, the client's address and the port that it connected to are taken from it; headers of requests are believed of nobody then.",
+        doc: "Whether connections to both ports begin with a header of the PROXY protocol (version 1 or 2), as load balancers of TCP connections send it. nginx closes connections without it. In connections from `access.trusted-proxies`, which must not be empty, nginx takes the address of the client, and the port that the client connected to, from this header. It then trusts no `X-Forwarded` header of a request.",
         set: |settings, value| put(&mut settings.translate.listeners.proxy_protocol, value),
     },
     Row {
@@ -222,7 +222,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""127.0.0.1:10246""#,
-        doc: "Loopback address on which nginx itself tells its generation and its connection counters. The daemon confirms reloads by it.",
+        doc: "Loopback address on which nginx returns its generation and its connection counters. The daemon uses it to confirm reloads.",
         set: |settings, value| put(&mut settings.gate.status, value),
     },
     Row {
@@ -230,7 +230,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "10247",
-        doc: "Port of 127.0.0.1, 127.0.0.2 and 127.0.0.3 on which nginx listens for itself while TLS of some host is passed through (`tls.passthrough`). Programs of this host that connect to it can say who their client is: see docs/passthrough.md.",
+        doc: "Port of 127.0.0.1, 127.0.0.2 and 127.0.0.3 on which nginx listens for its own connections while some host is passed through (`tls.passthrough`). Programs of this host that connect to it can send any client address: see docs/passthrough.md.",
         set: |settings, value| put(&mut settings.gate.passthrough_port, value),
     },
     Row {
@@ -238,7 +238,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
-        doc: "File for the access log. Empty leaves what nginx.conf says. The section `access-log` says what is logged.",
+        doc: "File for the access log. Empty leaves the file of nginx.conf. The section `access-log` sets what is logged.",
         set: |settings, value| put(&mut settings.gate.access_log.path, value),
     },
     Row {
@@ -246,7 +246,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Upstream,
         form: Form::Text,
         default: r#""pod""#,
-        doc: "How backends are reached: `pod` by pod addresses (the host needs routes to them), `nodeport`, `clusterip`, `loadbalancer`, or `auto` for the first of these that a Service offers and the host reaches. A Service overrides it with the annotation `ingressd/endpoints`.",
+        doc: "How backends are reached: `pod` by pod addresses (the host needs routes to them), `nodeport`, `clusterip`, `loadbalancer`, or `auto` for the first of these that the Service offers and the host can reach. A Service overrides it with the annotation `ingressd/endpoints`.",
         set: |settings, value| put(&mut settings.translate.endpoints, value),
     },
     Row {
@@ -270,7 +270,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Upstream,
         form: Form::List,
         default: r#"["host"]"#,
-        doc: "DNS servers, with port, that are asked for the names of ExternalName Services and for those in `auth-url` and `mirror-target` that are not of the cluster; `host` stands for the servers in /etc/resolv.conf of this host. Names are asked for as they are, without search domains. The daemon asks and nginx gets the addresses, so that a name that resolves to loopback, link-local or an address of an edge node is refused. With an empty list no name is resolved, and the routes answer 503.",
+        doc: "DNS servers, with port, for the names of ExternalName Services and for names outside of the cluster in `auth-url` and `mirror-target`; `host` stands for the servers in /etc/resolv.conf of this host. Search domains are not used. The daemon resolves the names and nginx gets the addresses, so that a name that resolves to loopback, link-local or an address of an edge node is refused. With an empty list no name is resolved, and the routes answer 503.",
         set: |settings, value| put(&mut settings.names.resolvers, value),
     },
     Row {
@@ -278,7 +278,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Upstream,
         form: Form::Duration,
         default: r#""5s""#,
-        doc: "Least time until a name is asked for again. Above it the time to live of the answer counts, up to five minutes.",
+        doc: "Shortest time until a name is resolved again. A longer time to live of the answer is used, up to five minutes.",
         set: |settings, value| put(&mut settings.names.interval, value),
     },
     Row {
@@ -286,7 +286,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Upstream,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether loopback and link-local addresses may be backends. It lets whoever writes an Ingress reach what listens on this host only; it is meant for demonstrations.",
+        doc: "Whether loopback and link-local addresses may be backends. With true the author of an Ingress can reach programs that listen only on this host; use it for demonstrations only.",
         set: |settings, value| put(&mut settings.translate.local_upstreams, value),
     },
     Row {
@@ -294,7 +294,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Upstream,
         form: Form::List,
         default: "[]",
-        doc: "Addresses of this host or of other edge nodes that may be backends all the same, each with its port, for example `192.0.2.10:9100`. No other port of these nodes may be one: whoever writes an EndpointSlice would else reach what listens on them, and be taken for the node itself. A pod with `hostNetwork` on an edge node needs its address here. Node ports, cluster addresses and addresses of load balancers, which tenants do not choose, do not. Ports that nginx listens on for the cluster stay refused.",
+        doc: "Addresses of this host or of other edge nodes that may be backends, each with its port, for example `192.0.2.10:9100`. All other ports of these nodes are refused as backends, because the author of an EndpointSlice could otherwise reach programs on them that trust the node. A pod with `hostNetwork` on an edge node needs its address here. Node ports, cluster addresses and addresses of load balancers, which tenants do not choose, do not. Ports that nginx listens on for the cluster stay refused.",
         set: |settings, value| put(&mut settings.translate.own_upstreams, value),
     },
     Row {
@@ -326,7 +326,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Listener,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether objects may have TLS of their hosts passed on to their Services unopened, by the annotation `ssl-passthrough`. It is the flag `--enable-ssl-passthrough` of ingress-nginx. nginx needs its stream module for it; as long as no object asks for it nothing changes. See docs/passthrough.md.",
+        doc: "Whether objects may have TLS of their hosts forwarded to their Services without decryption, by the annotation `ssl-passthrough`, as with the flag `--enable-ssl-passthrough` of ingress-nginx. nginx needs its stream module for it. As long as no object asks for it, nothing changes. See docs/passthrough.md.",
         set: |settings, value| put(&mut settings.translate.passthrough, value),
     },
     Row {
@@ -334,7 +334,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether hosts with a certificate send plain requests to https, where no annotation says otherwise.",
+        doc: "Whether hosts with a certificate redirect plain requests to https, where no annotation says otherwise.",
         set: |settings, value| put(&mut settings.translate.ssl_redirect, value),
     },
     Row {
@@ -342,7 +342,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether all hosts do, also those without a certificate.",
+        doc: "Whether all hosts redirect plain requests to https, also those without a certificate.",
         set: |settings, value| put(&mut settings.translate.force_ssl_redirect, value),
     },
     Row {
@@ -375,7 +375,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Number,
         default: "31536000",
-        doc: "Its max-age in seconds.",
+        doc: "`max-age` of that header, in seconds.",
         set: |settings, value| put(&mut settings.translate.hsts.max_age, value),
     },
     Row {
@@ -383,7 +383,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether it says includeSubDomains.",
+        doc: "Whether that header has `includeSubDomains`.",
         set: |settings, value| put(&mut settings.translate.hsts.include_subdomains, value),
     },
     Row {
@@ -391,7 +391,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether it says preload.",
+        doc: "Whether that header has `preload`.",
         set: |settings, value| put(&mut settings.translate.hsts.preload, value),
     },
     Row {
@@ -399,7 +399,8 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""/usr/sbin/nginx""#,
-        doc: "The program. It is run with -V to learn what it can do and with -t to test configuration.",
+        doc: "Path of nginx. ingressd runs it with -V to read its version and modules, and with -t to test \
+              configuration.",
         set: |settings, value| put(&mut settings.nginx.binary, value),
     },
     Row {
@@ -415,7 +416,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""""#,
-        doc: "The folder that its relative paths start from, as given to it with -p. Empty for the one it was built with.",
+        doc: "Folder to which nginx's relative paths refer, as in its flag -p. Empty for the one it was built with.",
         set: |settings, value| put(&mut settings.nginx.prefix, value),
     },
     Row {
@@ -423,7 +424,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""/run/nginx.pid""#,
-        doc: "The file in which it writes the process id of its master.",
+        doc: "File with the process id of nginx's master.",
         set: |settings, value| put(&mut settings.nginx.pid_file, value),
     },
     Row {
@@ -431,7 +432,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""nginx.service""#,
-        doc: "Its systemd unit, which is asked for the process id when the file does not tell it. Empty when systemd does not run it.",
+        doc: "systemd unit of nginx, for the process id when the file does not have it. Empty when systemd does not run nginx.",
         set: |settings, value| put(&mut settings.nginx.unit, value),
     },
     Row {
@@ -439,7 +440,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether hosts that differ in nothing but their names and backends, 16 or more, share a `server` block. Reloads then take a fraction of the time and of nginx's memory. Each request to such a host takes nginx some 9 nanoseconds of processor time more for each backend that is compared before its own. Measured were 4 microseconds in the middle of 1000 backends, 22 in the middle of 5000 and 45 at their end, where a small request takes 18 without (docs/performance.md). Backends of namespaces with many are compared last, so that they cost others little. Set it to false where there are thousands of backends, few changes and very many requests. Where the host's `http` level asks for `$server_name`, as in the format of a log, nothing is shared: a block has one first name.",
+        doc: "Whether 16 or more hosts that differ only in their names and backends share a `server` block. Reloads then take a fraction of the time and of nginx's memory. Each request to such a host takes nginx some 9 nanoseconds more for each backend that it compares before the right one: 4 microseconds in the middle of 1000 backends, 22 in the middle of 5000 and 45 at their end, where a small request takes 18 without (docs/performance.md). Backends of namespaces with many are compared last, so that they cost others little. Set it to false where there are thousands of backends, few changes and very many requests. Where the `http` block of nginx.conf uses `$server_name`, as in the format of a log, no server is shared, because the variable has one value for each block.",
         set: |settings, value| put(&mut settings.gate.shared_servers, value),
     },
     Row {
@@ -447,7 +448,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""""#,
-        doc: "Folder of templates (`NAME.hbs`) that take the place of those in the program, absolute; see docs/templates.md. Empty uses those in the program. They are read with the settings: a template that could put a value where it does harm, or leaves one out, is a wrong setting.",
+        doc: "Absolute path of a folder of templates (`NAME.hbs`) that replace those in the program; see docs/templates.md. Empty uses those in the program. The daemon reads them with the settings: a template that could put a value into a harmful position, or that omits a value, is a mistake in the settings.",
         set: |settings, value| put(&mut settings.nginx.templates, value),
     },
     Row {
@@ -463,7 +464,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""/var/lib/ingressd""#,
-        doc: "Folder for what must survive a restart: last good versions of objects, the quarantine, the default certificate.",
+        doc: "Folder for state that must survive a restart: last good versions of objects, the quarantine, the default certificate.",
         set: |settings, value| put(&mut settings.apply.state, value),
     },
     Row {
@@ -471,8 +472,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Duration,
         default: r#""60s""#,
-        doc: "How long nginx may take to run a new generation before the last confirmed one is put back. The test before it may take no longer either. \
-              Object versions with which it takes longer go into quarantine, so that everybody else's changes go through; with another value they are tried again.",
+        doc: "How long nginx may take to run a new generation before the last confirmed one is put back, and how long the test of it may take. Object versions with which nginx takes longer go into quarantine, so that other changes are applied; after a change of this setting they are tried again.",
         set: |settings, value| put(&mut settings.apply.confirm_timeout, value),
     },
     Row {
@@ -488,7 +488,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""/run/ingressd/control.sock""#,
-        doc: "Socket for `ingressd status`. Only root may use it. Its folder is made with mode 0700; `/run/ingressd` gets that mode also when it is there, any other folder stays as it is.",
+        doc: "Socket for `ingressd status` and other commands. Only root may use it. Its folder is created with mode 0700; an existing `/run/ingressd` gets that mode, and any other existing folder keeps its mode.",
         set: |settings, value| put(&mut settings.control_socket, value),
     },
     Row {
@@ -504,7 +504,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""info""#,
-        doc: "Least level that is logged: error, warn, info, debug or trace.",
+        doc: "Lowest level that is logged: error, warn, info, debug or trace.",
         set: |settings, value| put(&mut settings.log.level, value),
     },
 ];

@@ -1,5 +1,5 @@
-//! What the options of the rooms are where nobody writes anything: what the rows say, in which
-//! each default stands once.
+//! The options of the rooms without any settings: they are made of the defaults in the rows, each
+//! of which is written once.
 
 use std::sync::OnceLock;
 
@@ -10,13 +10,13 @@ use crate::nginx::{AccessLogOptions, Everywhere, FirewallOptions, GateOptions, G
 use crate::translate::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, StreamOptions};
 use crate::{publish, translate};
 
-/// The settings where nobody writes anything. `Settings::empty` must not ask for what is usual: it
-/// would be asked for without end.
+/// The settings with all defaults. `Settings::empty` must not use them: that would be an endless
+/// recursion.
 fn usual() -> &'static Settings {
     static USUAL: OnceLock<Settings> = OnceLock::new();
     match USUAL.get() {
         Some(usual) => usual,
-        // Within `get_or_init` such a mistake would wait for itself in silence.
+        // Within `get_or_init` such a recursion would be a silent deadlock.
         None => {
             let made = Settings::default();
             USUAL.get_or_init(|| made)

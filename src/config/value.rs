@@ -405,7 +405,7 @@ pub(super) const CLASS: &[Column] = &[
     Column {
         key: "dialect",
         form: Form::Text,
-        doc: "`specification`: paths as the Ingress specification has them. `ingress-nginx`: that controller's semantics, quirks included, with the headers that it tells backends (docs/security.md) and answers that are not collected (`proxy-buffering`). Both read the same annotations.",
+        doc: "`specification`: paths as the Ingress specification describes them. `ingress-nginx`: the semantics of that controller, peculiarities included, with the headers that it sends backends (docs/security.md) and without buffering of responses (`proxy-buffering`). Both read the same annotations.",
         example: r#""specification""#,
     },
     Column {
@@ -423,25 +423,25 @@ pub(super) const CLASS: &[Column] = &[
     Column {
         key: "without-class",
         form: Form::Boolean,
-        doc: "Whether objects that name no class belong to this rule.",
+        doc: "Whether objects without a class belong to this rule.",
         example: "false",
     },
     Column {
         key: "endpoints",
         form: Form::Text,
-        doc: "How endpoints of this class are reached, when not as `upstreams.endpoints` says.",
+        doc: "Endpoint mode of this class, where it differs from `upstreams.endpoints`.",
         example: r#""pod""#,
     },
     Column {
         key: "ownership",
         form: Form::Text,
-        doc: "Whose the hosts of this class are, when not as `hosts.ownership` says: `namespace` or `shared`.",
+        doc: "Ownership of the hosts of this class, where it differs from `hosts.ownership`: `namespace` or `shared`.",
         example: r#""namespace""#,
     },
     Column {
         key: "annotations-prefix",
         form: Form::Text,
-        doc: "What annotations of this class begin with, before the `/`, as with the flag `--annotations-prefix` of ingress-nginx.",
+        doc: "Prefix of the annotations of this class, before the `/`, as with the flag `--annotations-prefix` of ingress-nginx.",
         example: r#""nginx.ingress.kubernetes.io""#,
     },
 ];

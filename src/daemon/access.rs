@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn the_page_about_the_kubeconfig_has_the_rows_of_the_table_and_no_others() {
         let page = include_str!("../../docs/kubeconfig.md");
-        let (_, table) = page.split_once("| resource | group | verbs | for |\n").unwrap();
+        let (_, table) = page.split_once("| resource | group | verbs | used for |\n").unwrap();
         let rows = table.lines().skip(1).take_while(|line| line.starts_with('|')).flat_map(|line| {
             let cells: Vec<_> = line.split('|').map(str::trim).collect();
             let group = if cells[2] == "core" { "" } else { cells[2] };

@@ -408,7 +408,7 @@ fn blame_templates(outcome: &mut Outcome) {
     for complaint in complaints {
         complaint.words.push_str(
             " (because of the templates of nginx.templates: made with those of the program, nginx takes the same objects; \
-             mend the templates and reload the settings)",
+             correct the templates and reload the settings)",
         );
     }
 }

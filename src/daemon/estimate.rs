@@ -53,7 +53,7 @@ const COLUMNS: &[Column] = &[
     Column {
         metric: "estimated_test_seconds",
         member: "test_seconds",
-        help: "Time of a processor to read the configuration, as estimated",
+        help: "Processor time that nginx needs to read the configuration, as estimated",
         unit: 1e6,
         of: |cost| cost.test,
     },
@@ -74,7 +74,7 @@ const COLUMNS: &[Column] = &[
     Column {
         metric: "namespace_routes",
         member: "routes",
-        help: "Paths of hosts, with what no path takes, also those that are closed",
+        help: "Paths of hosts, default backends included, also those that are closed",
         unit: 1.0,
         of: |cost| cost.routes,
     },

@@ -160,7 +160,7 @@ impl Metrics {
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("nginx_version", status.nginx_version.to_string()),
         ]);
-        registry.register("build", "Version of ingressd and of the nginx it found", build);
+        registry.register("build", "Version of ingressd and of nginx", build);
         registry.register(
             "reloads",
             "Attempts to bring nginx to a new generation, by cause and result",
@@ -171,7 +171,7 @@ impl Metrics {
             ("test_duration", "Time that the test of a generation took", &self.test_duration),
             (
                 "change_to_serving",
-                "Time from the first sight of a change to the confirmation that it is served",
+                "Time from reading a change to the confirmation that it is served",
                 &self.change_to_serving,
             ),
         ];
@@ -201,7 +201,7 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     gauge(registry, "generation", "Generation that nginx was last seen to run, 0 for none", generation);
     let pinned = status.pinned.as_ref();
     let number = pinned.and_then(|pinned| i64::try_from(pinned.pin.generation).ok()).unwrap_or(0);
-    gauge(registry, "pinned_generation", "Generation that the administrator wants to stay at, 0 for none", number);
+    gauge(registry, "pinned_generation", "Generation to which the node is pinned, 0 for none", number);
     let waiting = whole(pinned.and_then(|pinned| pinned.waiting).unwrap_or(0));
     gauge(
         registry,
@@ -209,7 +209,7 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
         "Files that differ from the pinned generation and are not applied",
         waiting,
     );
-    gauge(registry, "drained", "Whether the administrator took this node out", i64::from(status.told.drained));
+    gauge(registry, "drained", "Whether this node is drained", i64::from(status.told.drained));
     let open = whole(status.connections.unwrap_or(0));
     gauge(
         registry,
@@ -232,17 +232,17 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     for (state, count) in [("current", status.workers), ("draining", status.crowd.draining)] {
         workers.get_or_create(&StateLabel { state }).set(whole(count));
     }
-    registry.register("nginx_workers", "Workers of nginx that take connections, and that finish theirs", workers);
-    let most = whole(status.crowd.most);
-    gauge(
-        registry,
-        "nginx_draining_workers_most",
-        "How many workers of nginx may finish their connections at once",
-        most,
+    registry.register(
+        "nginx_workers",
+        "Workers of nginx that accept connections (current), and that finish theirs \
+                                        (draining)",
+        workers,
     );
+    let most = whole(status.crowd.most);
+    gauge(registry, "nginx_draining_workers_most", "Limit for draining workers of nginx", most);
     let ended: Counter = Counter::default();
     ended.inc_by(status.ended);
-    let help = "Workers of nginx that were ended because too many finished their connections";
+    let help = "Workers of nginx that the daemon ended because too many were draining";
     registry.register("nginx_draining_workers_ended", help, ended);
 
     let objects = Family::<ObjectLabels, Gauge>::default();
@@ -256,14 +256,14 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
         let kind = finding.origin.object.kind.name();
         objects.get_or_create(&ObjectLabels { kind, state: "quarantined" }).inc();
     }
-    registry.register("objects", "Objects by kind: read, accepted as ours, in quarantine", objects);
+    registry.register("objects", "Objects by kind: read, served by ingressd, in quarantine", objects);
 
     let findings = Family::<FindingLabels, Gauge>::default();
     for finding in status.all_findings() {
         let labels = FindingLabels { reason: finding.reason.row().name, severity: finding.severity.name() };
         findings.get_or_create(&labels).inc();
     }
-    registry.register("findings", "What is wrong now, by reason", findings);
+    registry.register("findings", "Present findings, by reason", findings);
 
     super::estimate::register(registry, &status.costs);
     register_watches(registry, status, now);
@@ -292,8 +292,8 @@ fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {
             ages.get_or_create(&labels).set((now - heard).as_secs_f64());
         }
     }
-    registry.register("watch_state", "How each watch of the cluster is: 1 for its state", states);
-    let help = "Time since the API server last confirmed what a watch told";
+    registry.register("watch_state", "State of each watch of the cluster: 1 for its state", states);
+    let help = "Time since the API server last confirmed a watch";
     registry.register_with_unit("watch_age", help, Unit::Seconds, ages);
 
     let requests = Family::<RequestLabels, Counter>::default();
@@ -305,7 +305,7 @@ fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {
 }
 
 fn register_nodes(registry: &mut Registry, view: &View) {
-    gauge(registry, "leader", "Whether this node leads", i64::from(view.leads));
+    gauge(registry, "leader", "Whether this node is the leader", i64::from(view.leads));
     let members = Family::<StateLabel, Gauge>::default();
     for Peer { member, life, .. } in &view.members {
         let state = match (life, member.drained, member.serving) {
@@ -316,7 +316,7 @@ fn register_nodes(registry: &mut Registry, view: &View) {
         };
         members.get_or_create(&StateLabel { state }).inc();
     }
-    registry.register("members", "Nodes that share the work, by state", members);
+    registry.register("members", "Nodes of the group, by state", members);
 }
 
 fn whole(count: usize) -> i64 {

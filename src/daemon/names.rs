@@ -260,7 +260,8 @@ impl Keeper {
 fn refused_answers(names: &BTreeSet<HostName>, limits: &Limits) -> impl Iterator<Item = (HostName, NameAnswer)> {
     let most = limits.names_of_namespace;
     let why = format!(
-        "it is not asked for, because the namespace refers to more than {most} names (limits.names-of-namespace)"
+        "it is not resolved, because the namespace refers to more than the {most} names that \
+         limits.names-of-namespace allows"
     );
     let answer = NameAnswer { failure: Some(why.into()), ..NameAnswer::default() };
     names.iter().map(move |name| (name.clone(), answer.clone()))

@@ -346,7 +346,7 @@ impl Stages for Pipeline {
         }
         let files = self.renderer.render(&plan);
         for origin in files.unwritten() {
-            let note = "it cannot be written for nginx and answers 503, which is a fault of ingressd: please report it";
+            let note = "it cannot be written for nginx and answers 503; this is a bug of ingressd, please report it";
             findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
             let owner = accepted.iter_mut().find(|accepted| accepted.id == origin.object);
             if let Some(owner) = owner {
@@ -445,7 +445,7 @@ fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
     let current = options.current.display();
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", &configuration.to_string())));
     let note = format!(
-        "it does not include the generated files, so nginx never serves them; write the line `include \
+        "it does not include the generated files, so nginx does not serve them; write the line `include \
          {current}/http/*.conf;` into a file that its http block includes, for example /etc/nginx/conf.d/ingressd.conf"
     );
     Finding { severity: Severity::Error, ..Finding::new(Reason::HostConflict, origin, note) }
@@ -455,7 +455,8 @@ fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
 fn not_shared(words: &str) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
     let note = format!(
-        "nginx refuses a server that alike hosts share, so that each has its own, and reloads take longer: {words}"
+        "nginx refuses a server that several hosts share, so each host has its own server, and reloads take longer: \
+         {words}"
     );
     Finding::new(Reason::HostConflict, origin, note)
 }

@@ -114,7 +114,7 @@ impl Quarantine {
     /// The finding about an entry; `served` is the version that takes its place.
     pub fn finding(id: &Arc<ObjectId>, entry: &Entry, served: Option<&Version>) -> Finding {
         let instead = match served {
-            Some(_) => "its last good version goes on being served until the object is corrected",
+            Some(_) => "its last good version is served until the object is corrected",
             None => "there is no earlier version, so the object is left out until it is corrected",
         };
         let note = format!("nginx refuses this version: {}; {instead}", entry.words);

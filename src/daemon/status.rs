@@ -187,7 +187,7 @@ impl Status {
     fn settings_finding(&self) -> Option<Finding> {
         let why = self.refused_settings.as_ref()?;
         let settings = Arc::new(ObjectId::new(Kind::Settings, "", "ingressd.toml"));
-        let note = format!("{why}; those from before are in force, and the next start will fail");
+        let note = format!("{why}; the earlier settings are in force, and the next start will fail");
         Some(Finding::new(Reason::SettingsRefused, Origin::object(&settings), note))
     }
 
@@ -197,9 +197,9 @@ impl Status {
         let tell = || {
             let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
             let note = format!(
-                "{draining} old workers finish their connections, and {most} may: reloads are spaced out, and the oldest workers \
-                 are ended when there are as many; connections that last, such as WebSockets, keep them, and \
-                 pacing.most-draining says how many may be kept at the price of memory"
+                "{draining} of at most {most} old workers finish their connections, so the time between reloads \
+                    grows, and at {most} the oldest workers are ended; long connections, such as WebSockets, keep \
+                    them; pacing.most-draining allows more of them, which takes memory"
             );
             Finding::new(Reason::DrainingWorkers, Origin::object(&nginx), note)
         };

@@ -29,7 +29,7 @@ pub fn limit(findings: &mut Vec<Finding>, most: usize) {
         let more = severest.split_off(severest.len().min(most)).len();
         kept.extend(severest.into_iter().cloned());
         if let (Some(first), 1..) = (of_object.first(), more) {
-            let note = format!("{more} more findings about the object are not told; mend these first");
+            let note = format!("{more} more findings of the object are not shown; correct these first");
             kept.push(Finding::new(Reason::MoreFindings, Origin::object(&first.origin.object), note));
         }
     }

@@ -1,9 +1,9 @@
-//! Which certificates of the host's other sites have the names of Ingresses with TLS; it must not
-//! read files.
+//! Finds certificates of other sites of the host that name hosts of Ingresses with TLS. It must
+//! not read files.
 
 use serde_json::{Value, json};
 
-/// A certificate that another site of this host serves on our port for https.
+/// A certificate that another site of this host serves on the cluster's port for https.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteCertificate {
     /// The file and line that name it, for messages.
@@ -16,7 +16,7 @@ pub struct SiteCertificate {
     pub within: Result<Vec<String>, String>,
 }
 
-/// A host that an Ingress has with a Secret, and its certificate.
+/// A host of an Ingress with TLS, and its certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsHost {
     /// The host.
@@ -27,7 +27,7 @@ pub struct TlsHost {
     pub secret: String,
 }
 
-/// A name that has a certificate of the cluster and one of this host.
+/// A name in a certificate of the cluster and in one of another site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateClash {
     pub(crate) of: TlsHost,
@@ -40,29 +40,34 @@ pub struct CertificateClash {
 }
 
 impl CertificateClash {
-    /// What clients get.
+    /// Which certificate clients get.
     pub fn effect(&self) -> String {
         let secret = match self.of.secret.as_str() {
             "" => "the default certificate".to_owned(),
             secret => format!("Secret {secret}"),
         };
         match self.is_taken {
-            true => format!("the site at {} keeps the name: clients get its certificate, not {secret}", self.place),
-            false => format!("clients get {secret}; the site at {} has the name in its certificate alone", self.place),
+            true => format!(
+                "the site at {} keeps the name, so clients get its certificate and not \
+                {secret}",
+                self.place
+            ),
+            false => format!("clients get {secret}; the site at {} has the name only in its certificate", self.place),
         }
     }
 
-    /// What to do.
+    /// The remedy.
     pub fn remedy(&self) -> &'static str {
         match self.is_taken {
-            true => "take the name from the site, or the host from the Ingress",
+            true => "remove the name from the site, or the host from the Ingress",
             false => {
-                "leave the name out of that certificate when it is renewed: whoever checks it over HTTP asks ingressd then"
+                "leave the name out of that certificate when it is renewed, because ingressd gets the HTTP-01 \
+                    challenges for it"
             }
         }
     }
 
-    /// The name, who wants it, and the file, in one clause.
+    /// The name, its Ingress and the file, in one clause.
     pub fn heading(&self) -> String {
         format!("{} of Ingress {} is also in {}", self.of.host, self.of.ingress, self.file)
     }
@@ -81,7 +86,7 @@ impl CertificateClash {
     }
 }
 
-/// The names that both have, those that the sites keep first.
+/// The names in both, those that the sites keep first.
 pub fn certificate_clashes(hosts: &[TlsHost], sites: &[SiteCertificate]) -> Vec<CertificateClash> {
     let mut clashes = Vec::new();
     for site in sites {
@@ -102,7 +107,7 @@ pub fn certificate_clashes(hosts: &[TlsHost], sites: &[SiteCertificate]) -> Vec<
     clashes
 }
 
-/// Whether a `server_name` of a site means the host. What expressions mean nginx alone can tell.
+/// Whether a `server_name` of a site matches the host. Regular expressions are not evaluated.
 fn is_name_of(name: &str, host: &str) -> bool {
     let is_below = |parent: &str| host.strip_suffix(parent).is_some_and(|labels| labels.ends_with('.'));
     match (name.strip_prefix("*."), name.strip_prefix('.'), name.strip_suffix(".*")) {
@@ -167,8 +172,8 @@ mod tests {
         assert_eq!(
             told,
             [
-                "the site at /etc/nginx/site:3 keeps the name: clients get its certificate, not the default certificate",
-                "clients get Secret a/tls; the site at /etc/nginx/site:3 has the name in its certificate alone",
+                "the site at /etc/nginx/site:3 keeps the name, so clients get its certificate and not the default certificate",
+                "clients get Secret a/tls; the site at /etc/nginx/site:3 has the name only in its certificate",
             ]
         );
         assert_eq!(clashes[1].heading(), "a.example of Ingress a/b is also in /etc/ssl/site.pem");

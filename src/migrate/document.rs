@@ -8,67 +8,77 @@ use crate::config;
 use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::{Compared, mistakes};
 
-const INTRODUCTION: &str = "# ingressd beside ingress-nginx\n\n\
-With this page you can look up how every annotation, key of the ConfigMap and flag of ingress-nginx\n\
-is served here. Words that it does not explain are in the [glossary](glossary.md).\n\n\
-- **equal**: the same, for classes with the dialect `ingress-nginx`.\n\
-- **stricter**: the same, but less gets through or less is believed, for the reason that is given.\n\
-- **different**: something else comes of it, or somebody has to do something first.\n\
-- **refused**: nothing comes of it. An annotation that protects something closes its routes (503),\n  \
+const INTRODUCTION: &str = "# ingressd compared with ingress-nginx\n\n\
+With this page you can look up whether ingressd serves an annotation, a key of the ConfigMap or a flag\n\
+as ingress-nginx does. Words that the page does not explain are in the [glossary](glossary.md).\n\n\
+- **equal**: the same, in classes with the dialect `ingress-nginx`.\n\
+- **stricter**: the same, but ingressd accepts fewer requests or values, for the reason in the table.\n\
+- **different**: it has another effect, or you have to do something first.\n\
+- **refused**: it has no effect. Without an annotation that protects something the routes answer 503,\n  \
 or the object is not served; [annotations.md](annotations.md) says which. A value that asks for\n  \
-what happens anyway is equal.\n\n\
-A row says what holds for a value that both programs take; what becomes of others is told\n\
-[further down](#values-that-are-none). [`ingressd migrate report`](migrate.md) judges your values.\n";
+what ingressd always does is equal.\n\n\
+A row is about values that both programs accept; a [later section](#values-that-are-refused) is about\n\
+other values. [`ingressd migrate report`](migrate.md) judges the values of your objects.\n";
 
 /// Differences that do not depend on any key.
 const BEHAVIOURS: &[(&str, Compared)] = &[
     (
         "A path that two Ingresses of one namespace and one second ask for",
         Compared::Different(
-            "The one whose name comes first in the alphabet has it; with ingress-nginx the one whose name comes last.",
-            "ask for it in one of them",
+            "The Ingress whose name comes first in the alphabet gets the path; with ingress-nginx the one whose name \
+             comes last.",
+            "write the path in one of them",
         ),
     ),
     (
         "A path or host that two namespaces ask for",
         Compared::Stricter(
-            "Who asked first has it, whatever the age of the object, and a path that is protected loses nothing to others.",
+            "The namespace that asked first gets it, whatever the age of the object, and a protected path loses no \
+                requests to other namespaces.",
             "see [security.md](security.md)",
         ),
     ),
     (
         "Ingresses without a host",
         Compared::Stricter(
-            "They bring no certificate for unknown hosts, and do not replace the default backend.",
+            "They set no certificate for unknown hosts, and do not replace the default backend.",
             "set `hosts.catch-all`",
         ),
     ),
     (
         "An Ingress that nginx refuses",
-        Compared::Different("It alone is left out, or its last good version is served; others go on changing.", ""),
+        Compared::Different(
+            "Only this Ingress is left out, or its last good version is served; changes of others are \
+                             applied.",
+            "",
+        ),
     ),
     (
         "`appProtocol` of a Service",
         Compared::Different(
-            "It says how the backend is spoken to where no annotation does.",
-            "set backend-protocol, or take appProtocol out",
+            "It sets the protocol towards the backend where no annotation does.",
+            "set backend-protocol, or remove appProtocol",
         ),
     ),
     (
         "Numbers without a bound, such as `proxy-body-size: 0` or a time of years",
         Compared::Stricter(
-            "The administrator's ceiling takes their place, with a finding.",
+            "The administrator's ceiling is used instead, with a finding.",
             "see section `limits` of the [settings](settings.md)",
         ),
     ),
     ("Endpoints that terminate", Compared::Different("They get requests while no other endpoint is ready.", "")),
     (
         "`/nginx_status` of the default server",
-        Compared::Different("What nginx counts is asked on the loopback address alone.", "see `listen.status`"),
+        Compared::Different("The counters of nginx are available only on a loopback address.", "see `listen.status`"),
     ),
     (
         "The Event `Sync`",
-        Compared::Different("`Synced` says that nginx serves a version; other Events tell what is wrong with it.", ""),
+        Compared::Different(
+            "`Synced` says that nginx serves a version; other Events report what is wrong with \
+            it.",
+            "",
+        ),
     ),
 ];
 
@@ -84,8 +94,11 @@ pub fn document() -> String {
     }
     text += MISTAKES;
     text += &mistakes::document(&ANNOTATIONS, |compared| Verdict::from(compared).name());
-    let _ =
-        write!(text, "\n## Keys of the ConfigMap\n\n[configmap.md](configmap.md) says what each becomes.\n\n{HEAD}");
+    let _ = write!(
+        text,
+        "\n## Keys of the ConfigMap\n\n[configmap.md](configmap.md) has the effect of each \
+            key.\n\n{HEAD}"
+    );
     for facts in config::config_map_keys() {
         line(&mut text, &format!("`{}`", facts.name), facts.compared);
     }
@@ -94,8 +107,8 @@ pub fn document() -> String {
     for (behaviour, compared) in BEHAVIOURS {
         line(&mut text, behaviour, *compared);
     }
-    text += "\n## Flags\n\n`ingressd migrate settings` writes the settings that take their place.\n\n\
-             | flag | default | what takes its place |\n| --- | --- | --- |\n";
+    text += "\n## Flags\n\n`ingressd migrate settings` prints the settings that replace them.\n\n\
+             | flag | default | replacement |\n| --- | --- | --- |\n";
     for flag in FLAGS {
         let default = if flag.default.is_empty() { String::new() } else { format!("`{}`", flag.default) };
         let dashes = if flag.name.len() > 1 { "--" } else { "-" };
@@ -104,16 +117,16 @@ pub fn document() -> String {
     text
 }
 
-/// What is said before the table of values that are none.
-const MISTAKES: &str = "\n## Values that are none\n\n\
-A value that a key does not take is a [finding](findings.md) at the object here, whatever becomes of it;\n\
-with ingress-nginx it is a line in the log of the controller, or nothing. An object that is refused is\n\
-served by its last good version, where there is one, by both. Where the default counts, that of the\n\
-settings or the ConfigMap does.\n\n\
-A value of the right form may still be one that nginx cannot serve, such as status 200 for a redirect:\n\
-with ingress-nginx it is left out, or the whole configuration of the node is never changed again. Here\n\
-it is left out with a finding, or this object alone is refused;\n\
-[annotations.md](annotations.md) shows examples for each key. Keys that are not served are not listed.\n\n";
+/// The introduction of the table of values that are refused.
+const MISTAKES: &str = "\n## Values that are refused\n\n\
+In ingressd a value that a key does not accept is always a [finding](findings.md) of the object; in\n\
+ingress-nginx it is a line in the log of the controller, or nothing. Both serve the last good version\n\
+of an object that is refused, where there is one. Where the table says that the default is used, it is\n\
+the default in the settings or the ConfigMap.\n\n\
+A value of the right form may still be one that nginx cannot serve, such as status 200 for a redirect.\n\
+ingress-nginx leaves it out, or cannot change the configuration of the node any more. ingressd leaves\n\
+it out with a finding, or refuses only this object; [annotations.md](annotations.md) shows examples\n\
+for each key. Keys that are not served are not listed.\n\n";
 
 const HEAD: &str = "| key | effect | why | what to do |\n| --- | --- | --- | --- |\n";
 

@@ -36,8 +36,8 @@ pub struct DropIn {
 }
 
 const HEAD: &str = "\
-# Written by `ingressd migrate settings`: what the flags of an ingress-nginx become. Each setting stands
-# below the flag that it comes from; a flag without one is a comment that says why.
+# Written by `ingressd migrate settings`: settings that replace the flags of an ingress-nginx. Each setting stands below
+# its flag; a flag without a setting is a comment that says why.
 ";
 
 /// The nodes write no statuses while the controller still does.
@@ -73,7 +73,7 @@ pub fn drop_in(controller: &Controller) -> DropIn {
     for argument in controller.arguments.iter().filter(|argument| argument.row().is_none()) {
         let why = "no flag of this name is known";
         written.note(argument, why);
-        let known = Compared::Refused("No flag of this name is known.", "see what it does, and look for a setting");
+        let known = Compared::Refused("No flag of this name is known.", "look up what it does, and look for a setting");
         written.flags.push(Item::of_key(&argument.written(), "", known));
     }
     written
@@ -92,7 +92,7 @@ impl DropIn {
             Counterpart::Settings(_, write, compared) => {
                 match write(&argument.value).and_then(|entries| self.proven(&entries)) {
                     Ok(lines) if lines.is_empty() => {
-                        self.note(argument, "this is how it is anyway");
+                        self.note(argument, "ingressd always does this");
                         Item { name, ..Item::default() }
                     }
                     Ok(lines) => {
@@ -107,11 +107,11 @@ impl DropIn {
                         Item { becomes, ..Item::of_key(&name, "", compared) }
                     }
                     Err(why) => {
-                        self.note(argument, &format!("it becomes no setting: {why}"));
+                        self.note(argument, &format!("it has no setting: {why}"));
                         Item {
                             name,
                             verdict: Verdict::Refused,
-                            why: "It becomes no setting.".to_owned(),
+                            why: "It has no setting.".to_owned(),
                             remedy: why,
                             ..Item::default()
                         }
@@ -119,15 +119,15 @@ impl DropIn {
                 }
             }
             Counterpart::Nothing(why) => {
-                self.note(argument, &format!("nothing is needed: {why}"));
-                Item { name, why: format!("nothing is needed: {why}"), ..Item::default() }
+                self.note(argument, &format!("no setting is needed: {why}"));
+                Item { name, why: format!("no setting is needed: {why}"), ..Item::default() }
             }
             Counterpart::Refused(instead) if !argument.value.is_empty() && argument.value != flag.default => {
-                self.note(argument, &format!("nothing takes its place: {instead}"));
-                Item::of_key(&name, "", Compared::Refused("Nothing takes its place.", instead))
+                self.note(argument, &format!("there is no replacement: {instead}"));
+                Item::of_key(&name, "", Compared::Refused("There is no replacement.", instead))
             }
             Counterpart::Refused(_) | Counterpart::Class(..) => {
-                self.note(argument, "this is how it is anyway");
+                self.note(argument, "ingressd always does this");
                 Item { name, ..Item::default() }
             }
         }
@@ -184,21 +184,21 @@ impl DropIn {
         }
         if table.contains("controller = ") {
             self.text += &table;
-            self.text += "\n# The class that is there by default, which the list would leave out.\n[[classes]]\n\
+            self.text += "\n# The default class, which this list would otherwise remove.\n[[classes]]\n\
                           controller = \"ingressd/nginx\"\ndialect = \"specification\"\n";
         }
         for (argument, column, wrong) in given {
             let why = wrong.or_else(|| refused.iter().find(|(of, _)| *of == column).map(|(_, why)| why.clone()));
             let name = argument.written();
             if let Some(why) = &why {
-                self.note(argument, &format!("it becomes no setting: {why}"));
+                self.note(argument, &format!("it has no setting: {why}"));
             }
             self.flags.push(match why {
                 None => Item { name, becomes: format!("classes: {column}"), ..Item::default() },
                 Some(remedy) => Item {
                     name,
                     verdict: Verdict::Refused,
-                    why: "It becomes no setting.".to_owned(),
+                    why: "It has no setting.".to_owned(),
                     remedy,
                     ..Item::default()
                 },

@@ -59,7 +59,7 @@ impl Flag {
         match self.counterpart {
             Counterpart::Settings(keys, ..) => keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", "),
             Counterpart::Class(column, _) => format!("`{column}` of a table in `classes`"),
-            Counterpart::Nothing(why) => format!("nothing is needed: {why}"),
+            Counterpart::Nothing(why) => format!("no setting is needed: {why}"),
             Counterpart::Refused(instead) => format!("nothing: {instead}"),
         }
     }
@@ -115,12 +115,13 @@ impl Flag {
 const CREDENTIALS: &str =
     "`ingressd kubeconfig` writes the credentials of a node, and the setting `kubeconfig` names them";
 const LOG: &str = "logs go to the journal: see `log.level` and `log.format`";
-const METRICS: &str = "metrics are always there: see `http.address`";
-const PER_REQUEST: &str = "metrics of single requests are not made; make them of the access log";
-const INTERNAL: &str = "it is a port of the controller's own, which nothing here needs";
+const METRICS: &str = "metrics are always served: see `http.address`";
+const PER_REQUEST: &str = "there are no metrics of single requests; compute them from the access log";
+const INTERNAL: &str = "it is an internal port of the controller";
 const GEOIP: &str =
-    "databases are the node's: fetch them there, for example with geoipupdate, and name them in `geoip2.databases`";
-const WEBHOOK: &str = "there is no webhook: `ingressd admission` prints policies for the API server, `ingressd check` tells what is wrong before";
+    "download databases on each node, for example with geoipupdate, and name them in `geoip2.databases`";
+const WEBHOOK: &str = "there is no webhook: `ingressd admission` prints policies for the API server, and `ingressd \
+    check` reports mistakes in a pipeline";
 const ELECTION: &str = "nodes have Leases of their own: see `publish.lease`";
 const ALWAYS: &str = "values are always parsed";
 const STOPPED: &str = "nginx goes on serving when the daemon stops, and `ingressd drain` takes a node out";
@@ -170,12 +171,8 @@ pub const FLAGS: &[Flag] = &[
     nothing("enable-dynamic-certificates", Takes::Switch, REMOVED),
     nothing("enable-dynamic-configuration", Takes::Switch, REMOVED),
     nothing("enable-metrics", Takes::Switch, METRICS),
-    refused(
-        "enable-ssl-chain-completion",
-        Takes::Switch,
-        "put the certificates that lead to the authority into the Secret",
-    )
-    .switched(),
+    refused("enable-ssl-chain-completion", Takes::Switch, "put the intermediate certificates into the Secret")
+        .switched(),
     switch("enable-ssl-passthrough", &["tls.passthrough"], |value| on("tls.passthrough", value)),
     refused(
         "enable-topology-aware-routing",
@@ -189,15 +186,20 @@ pub const FLAGS: &[Flag] = &[
         Takes::Switch,
         "Secrets and ConfigMaps of other namespaces are refused: see `cross-namespace`",
     ),
-    nothing("health-check-path", Takes::Value, "health is told by `/healthz` and `/readyz`: see `http.address`")
+    nothing("health-check-path", Takes::Value, "health checks use `/healthz` and `/readyz`: see `http.address`")
         .default("/healthz"),
-    refused("healthz-host", Takes::Value, "set `http.address`, and `http.remote` for one that other machines reach"),
+    refused(
+        "healthz-host",
+        Takes::Value,
+        "set `http.address`, and `http.remote` for an address that other machines \
+                                           reach",
+    ),
     settings("healthz-port", &["http.address"], |value| {
         Ok(vec![("http.address", Value::from(format!("127.0.0.1:{}", port(value)?)))])
     })
     .default("10254")
     .compared(Compared::Stricter(
-        "It is on loopback alone.",
+        "The port is only on loopback.",
         "set `http.address` and `http.remote` where probes come from elsewhere",
     )),
     settings("http-port", &["listen.http-port"], |value| Ok(vec![("listen.http-port", Value::from(port(value)?))]))
@@ -240,7 +242,7 @@ pub const FLAGS: &[Flag] = &[
     })
     .compared(Compared::Different(
         "The addresses in the status and the externalIPs of the Service are published.",
-        "lead the Service's addresses to the nodes, or take both lines out to publish the nodes themselves",
+        "route the addresses of the Service to the nodes, or remove both lines to publish the nodes themselves",
     )),
     settings("publish-status-address", &["publish.mode", "publish.addresses"], |value| {
         Ok(vec![("publish.mode", Value::from("fixed")), ("publish.addresses", list(value))])
@@ -254,7 +256,7 @@ pub const FLAGS: &[Flag] = &[
     nothing("skip_headers", Takes::Switch, LOG),
     nothing("skip_log_headers", Takes::Switch, LOG),
     nothing("sort-backends", Takes::Switch, REMOVED),
-    nothing("ssl-passthrough-proxy-port", Takes::Value, "nginx itself tells the two sorts of connections apart")
+    nothing("ssl-passthrough-proxy-port", Takes::Value, "nginx accepts both kinds of connections without it")
         .default("442"),
     settings("status-port", &["listen.status"], |value| {
         Ok(vec![("listen.status", Value::from(format!("127.0.0.1:{}", port(value)?)))])
@@ -267,7 +269,7 @@ pub const FLAGS: &[Flag] = &[
     ),
     nothing("stderrthreshold", Takes::Value, LOG),
     nothing("stream-port", Takes::Value, INTERNAL).default("10247"),
-    nothing("sync-period", Takes::Value, "the cluster is watched, and nothing is read again"),
+    nothing("sync-period", Takes::Value, "ingressd watches the cluster, and needs no resynchronization"),
     settings("sync-rate-limit", &["pacing.spacing"], |value| {
         let rate = value.parse::<f64>().ok().filter(|rate| (0.001..=1000.0).contains(rate));
         let rate = rate.ok_or_else(|| format!("{value:?} is no rate from 0.001 to 1000"))?;
@@ -284,8 +286,8 @@ pub const FLAGS: &[Flag] = &[
     nothing(
         "update-status",
         Takes::Switch,
-        "the take-over asks for it, and `publish.hold` keeps the nodes from writing until then; set `publish.status` to `false` where \
-         no status shall ever be written",
+        "the take-over needs it, and `publish.hold` keeps the nodes from writing until then; to never write statuses, \
+            set `publish.status` to `false`",
     )
     .default("true"),
     nothing(
@@ -298,7 +300,7 @@ pub const FLAGS: &[Flag] = &[
     nothing("validating-webhook", Takes::Value, WEBHOOK),
     nothing("validating-webhook-certificate", Takes::Value, WEBHOOK),
     nothing("validating-webhook-key", Takes::Value, WEBHOOK),
-    nothing("version", Takes::Switch, "`ingressd --version` tells it"),
+    nothing("version", Takes::Switch, "`ingressd --version` prints it"),
     nothing("vmodule", Takes::Value, LOG),
     class("watch-ingress-without-class", "without-class", |class, value| {
         class.without_class = is_true(value);

@@ -74,7 +74,7 @@ fn summary(report: &Report) -> Markup {
         }
         p {
             strong { (report.ready()) " of " (report.ingresses.len()) " Ingresses need nothing." }
-            @if report.others > 0 { " Of other controllers, or of no class that is known: " (report.others) "." }
+            @if report.others > 0 { " Of other controllers, or of unknown classes: " (report.others) "." }
         }
         ul.counts {
             @for verdict in Verdict::ALL {
@@ -148,8 +148,8 @@ fn clashes(report: &Report) -> Markup {
     html! {
         h2 { "Other sites of this host" }
         @match &report.clashes {
-            None => p.faint { "This was not judged on a node: run the report there to see what its other sites have." },
-            Some(clashes) if clashes.is_empty() => p { "Nothing of this is in their way." },
+            None => p.faint { "This report was not made on a node: run it there to see conflicts with other sites." },
+            Some(clashes) if clashes.is_empty() => p { "There are no conflicts." },
             Some(clashes) => ul { @for clash in clashes { li { (clash) } } },
         }
         @if !report.certificates.is_empty() {

@@ -90,7 +90,11 @@ fn tls_hosts(id: &ObjectId, listed: Option<&Vec<String>>, secret: Option<&str>, 
 }
 
 /// A snippet where it counts.
-const SNIPPET: Compared = Compared::Different("A snippet is read into values: docs/snippets.md says what differs.", "");
+const SNIPPET: Compared = Compared::Different(
+    "A snippet is parsed into values: docs/snippets.md says what \
+    differs.",
+    "",
+);
 
 /// The items of one Ingress: its annotations, then everything else.
 fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &Table) -> Vec<Item> {
@@ -214,24 +218,26 @@ fn notes(judged: &Judged<'_>, classless: &[String]) -> Vec<String> {
         .any(|stored| stored.object.spec.as_ref().and_then(|spec| spec.controller.as_deref()).is_some_and(is_its))
     {
         notes.push(format!(
-            "there is no IngressClass of the controller {controller}: without it no Ingress counts that names its class in a field; add it \
-             where what was read is not all (kubectl get ingressclasses)"
+            "there is no IngressClass of the controller {controller}, so Ingresses that name it in \
+                spec.ingressClassName are left out; add it to the input if it exists (kubectl get ingressclasses)"
         ));
     }
     if let Some(first) = classless.first() {
         let more = if classless.len() > 1 { format!(" and {} more", classless.len() - 1) } else { String::new() };
         notes.push(format!(
-            "without a class, so that the controller leaves them alone as well: {first}{more}; set spec.ingressClassName where they are \
-             to be served"
+            "Ingresses without a class, which the controller does not serve either: {first}{more}; set \
+                spec.ingressClassName where they are to be served"
         ));
     }
     if judged.controller.is_none() {
         notes.push(
-            "no Deployment or DaemonSet of an ingress-nginx was found: its defaults are taken for its flags".to_owned(),
+            "no Deployment or DaemonSet of an ingress-nginx was found, so the defaults of its flags are \
+                used"
+                .to_owned(),
         );
     }
     if judged.inventory.is_without_secrets {
-        notes.push("of Secrets only the names were looked at: what is in them counts for good".to_owned());
+        notes.push("only the names of Secrets were read; their contents are assumed to be valid".to_owned());
     }
     let is_told = |finding: &&Finding| match finding.reason {
         Reason::ForeignClass => finding.severity >= Severity::Warning,

@@ -176,9 +176,9 @@ fn each_line_says_where_it_comes_from() {
     }
     assert!(text.contains("legacy-class = \"edge\" # --ingress-class=edge\n"), "{text}");
     for comment in [
-        "# -v=2: nothing is needed: ",
-        "# --profiling: nothing is needed: ",
-        "# --metrics-per-host=false: nothing takes its place: ",
+        "# -v=2: no setting is needed: ",
+        "# --profiling: no setting is needed: ",
+        "# --metrics-per-host=false: there is no replacement: ",
     ] {
         assert!(text.contains(comment), "{comment}: {text}");
     }

@@ -98,7 +98,7 @@ pub enum Action {
         status: u16,
     },
     /// Respond 503, because a fault of the object that defines the route closes it until it is
-    /// mended. A route whose backend has no endpoints is not closed: it counts as served.
+    /// corrected. A route whose backend has no endpoints is not closed: it counts as served.
     Closed,
 }
 

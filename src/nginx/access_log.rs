@@ -194,7 +194,11 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
     let explicit = match (options.syslog, options.syslog_address, &options.path) {
         (true, Some(address), _) => Some(LogPlace::Syslog(SocketAddr::new(address, options.syslog_port))),
         (true, None, _) => {
-            tell("access-log.syslog is on, but access-log.syslog-address names no server: it has no effect".to_owned());
+            tell(
+                "access-log.syslog is on, but access-log.syslog-address names no server, so it has no effect; set \
+                  access-log.syslog-address"
+                    .to_owned(),
+            );
             None
         }
         (false, _, Some(path)) => Some(LogPlace::File(path.clone())),
@@ -242,8 +246,8 @@ pub(super) fn buffering(
     };
     if wanted.is_asked() && other_sites.buffered_logs.contains(&path) {
         tell(format!(
-            "nginx.conf has a buffer of its own for {path}, and nginx takes one for each file: access-log.parameters has \
-             no effect on it"
+            "nginx.conf sets a buffer for {path}, and nginx allows one for each file, so access-log.parameters has no \
+                effect on it; remove one of the two"
         ));
         return Buffering::default();
     }

@@ -140,7 +140,7 @@ pub fn why(unknown: &[GeoVariable], options: &GeoOptions, capabilities: &Capabil
         let databases: BTreeSet<_> = databases.into_iter().map(|(database, _)| database.name()).collect();
         let files = options.files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(", ");
         let wanted = databases.into_iter().collect::<Vec<_>>().join(" or ");
-        format!("no database for {wanted} is there: geoip2.databases names {files}")
+        format!("there is no database for {wanted}: geoip2.databases names {files}")
     };
     Some(format!("{names} is empty for all clients: {remedy}"))
 }

@@ -1,5 +1,5 @@
-//! Where connections to TCP and UDP services are logged, and how; it must not know who asked for
-//! it.
+//! Decides where connections to TCP and UDP services are logged, and in which format. It must not
+//! know the sources of the settings.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use super::{Capabilities, OtherSites};
 use crate::model::catalogue::Module;
 use crate::model::{LogLine, USUAL_LINE_OF_STREAMS};
 
-/// What the administrator decides about them.
+/// The administrator's options of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamLogOptions {
-    /// Whether there are any.
+    /// Whether connections are logged.
     pub enabled: bool,
-    /// The line.
+    /// The format of a line.
     pub line: Option<LogLine>,
-    /// Where they go, where that is not the place of requests.
+    /// Their file, where it is not that of requests.
     pub path: Option<PathBuf>,
 }
 
 impl StreamLogOptions {
-    /// Before anything is put in: what the rows of the settings say is its default.
+    /// The empty value; the defaults are in the rows of the settings.
     pub fn empty() -> Self {
         StreamLogOptions { enabled: false, line: None, path: None }
     }
@@ -30,17 +30,17 @@ impl StreamLogOptions {
 /// The log of every TCP and UDP service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamLog {
-    /// The line.
+    /// The format of a line.
     pub line: Arc<LogLine>,
-    /// Whether it is escaped for JSON.
+    /// Whether values are escaped for JSON.
     pub json: bool,
     /// Its file.
     pub path: PathBuf,
-    /// How it is written.
+    /// Parameters of the file, such as a buffer.
     pub buffering: Buffering,
 }
 
-/// Decides about the log, which there is only where a file is named for it.
+/// Decides about the log, which exists only where a setting names a file for it.
 pub fn decide(
     options: &AccessLogOptions,
     capabilities: &Capabilities,
@@ -54,22 +54,25 @@ pub fn decide(
     let Some(path) = path.clone().or_else(|| options.path.clone()) else {
         if line.is_some() {
             tell(
-                "access-log.stream-line says what is logged of TCP and UDP services, but neither access-log.stream-path nor \
-                 listen.access-log names a file: nothing is"
+                "access-log.stream-line sets the format of the log of TCP and UDP services, but nothing is logged, \
+                    because neither access-log.stream-path nor listen.access-log names a file; set one of them"
                     .to_owned(),
             );
         }
         return None;
     };
     let line = line.clone().or_else(|| LogLine::of_streams(USUAL_LINE_OF_STREAMS).ok())?;
-    // Without the module nobody is believed about clients: the address is that of the connection.
+    // Without the module no proxy is trusted: the address is that of the connection.
     let has = |module: Option<Module>, since| {
         let module = module.map(|module| if module == Module::RealIp { Module::StreamRealIp } else { module });
         since <= capabilities.version && module.is_none_or(|module| capabilities.has(module))
     };
     let (line, missing) = line.fit(has);
     for name in missing {
-        tell(format!("this nginx has no ${name} for TCP and UDP services: in their log a dash stands for it"));
+        tell(format!(
+            "this nginx has no variable ${name} for TCP and UDP services; in their log there is a dash \
+                      instead"
+        ));
     }
     let buffering = buffering(options.buffering, &LogPlace::File(path.clone()), other_sites, &mut tell);
     Some(StreamLog { line: line.into(), json: options.json, path, buffering })

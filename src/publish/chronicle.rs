@@ -159,9 +159,9 @@ impl Chronicle {
             } else if is_news {
                 let note = match carried.closed {
                     0 => "nginx serves it".to_owned(),
-                    closed => format!(
-                        "nginx serves it, but for {closed} of its paths, which answer 503 until what closes them is mended"
-                    ),
+                    closed => {
+                        format!("nginx serves it, except {closed} of its paths, which answer 503; see the other Events")
+                    }
                 };
                 let revision = published.and_then(|published| published.revision.as_deref()).unwrap_or_default();
                 if let Some(notice) = Notice::synced(id, &served.snapshot, &version.0, revision, &note) {
@@ -438,7 +438,7 @@ mod tests {
     #[test]
     fn what_is_closed_is_not_told_to_be_served() {
         for (closed, expected) in
-            [(0, "nginx serves it"), (2, "nginx serves it, but for 2 of its paths, which answer 503")]
+            [(0, "nginx serves it"), (2, "nginx serves it, except 2 of its paths, which answer 503")]
         {
             let mut served = serving("1", "1", false);
             let carried = served.carried.iter().flat_map(|carried| carried.iter());
@@ -446,7 +446,7 @@ mod tests {
             let mut chronicle = Chronicle::default();
             chronicle.update(&served, &[], Instant::now());
             let told = chronicle.take(Instant::now()).unwrap().note;
-            assert_eq!(told.split(" until").next(), Some(expected), "{told}");
+            assert_eq!(told.split(';').next(), Some(expected), "{told}");
         }
     }
 

@@ -58,8 +58,9 @@ impl Contention {
 
 /// The finding about objects that another controller keeps changing.
 pub fn findings(contended: &[Arc<ObjectId>]) -> Vec<Finding> {
-    let note = "another controller keeps changing the addresses that stand there, so they are written ever more seldom; \
-                leave the object's class to one controller, or switch off publishing in one of them (here: publish.status)";
+    let note = "another controller keeps changing the addresses in the status, so ingressd writes them less and less \
+                often; let only one controller serve the class of the object, or switch off publishing in one of them \
+                (here: publish.status)";
     let finding = |id: &Arc<ObjectId>| {
         let origin = Origin::field(id, Field::Other("status.loadBalancer".into()));
         Finding::new(Reason::StatusContention, origin, note)

@@ -69,6 +69,6 @@ impl Counts {
     pub fn register(&self, registry: &mut Registry) {
         let help = "Writes of the status of Ingresses, by result";
         registry.register("status_writes", help, self.status_writes.clone());
-        registry.register("events", "Events about objects, by what became of them", self.events.clone());
+        registry.register("events", "Events about objects, by result", self.events.clone());
     }
 }

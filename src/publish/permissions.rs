@@ -6,9 +6,12 @@ use k8s_openapi::api::events::v1::Event;
 use crate::source::Permission;
 
 /// For the namespace of the Leases.
-pub const LEASES: Permission =
-    Permission::of::<Lease>(&["get", "list", "watch", "create", "update"], "who leads and which nodes are there");
+pub const LEASES: Permission = Permission::of::<Lease>(
+    &["get", "list", "watch", "create", "update"],
+    "which node is the leader, and which nodes \
+                                                                            exist",
+);
 
 /// For all namespaces that are served.
 pub const EVENTS: Permission =
-    Permission::of::<Event>(&["create"], "what is wrong with objects; may be left out with publish.events = false");
+    Permission::of::<Event>(&["create"], "Events about objects; not needed with publish.events = false");

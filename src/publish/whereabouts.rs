@@ -40,7 +40,11 @@ impl Whereabouts {
         found.addresses.sort();
         found.addresses.dedup();
         if found.addresses.len() > MOST_ADDRESSES {
-            let note = format!("there are {}, and the first {MOST_ADDRESSES} are published", found.addresses.len());
+            let note = format!(
+                "there are {} addresses, and the first {MOST_ADDRESSES} are \
+                published",
+                found.addresses.len()
+            );
             found.missing.push((ADDRESSES, note));
             found.addresses.truncate(MOST_ADDRESSES);
         }
@@ -61,7 +65,7 @@ impl Whereabouts {
                 }
             }
             Announced::Interface(name) => match host.interfaces.get(&**name) {
-                None => self.miss(format!("interface {name} is not there")),
+                None => self.miss(format!("there is no interface {name}")),
                 Some(interface) if !interface.running => self.miss(format!("interface {name} is down")),
                 Some(interface) => {
                     let lasting = interface.addresses.iter().filter(|(_, lasts)| *lasts);
@@ -79,7 +83,7 @@ impl Whereabouts {
 
     fn of_node(&mut self, sort: NodeAddress, node: &str, object: &Followed) -> Option<()> {
         if *object == Followed::Absent {
-            self.miss(format!("there is no Node {node:?}; its name is given by publish.node-object"));
+            self.miss(format!("there is no Node {node:?}; set its name with publish.node-object"));
             return Some(());
         }
         self.copy(ADDRESSES, &format!("{} of Node {node}", sort.name()), object, |found| found == sort.name())
@@ -96,11 +100,17 @@ impl Whereabouts {
         let entries = match object {
             Followed::Unknown => return None,
             Followed::Refused => {
-                self.missing.push((key, format!("{what}: the credentials do not allow to watch it")));
+                self.missing.push((
+                    key,
+                    format!(
+                        "{what}: the credentials do not allow watching it; see \
+                                                 docs/kubeconfig.md"
+                    ),
+                ));
                 return Some(());
             }
             Followed::Absent => {
-                self.missing.push((key, format!("{what} is not there")));
+                self.missing.push((key, format!("there is no {what}")));
                 return Some(());
             }
             Followed::Present(entries) => entries.iter().filter(|(sort, _)| is_meant(sort)),
@@ -183,7 +193,7 @@ mod tests {
             (&["interface:eth0"], "192.0.2.1,2001:db8::1", ""),
             (&["interface:eth0", "auto"], "192.0.2.1,198.51.100.1,2001:db8::1", ""),
             (&["interface:eth1"], "", "interface eth1 is down"),
-            (&["interface:eth9", "192.0.2.9"], "192.0.2.9", "interface eth9 is not there"),
+            (&["interface:eth9", "192.0.2.9"], "192.0.2.9", "there is no interface eth9"),
             (&["interface:lo"], "", "interface lo has no address"),
             (&["node:InternalIP"], "10.0.0.5,2001:db8::5", ""),
             (&["node:ExternalIP"], "", "127.0.0.1 is a loopback address"),
@@ -220,7 +230,7 @@ mod tests {
         let texts: Vec<_> = of(&object).unwrap().addresses.iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["203.0.113.7", "lb.example"]);
         let missing = of(&Followed::Absent).unwrap();
-        assert_eq!(missing.missing, [("publish.service", "Service edge/front is not there".to_owned())]);
+        assert_eq!(missing.missing, [("publish.service", "there is no Service edge/front".to_owned())]);
         assert_eq!(missing.findings()[0].reason, Reason::MissingAddress);
     }
 

@@ -20,11 +20,11 @@ pub enum Error {
     #[error(transparent)]
     Nginx(#[from] ApplyError),
     /// nginx refuses its configuration before anything was changed.
-    #[error("nginx refuses its configuration as it is, so nothing is changed; mend that first:\n{}", .0.trim_end())]
+    #[error("nginx refuses its configuration as it is, so nothing is changed; correct that first:\n{}", .0.trim_end())]
     RefusedBefore(String),
     /// nginx would refuse its configuration without a change, which was made again.
     #[error(
-        "nginx refuses its configuration without what the step {step} did to {}, so that stays:\n{}\nmend what it names, or take back all \
+        "nginx refuses its configuration without what the step {step} did to {}, so that stays:\n{}\ncorrect what it names, or take back all \
          steps with `ingressd setup --undo` where this was one of them",
         path.display(),
         .words.trim_end()

@@ -22,7 +22,7 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
                 None => drop(objects.insert(&held.id, held)),
                 Some(first) => {
                     let note =
-                        format!("{} describes it again; {} counts. Remove one of them.", held.place, first.place);
+                        format!("{} describes it again; {} is used. Remove one of them.", held.place, first.place);
                     snapshot.findings.push(Finding::new(Reason::DuplicateObject, Origin::object(&held.id), note));
                 }
             }

@@ -182,7 +182,7 @@ impl Directory {
         let finding = |(path, why): (&PathBuf, &String)| {
             let id = Arc::new(ObjectId::new(Kind::File, "", &path.to_string_lossy()));
             let origin = Origin { object: id, field: Field::Object };
-            Finding::new(Reason::Unreadable, origin, format!("{why}; what was read before stays"))
+            Finding::new(Reason::Unreadable, origin, format!("{why}; the earlier content stays in use"))
         };
         self.unlisted.iter().chain(failed).map(finding).collect()
     }

@@ -13,7 +13,7 @@ use crate::model::{Kind, ObjectId, is_label, is_subdomain};
 pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)> {
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
     let (Some(api_version), Some(kind)) = (text("/apiVersion"), text("/kind")) else {
-        return Err((None, "it names no apiVersion and kind: it is not an object".to_owned()));
+        return Err((None, "it has no apiVersion and kind, so it is not an object".to_owned()));
     };
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let Some(row) = Row::all().find(|row| {

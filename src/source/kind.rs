@@ -190,7 +190,7 @@ impl Watched for Ingress {
     const READ: Permission = Permission::of::<Self>(&["list", "watch"], "what is served");
     const STATUS: Option<Permission> = Some(Permission {
         resource: "ingresses/status",
-        ..Permission::of::<Self>(&["patch"], "the addresses of the nodes; may be left out with publish.status = false")
+        ..Permission::of::<Self>(&["patch"], "the addresses of the nodes; not needed with publish.status = false")
     });
     const REFERS: bool = true;
 
@@ -234,7 +234,7 @@ impl Watched for IngressClass {
     type Kept = Self;
 
     const MODEL_KIND: Kind = Kind::IngressClass;
-    const READ: Permission = Permission::of::<Self>(&["list", "watch"], "which Ingresses are ours");
+    const READ: Permission = Permission::of::<Self>(&["list", "watch"], "which Ingresses ingressd serves");
 
     kept_in!(ingress_classes);
 }
@@ -263,7 +263,7 @@ impl Watched for Secret {
     const MODEL_KIND: Kind = Kind::Secret;
     const READ: Permission = Permission::of::<Self>(
         &["get", "list", "watch"],
-        "certificates and passwords; only those that are referred to are kept",
+        "certificates and passwords; only those that objects refer to are kept",
     );
     const FIELDS: Option<&'static str> = Some(SECRETS);
     /// A ConfigMap may be a megabyte large.
@@ -280,7 +280,8 @@ impl Watched for ConfigMap {
     const READ: Permission = Permission::of::<Self>(&["get", "list", "watch"], "the ConfigMaps that the settings name");
     const READ_ANYWHERE: Option<Permission> = Some(Permission::of::<Self>(
         &["get", "list", "watch"],
-        "headers and parameters of FastCGI that annotations name; only those that are referred to are kept; may be left out otherwise",
+        "headers and parameters of FastCGI that annotations name; only those that objects refer to are kept; \
+            otherwise not needed",
     ));
     const NAMED: bool = true;
     /// A Secret may be a megabyte large.
@@ -300,7 +301,7 @@ impl Watched for Node {
     const MODEL_KIND: Kind = Kind::Node;
     const READ: Permission = Permission::of::<Self>(
         &["list", "watch"],
-        "the endpoint mode nodeport and addresses of Nodes; may be left out otherwise",
+        "the endpoint mode nodeport and addresses of Nodes; otherwise not needed",
     );
     const PAGE: u32 = 100;
 
@@ -317,7 +318,7 @@ impl Watched for Namespace {
     const MODEL_KIND: Kind = Kind::Namespace;
     const READ: Permission = Permission::of::<Self>(
         &["list", "watch"],
-        "the settings namespace-selector and hosts.allowed with a selector; may be left out otherwise",
+        "the settings namespace-selector and hosts.allowed with a selector; otherwise not needed",
     );
 
     kept_in!(namespaces);

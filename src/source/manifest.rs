@@ -156,7 +156,7 @@ fn unknown_field(path: &str, key: &str, known: &Fields) -> Problem {
     let meant = known.get(path).and_then(|known| nearest(key, known.iter().copied()));
     let remedy = match meant {
         Some(meant) => format!("did you mean {meant}?"),
-        None => "`kubectl explain` shows those that there are".to_owned(),
+        None => "`kubectl explain` shows the known fields".to_owned(),
     };
     let note = format!("there is no such field here, so it has no effect; {remedy}");
     Problem { reason: Reason::UnknownField, field: Field::Other(join(path, key).into()), note }

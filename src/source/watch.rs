@@ -254,7 +254,7 @@ impl Watches {
     fn finding(&self) -> Option<Finding> {
         let (folder, error) = self.failed.as_ref()?;
         let id = Arc::new(ObjectId::new(Kind::File, "", &folder.to_string_lossy()));
-        let note = format!("changes in it go unnoticed: {error}; the limits are in /proc/sys/fs/inotify");
+        let note = format!("changes in it cannot be watched: {error}; the limits are in /proc/sys/fs/inotify");
         Some(Finding::new(Reason::Unreadable, Origin::object(&id), note))
     }
 }

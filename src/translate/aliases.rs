@@ -162,8 +162,8 @@ impl Room<'_> {
         *sum = if fits { *sum + aliases.weight } else { most };
         if !fits {
             let note = format!(
-                "the namespace {namespace:?} has expressions for names of hosts that weigh {most} already, which is the most \
-                 (limits.expressions-of-host); these are without effect: use names or wildcards"
+                "the regular expressions for hosts of the namespace {namespace:?} already have the weight {most} that \
+                    limits.expressions-of-host allows, so these have no effect; use names or wildcards"
             );
             findings.push(Finding::new(Reason::HostNotAllowed, aliases.origin.clone(), note));
         }
@@ -185,8 +185,9 @@ impl Room<'_> {
             *sum += paths;
         } else {
             let note = format!(
-                "the namespace {namespace:?} has {sum} paths for further names of hosts already, of {most} that it may have \
-                 (limits.namespace-routes); aliases of this object are without effect: name fewer of them, or have fewer paths"
+                "the aliases of the namespace {namespace:?} already repeat {sum} of the {most} paths that \
+                    limits.namespace-routes allows, so the aliases of this object have no effect; use fewer aliases \
+                    or fewer paths"
             );
             findings.push(Finding::new(Reason::HostNotAllowed, aliases.origin.clone(), note));
         }

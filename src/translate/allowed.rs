@@ -185,7 +185,8 @@ pub fn unseen(snapshot: &Snapshot, options: &Options) -> Option<Finding> {
     let is_of_hosts = options.allowed_hosts.iter().any(|entry| entry.selector.is_some());
     let key = if is_of_hosts { "hosts.allowed" } else { "snippets.allowed" };
     let settings = Arc::new(ObjectId::new(Kind::Settings, "", key));
-    let note = "Namespaces may not be listed and watched: what its selectors allow is refused, because nobody knows whose labels fit";
+    let note = "the node may not list and watch Namespaces, so the hosts that selectors allow are refused; grant the \
+        right (docs/kubeconfig.md)";
     let is_missed = options.needs_labels() && snapshot.unseen.contains(&Kind::Namespace);
     is_missed.then(|| Finding::new(Reason::MissingRight, Origin::object(&settings), note))
 }

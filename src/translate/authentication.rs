@@ -71,7 +71,12 @@ fn protect(
             Whereabouts::SameHost => match target {
                 Some(Ok(upstream)) => Ok(upstream.clone()),
                 Some(Err(fault)) => Err(fault.clone()),
-                None => Err((Reason::MissingService, "no path of the host leads to a backend for it".into())),
+                None => Err((
+                    Reason::MissingService,
+                    "no path of the host leads to a backend that could answer the \
+                                                      request"
+                        .into(),
+                )),
             },
             _ => service::resolve(servers, &requested.service, mode, *dialect),
         };
@@ -82,7 +87,7 @@ fn protect(
                 Some(Arc::new(Behaviour { external_authentication: external, ..(*route.behaviour).clone() }))
             }
             Err((reason, note)) => {
-                let note = format!("{note}; the routes that ask it answer 503");
+                let note = format!("{note}; the routes that need it answer 503");
                 let finding = Finding::new(reason, requested.service.origin.clone(), note);
                 servers.findings.push(Finding { severity: Severity::Error, ..finding });
                 None
@@ -108,8 +113,13 @@ fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Ha
 /// The upstream of the route for the path of an authentication request. The rest of that route's
 /// behaviour is not applied; where that would be necessary, the request is refused.
 fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Target {
-    let path = literal_path(&requested.policy.target)
-        .ok_or((Reason::InvalidSecurityValue, Arc::from("its path has to be written out where its host is $host")))?;
+    let path = literal_path(&requested.policy.target).ok_or((
+        Reason::InvalidSecurityValue,
+        Arc::from(
+            "where its host is $host, its path must not contain \
+            variables",
+        ),
+    ))?;
     let takes = |route: &&Route| match &route.path {
         PathMatch::Exact { path: own, .. } => *own == path,
         PathMatch::Prefix { path: own, .. } => {
@@ -131,14 +141,20 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
         _ if asks_itself.is_some_and(|other| other.service.whereabouts == Whereabouts::SameHost) => Err((
             Reason::ClosedRoute,
             format!(
-                "{} is a path of an object that asks this service itself; give the service an Ingress of its own in this namespace",
+                "{} is a path of an object that needs this service itself; give the service an Ingress of its own in \
+                    this namespace",
                 path.as_str()
             )
             .into(),
         )),
         _ if *route.origin.object.namespace != **own && !requested.service.is_everywhere => Err((
             Reason::CrossNamespace,
-            format!("{} is a path of another namespace; name its Service by auth-url, which needs `cross-namespace`", path.as_str()).into(),
+            format!(
+                "{} is a path of another namespace; name its Service in auth-url, which needs \
+                `cross-namespace`",
+                path.as_str()
+            )
+            .into(),
         )),
         Action::Proxy { upstream, split: None }
             if route.behaviour.rewrite.is_none() && matches!(upstream.protocol, Protocol::Http | Protocol::Https) =>
@@ -148,7 +164,7 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
         Action::Proxy { .. } => Err((
             Reason::UnsupportedBackend,
             format!(
-                "{} is rewritten, split or not spoken to by HTTP; name its Service by auth-url instead",
+                "{} has a rewrite, a canary or a backend without HTTP; name its Service in auth-url instead",
                 path.as_str()
             )
             .into(),

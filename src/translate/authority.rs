@@ -36,7 +36,7 @@ pub fn of_secret(secret: &Stored<Secret>) -> Result<Option<Authority>, Fault> {
         return Err("ca.crt holds no certificate");
     }
     if certificates.len() > MOST_CERTIFICATES || length > LONGEST_CERTIFICATES {
-        return Err("ca.crt holds more than 32 certificates or 64 KiB of them; leave in it only those that are needed");
+        return Err("ca.crt holds more than 32 certificates or 64 KiB; remove those that are not needed");
     }
     let parsed = certificates.iter().map(|certificate| match X509Certificate::from_der(certificate) {
         Ok(([], certificate)) => Ok(certificate),
@@ -56,7 +56,7 @@ fn revoked(lists: &[u8], authorities: &[X509Certificate<'_>]) -> Result<Arc<[u8]
     let lists = CertificateRevocationListDer::pem_slice_iter(lists);
     let lists = lists.collect::<Result<Vec<_>, _>>().map_err(|_| "ca.crl is not PEM")?;
     if lists.is_empty() {
-        return Err("ca.crl holds no list of revoked certificates; leave the key out where nothing is revoked");
+        return Err("ca.crl holds no list of revoked certificates; remove the key where nothing is revoked");
     }
     if lists.iter().map(|list| list.len()).sum::<usize>() > LONGEST_REVOKED {
         return Err("ca.crl holds more than 256 KiB, which nginx would read for each host");

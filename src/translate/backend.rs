@@ -332,7 +332,7 @@ impl<'a> Backends<'a> {
         let behind = (chosen == Chosen::ByCluster).then(|| reach.behind());
         for address in behind.into_iter().flatten() {
             if let Some(clause) = target::forbidden(address, Chosen::ByTenant, self.options) {
-                let note = format!("Service {name:?} is not used: {address} is behind it, and {clause}");
+                let note = format!("Service {name:?} is not used: one of its endpoints is {address}, and {clause}");
                 return Err((Reason::ForbiddenTarget, note));
             }
         }
@@ -388,12 +388,14 @@ impl<'a> Backends<'a> {
     /// The addresses of a name in the last DNS answer; never empty.
     fn resolved(&self, host: &HostName, subject: &str, notes: &mut Vec<Note>) -> Result<Vec<IpAddr>, (Reason, String)> {
         let answer = self.known.0.get(host);
-        let failure = answer.map_or(Some("DNS was not asked yet"), |answer| answer.failure.as_deref());
+        let failure = answer.map_or(Some("there is no answer of DNS yet"), |answer| answer.failure.as_deref());
         let addresses = answer.map(|answer| answer.addresses.clone()).unwrap_or_default();
         if answer.is_some_and(|answer| answer.is_cut) {
             let used = addresses.len();
-            let note =
-                format!("{subject}DNS tells more addresses than are used, which are {used} (limits.addresses-of-name)");
+            let note = format!(
+                "{subject}DNS returns more addresses than the {used} that limits.addresses-of-name allows; \
+                    the others get no requests"
+            );
             notes.push((Reason::AddressesLeftOut, note.into()));
         }
         let most = u64::try_from(self.options.limits.addresses_of_name).unwrap_or(u64::MAX);

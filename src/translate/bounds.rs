@@ -1,17 +1,17 @@
-//! What one object, host or Service may have of something, and the word that is said before a
-//! bound leaves anything out.
+//! The limits of one object, host or Service, and the findings that warn before a limit leaves
+//! anything out.
 
 use crate::finding::{Finding, Reason};
 use crate::model::Origin;
 
-/// Something of which there may be so much.
+/// A limit and its name.
 #[derive(Debug)]
 pub struct Bound {
     /// The key of the settings.
     pub key: &'static str,
-    /// What is counted.
+    /// The things that are counted.
     what: &'static str,
-    /// What becomes of more.
+    /// The effect when there are more.
     beyond: &'static str,
 }
 
@@ -20,33 +20,36 @@ macro_rules! bounds {
         $(#[doc = concat!("`", $key, "`.")]
         pub const $name: Bound = Bound { key: $key, what: $what, beyond: $beyond };)*
 
-        /// All of them.
+        /// All limits.
         pub const ALL: &[Bound] = &[$($name,)*];
     };
 }
 
 bounds! {
     OBJECT_PATHS, "limits.object-paths", "paths of one object", "a version with more is not served";
-    LIST_ENTRIES, "limits.object-list-entries", "elements in the lists of one object", "the list that goes beyond is as if it were wrong";
-    ANNOTATION_BYTES, "limits.object-annotation-bytes", "bytes of one annotation", "a longer value is as if it were wrong";
+    LIST_ENTRIES, "limits.object-list-entries", "elements in the lists of one object", "the list that exceeds the \
+        limit counts as a bad value";
+    ANNOTATION_BYTES, "limits.object-annotation-bytes", "bytes of one annotation", "a longer value counts as a bad \
+        value";
     ORIGINS, "limits.object-origins", "origins of one object", "with more no CORS headers are sent";
-    PASSWORDS, "limits.passwords", "users of one Secret", "those behind are left out";
+    PASSWORDS, "limits.passwords", "users of one Secret", "further ones are left out";
     ENDPOINTS, "limits.upstream-endpoints", "endpoints of one port of a Service", "of more some get no requests";
     ADDRESSES, "limits.addresses-of-name", "addresses of one name", "of more some get no requests";
     HOST_PATHS, "limits.paths-of-host", "paths of one namespace on a host", "more are not served";
-    HOST_EXPRESSIONS, "limits.expressions-of-host", "units that the expressions of one namespace on a host may weigh", "more are not served";
+    HOST_EXPRESSIONS, "limits.expressions-of-host", "units of weight of the expressions of one namespace on a \
+        host", "more are not served";
     NAMES, "limits.names-of-namespace", "names of one namespace behind Services of type ExternalName", "more are not resolved";
 }
 
 impl Bound {
-    /// Tells where there is so much that little more fits. More than `most` is told by whoever
-    /// leaves it out.
+    /// The finding when four fifths are used. The code that applies the limit reports more than
+    /// `most`.
     pub fn near(&self, used: usize, most: u64, origin: impl FnOnce() -> Origin) -> Option<Finding> {
         let note = self.note(used, most)?;
         Some(Finding::new(Reason::NearBudget, origin(), note))
     }
 
-    /// What is told.
+    /// The text of the finding.
     pub fn note(&self, used: usize, most: u64) -> Option<String> {
         let Bound { key, what, beyond } = self;
         let used = u64::try_from(used).unwrap_or(u64::MAX);

@@ -102,12 +102,13 @@ impl<'s, 'a> Canaries<'s, 'a> {
     pub fn tell(&self, taken: &BTreeSet<usize>, findings: &mut Vec<Finding>) {
         let alone = self.offers.iter().enumerate().filter(|(number, _)| !taken.contains(number));
         findings.extend(alone.map(|(_, offer)| {
-            let note = "no other object of the namespace has this host and path with this type, so that there is nothing of \
-                        which it could take a part; it takes no requests";
+            let note = "no other object of the namespace has this host and path with this type, so the canary gets no \
+                requests; give it the host, path and type of the main object";
             Finding::new(Reason::CanaryWithoutMain, offer.origin.clone(), note)
         }));
         findings.extend(self.backends.iter().map(|origin| {
-            let note = "there are canaries of paths alone; give it the path / of the host, with the type that the main object has";
+            let note = "a canary needs a path, and has no effect on a default backend; give it the path / of the \
+                host, with the type of the main object";
             Finding::new(Reason::CanaryWithoutMain, origin.clone(), note)
         }));
     }
@@ -116,7 +117,7 @@ impl<'s, 'a> Canaries<'s, 'a> {
 fn second(known: &Origin, origin: Origin) -> Finding {
     let note = match known.object == origin.object {
         true => format!("the object has this host, path and type already at {}", known.field),
-        false => format!("{known} is older and is the canary of this path, of which there is one"),
+        false => format!("{known} is older and is the canary of this path; a path has one canary"),
     };
     Finding::new(Reason::PathConflict, origin, note)
 }

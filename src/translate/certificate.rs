@@ -94,9 +94,7 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
         PrivateKeyDer::from_pem_slice(private).map_err(|_| "tls.key holds no private key, or an encrypted one")?;
     let length = chain.iter().map(|certificate| certificate.len()).sum::<usize>();
     if chain.len() > MOST_CERTIFICATES || length > LONGEST_CHAIN {
-        return Err(
-            "tls.crt holds more than 10 certificates or 32 KiB of them; leave in it only those that lead to the authority",
-        );
+        return Err("tls.crt holds more than 10 certificates or 32 KiB; keep only the chain up to the authority");
     }
     if private.secret_der().len() > LONGEST_KEY {
         return Err("tls.key is larger than an RSA key with 4096 bits; make one with 4096 or less, or an ECDSA key");
@@ -150,7 +148,7 @@ fn write_key(key: &PrivateKeyDer<'_>) -> Result<String, Fault> {
         PrivateKeyDer::Pkcs1(key) => ("RSA PRIVATE KEY", key.secret_pkcs1_der()),
         PrivateKeyDer::Sec1(key) => ("EC PRIVATE KEY", key.secret_sec1_der()),
         PrivateKeyDer::Pkcs8(key) => ("PRIVATE KEY", key.secret_pkcs8_der()),
-        _ => return Err("tls.key is of a form that is not known"),
+        _ => return Err("tls.key has an unknown format"),
     };
     if !x509_parser::der_parser::parse_der(bytes).is_ok_and(|(rest, _)| rest.is_empty()) {
         return Err("tls.key holds something that is not a key");

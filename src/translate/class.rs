@@ -22,7 +22,7 @@ pub fn select<'a>(
     let rule = of_class(ingress, snapshot, options)?;
     let has_default = ingress.object.spec.as_ref().is_some_and(|spec| spec.default_backend.is_some());
     if options.no_catch_all && has_default {
-        let note = "objects with spec.defaultBackend are left alone (`hosts.disable-catch-all`); take it out, and write \
+        let note = "objects with spec.defaultBackend are ignored (`hosts.disable-catch-all`); remove it, and write \
                     rules instead";
         let finding = Finding::new(Reason::ForeignClass, Origin::field(&ingress.id, Field::DefaultBackend), note);
         return Err(Box::new(Finding { severity: Severity::Warning, ..finding }));
@@ -47,17 +47,34 @@ fn of_class<'a>(
         let controller = found.object.spec.as_ref().and_then(|spec| spec.controller.as_deref()).unwrap_or_default();
         let has = |rule: &&ClassRule| *rule.controller == *controller || rule.class_name.as_deref() == Some(name);
         return options.classes.iter().find(has).ok_or_else(|| {
-            foreign(origin, format!("IngressClass {name:?} belongs to the controller {controller:?}, not to this one; an entry of `classes` in the settings would serve it"))
+            foreign(
+                origin,
+                format!(
+                    "IngressClass {name:?} belongs to the controller {controller:?}, which no entry \
+                of `classes` in the settings has"
+                ),
+            )
         });
     }
     let annotations = ingress.object.metadata.annotations.as_ref();
     if let Some(name) = annotations.and_then(|annotations| annotations.get(LEGACY)) {
         let origin = Origin::field(&ingress.id, Field::Annotation(LEGACY.into()));
         return options.classes.iter().find(|rule| rule.legacy_class.as_deref() == Some(name)).ok_or_else(|| {
-            foreign(origin, format!("the class {name:?} of the annotation is not one of this controller; a `legacy-class` in `classes` of the settings would serve it"))
+            foreign(
+                origin,
+                format!(
+                    "the class {name:?} of the annotation is served by another controller; no entry \
+                of `classes` in the settings has it as `legacy-class`"
+                ),
+            )
         });
     }
     options.classes.iter().find(|rule| rule.without_class).ok_or_else(|| {
-        foreign(field("spec.ingressClassName"), "it names no class; set one that is served here".to_owned())
+        foreign(
+            field("spec.ingressClassName"),
+            "it names no class; write spec.ingressClassName with a class that is \
+                                                 served here"
+                .to_owned(),
+        )
     })
 }

@@ -49,12 +49,10 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
                 findings.push(Finding::new(Reason::HostRuleConflict, asked.origin.clone(), note));
                 continue;
             }
-            _ if is_refused => {
-                "requests to hosts that nobody names cannot be asked for certificates; name the hosts".to_owned()
-            }
+            _ if is_refused => "an object without a host cannot require client certificates; name the hosts".to_owned(),
             _ => format!(
-                "another namespace asked for {name} first and decides what it asks of certificates of clients; the routes answer 503 \
-                 until this key is gone or the host is another one"
+                "another namespace asked for {name} first and decides about client certificates there; the routes \
+                    answer 503; remove this key, or use another host"
             ),
         };
         findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), note));
@@ -64,8 +62,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
     match (decider, home) {
         (Some((_, ClientRule::Good(rule))), Some(home)) => {
             for guest in site.subjects.iter().filter(|subject| *subject.id().namespace != *home) {
-                let note =
-                    format!("{name} asks clients for certificates, as the namespace that asked for it first says");
+                let note = format!("the namespace that asked for {name} first requires client certificates there");
                 findings.push(Finding::new(Reason::HostRuleConflict, Origin::object(guest.id()), note));
             }
             server.client_certificates = Some(Arc::clone(rule));
@@ -74,8 +71,8 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
             let of_home = site.subjects.iter().filter(|subject| *subject.id().namespace == *home);
             for other in of_home.filter(|subject| !subject.reading.closed) {
                 let note = format!(
-                    "{} decides what {name} asks of certificates of clients, and that cannot be applied: the routes answer 503 \
-                     until it is mended",
+                    "{} decides about client certificates of {name}, and its rule cannot be applied; the routes \
+                        answer 503 until that rule is corrected",
                     decider.id()
                 );
                 findings.push(Finding::new(Reason::ClosedRoute, Origin::object(other.id()), note));
@@ -84,8 +81,8 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
         }
         (None, Some(home)) if unserved.is_some_and(|namespaces| namespaces.contains(home)) => {
             let note = format!(
-                "another object of the namespace asks clients of {name} for certificates, and cannot be served as it is now: the \
-                 routes answer 503 until it is mended"
+                "another object of the namespace requires client certificates for {name}, and its present version \
+                    cannot be served; the routes answer 503 until that object is corrected"
             );
             let of_home = site.subjects.iter().filter(|subject| *subject.id().namespace == *home);
             for open in of_home.filter(|subject| !subject.reading.closed) {

@@ -73,8 +73,8 @@ impl<'a> Servers<'a> {
             }
             None => {
                 let Some((namespace, service)) = &self.options.default_backend else {
-                    let note = "there is no default backend that could give these answers: name one in default-backend, or in \
-                                the setting default-backend";
+                    let note = "there is no default backend for these statuses; name one in the annotation \
+                        default-backend, or in the setting default-backend";
                     self.findings.push(Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note));
                     return None;
                 };

@@ -13,7 +13,7 @@ pub fn server_name(host: &str) -> Result<ServerName, Refused> {
     let lower = host.to_ascii_lowercase();
     match lower.strip_prefix("*.") {
         _ if lower.is_empty() => Ok(ServerName::CatchAll),
-        _ if lower.parse::<IpAddr>().is_ok() => Err(Refused::because("it is an address; a name is needed")),
+        _ if lower.parse::<IpAddr>().is_ok() => Err(Refused::because("it is an address; write a name")),
         Some(parent) => HostName::new(parent).map(ServerName::Wildcard),
         None => HostName::new(&lower).map(ServerName::Exact),
     }

@@ -26,8 +26,8 @@ const P521: Oid<'_> = oid!(1.3.132.0.35);
 const ED25519: Oid<'_> = oid!(1.3.101.112);
 
 const MISMATCH: Fault = "the key does not belong to the certificate (key values mismatch)";
-const SORT: Fault =
-    "its key is not of a sort that is served: RSA with 2048 to 4096 bits, ECDSA with P-256, P-384 or P-521, or Ed25519";
+const SORT: Fault = "its key is of a kind that is not supported; use RSA with 2048 to 4096 bits, ECDSA with P-256, P-384 or P-521, or \
+     Ed25519";
 
 /// The kinds of keys whose cost is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +57,10 @@ pub fn sort(leaf: &X509Certificate<'_>) -> Result<Sort, Fault> {
             size if size < *RSA_BITS.start() => Err(
                 "its RSA key has less than 2048 bits, which nginx's TLS library refuses; make one with 2048 or more",
             ),
-            size if size > *RSA_BITS.end() => Err(
-                "its RSA key has more than 4096 bits, and each handshake would keep nginx busy; make one with 4096 or \
-                 less, or an ECDSA key",
-            ),
+            size if size > *RSA_BITS.end() => {
+                Err("its RSA key has more than 4096 bits, and each handshake would take nginx too long; make one with \
+                 4096 bits or less, or an ECDSA key")
+            }
             _ if bits(key.exponent) > LONGEST_EXPONENT => {
                 Err("its RSA key has a public exponent of more than 32 bits; make one with the usual exponent, 65537")
             }
@@ -93,8 +93,8 @@ pub fn belongs(
             Err(_) => Err(SORT),
         },
         (Sort::Known, Err(_)) => Err(
-            "tls.key is not a key of a sort that is served, or its numbers contradict each other; make it anew: RSA with \
-             2048 to 4096 bits and the exponent 65537, ECDSA with P-256, P-384 or P-521, or Ed25519",
+            "tls.key is of a kind that is not supported, or its numbers contradict each other; make a new one: RSA \
+             with 2048 to 4096 bits and the exponent 65537, ECDSA with P-256, P-384 or P-521, or Ed25519",
         ),
         (Sort::P521, Ok(_)) => Err(MISMATCH),
         (Sort::P521, Err(_)) => match p521_point(key) {

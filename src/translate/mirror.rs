@@ -27,7 +27,8 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
             continue;
         }
         if route.action.is_grpc() {
-            let note = "requests for gRPC are not copied: a copy has the whole body of a request before the backend has any of it";
+            let note = "gRPC requests cannot be mirrored, because nginx reads the whole body before it sends the \
+                request to the backend; turn mirroring off, or use HTTP";
             let origin = requested.service.origin.clone();
             servers.findings.push(Finding::new(Reason::UnsupportedAnnotation, origin, note));
             continue;
@@ -41,7 +42,7 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
                     Some(Arc::new(Behaviour { mirror, ..(*route.behaviour).clone() }))
                 }
                 Err((reason, note)) => {
-                    let note = format!("{note}; no request is copied");
+                    let note = format!("{note}; no request is mirrored");
                     // The served requests are not affected.
                     let reason = if reason == Reason::CrossNamespace { reason } else { Reason::MirrorLeftOut };
                     servers.findings.push(Finding::new(reason, requested.service.origin.clone(), note));

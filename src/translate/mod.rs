@@ -420,7 +420,7 @@ fn subjects<'a>(
         }
         let tells = |finding: &Finding| finding.reason == Reason::ClosedRoute;
         if subject.reading.closed && subject.reading.canary.is_none() && !subject.reading.findings.iter().any(tells) {
-            let note = "all routes of the object answer 503 until what protects them is mended";
+            let note = "all routes of the object answer 503, because their protection cannot be set up; see its other findings";
             translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&stored.id), note));
         }
         subjects.push(subject);

@@ -119,7 +119,7 @@ impl Reach<'_> {
         match (endpoints.is_empty(), local.is_some()) {
             (false, _) => Ok(endpoints),
             (true, true) => Err(Unreachable::NoEndpoints),
-            (true, false) => Err(Unreachable::Mode("no node is ready and takes requests from outside".to_owned())),
+            (true, false) => Err(Unreachable::Mode("no node is ready and accepts requests from outside".to_owned())),
         }
     }
 
@@ -133,9 +133,8 @@ impl Reach<'_> {
     fn by_load_balancer(&self) -> Result<Vec<Endpoint>, Unreachable> {
         let addresses = self.service.balancer_addresses.iter();
         let port = self.service_port();
-        plain(addresses.filter_map(|address| port.map(|port| SocketAddr::new(*address, port)))).ok_or_else(|| {
-            Unreachable::Mode("no load balancer has given it an address; a host name does not count".to_owned())
-        })
+        plain(addresses.filter_map(|address| port.map(|port| SocketAddr::new(*address, port))))
+            .ok_or_else(|| Unreachable::Mode("no load balancer has given it an IP address".to_owned()))
     }
 
     /// Node addresses are always reachable; cluster IPs and pod addresses are used only within the
@@ -149,7 +148,8 @@ impl Reach<'_> {
         let first = self.by_load_balancer().ok().or_else(|| self.by_node().ok());
         let first = first.or_else(|| within(self.by_cluster_address())).map(by_cluster);
         first.or_else(|| within(self.by_pod()).map(by_tenant)).ok_or_else(|| {
-            let note = "it offers no load balancer, no node port, and no address in a network set as reachable";
+            let note = "it has no address of a load balancer, no node port, and no address in a network of \
+                        upstreams.reachable";
             Unreachable::Mode(note.to_owned())
         })
     }

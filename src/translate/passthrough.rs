@@ -80,11 +80,11 @@ pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<
             }
             (Some(origin), _) if !is_at_home || is_unknown(&server.name) => {
                 let note = match is_at_home {
-                    true => "connections that name no host, or an unknown one, cannot be passed on; name the hosts: the routes answer 503"
+                    true => "an object without a host cannot be passed through; name the hosts; the routes answer 503"
                         .to_owned(),
                     false => format!(
-                        "another namespace asked for {name} first and decides where its TLS ends; the routes answer 503 until this key is \
-                         gone or the host is another one"
+                        "another namespace asked for {name} first and decides about TLS passthrough there; the routes \
+                            answer 503; remove this key, or use another host"
                     ),
                 };
                 findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
@@ -92,7 +92,8 @@ pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<
             }
             (Some(origin), None) => {
                 let note = format!(
-                    "only the path / passes TLS of a host on, and the object has none on {name}: TLS ends here"
+                    "TLS passthrough needs the path / of the host, which the object does not have on {name}; nginx \
+                     terminates TLS of the host"
                 );
                 findings.push(Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note));
             }
@@ -103,7 +104,7 @@ pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<
                     false => "the namespace that asked for it first".to_owned(),
                 };
                 let note = format!(
-                    "{whose} has TLS of {name} passed on unopened: what this object says of the host counts for plain http alone"
+                    "{whose} passes TLS of {name} through, so this object is used only for plain http of the host"
                 );
                 findings.push(Finding::new(Reason::HostRuleConflict, origin, note));
             }
@@ -129,7 +130,7 @@ fn moot(
     let said = said.map(str::to_owned);
     let all: Vec<_> = said.chain(paths).take(MOST_TOLD).collect();
     let note = format!(
-        "TLS of {name} goes unopened to the Service of the path /: for TLS these have no effect, but for plain http: {}",
+        "TLS of {name} is passed through to the Service of the path /, so these have an effect only for plain http: {}",
         all.join(", ")
     );
     (!all.is_empty()).then(|| Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note))

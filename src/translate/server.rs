@@ -179,7 +179,8 @@ impl<'a> Servers<'a> {
         let is_root = |claim: &&Claim<'_, 'a>| claim.matching != Matching::Regex && claim.path.as_str() == "/";
         let is_foreign = |claim: &Claim<'_, 'a>| Some(&*claim.subject.id().namespace) != site.home();
         if site.claims.iter().filter(is_root).any(is_foreign) {
-            let note = "another namespace has the path / of the host; its requests are not sent elsewhere";
+            let note = "another namespace has the path / of the host, and its requests are not redirected; remove \
+                        this key";
             self.findings.push(Finding::new(Reason::HostRuleConflict, root.origin.clone(), note));
             return;
         }
@@ -260,7 +261,7 @@ impl<'a> Servers<'a> {
                 // Without a route its requests would reach another one, which may not be
                 // protected.
                 let note = format!(
-                    "it cannot be an expression, as the host asks for: {refused}; what begins like it answers 503"
+                    "it cannot be used as a regular expression: {refused}; paths that begin like it answer 503"
                 );
                 self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
                 let stored = claim.subject.stored;
@@ -333,7 +334,7 @@ impl<'a> Servers<'a> {
 
     /// Notes that a path that is read as text may be meant as an expression.
     pub fn tell_of_literal_path(&mut self, path: &UrlPath, origin: &Origin) {
-        let note = format!("{} is read as text, for nothing makes it an expression", excerpt(path.as_str()));
+        let note = format!("{} is read as text, because nothing makes it a regular expression", excerpt(path.as_str()));
         self.findings.push(Finding::new(Reason::LiteralPath, origin.clone(), note));
     }
 
@@ -360,7 +361,7 @@ impl<'a> Servers<'a> {
         let reference = BackendReference { protocol, balance, tls, ..reference };
         let Action::Proxy { upstream: own, .. } = self.proxy(&reference, &offer.origin) else { return None };
         if own == *main {
-            let note = "it has the Service of the main object, so that all requests go where they go anyway";
+            let note = "it has the same Service as the main object, so it changes nothing; give it another Service";
             self.findings.push(Finding::new(Reason::UnsupportedBackend, offer.origin.clone(), note));
             return None;
         }
@@ -427,8 +428,8 @@ impl<'a> Servers<'a> {
             && upstream.tls.is_none()
         {
             let note = format!(
-                "it has no effect without backend-protocol: HTTPS or backend-protocol: GRPCS on the requests for Service {:?}, to \
-                 which no TLS is spoken",
+                "it has no effect on requests to Service {:?}, because nginx does not use TLS there; set \
+                    backend-protocol: HTTPS or backend-protocol: GRPCS",
                 &*upstream.service
             );
             self.findings.push(Finding::new(Reason::NoEffectAlone, requested.origin.clone(), note));
@@ -448,7 +449,7 @@ impl<'a> Servers<'a> {
             return Err(NOT_FOUND);
         };
         let Some(port) = port else {
-            let note = "the backend names no port that exists; name one by number or by name";
+            let note = "the backend names no port; name one by number or by name";
             self.findings.push(Finding::new(Reason::MissingPort, origin.clone(), note));
             return Err(UNAVAILABLE);
         };

@@ -59,6 +59,6 @@ pub fn resolve<'a>(
             servers.findings.extend(resolution.notes.iter().map(told));
             Ok(upstream.id.clone())
         }
-        None => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it is not there".into()))),
+        None => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it does not exist".into()))),
     }
 }

@@ -102,8 +102,8 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
     for namespace in &heavy {
         let Some(last) = by_namespace[namespace].last() else { continue };
         let note = format!(
-            "the expressions in server-snippets of the namespace weigh more together on this host than limits.expressions-of-host \
-             allows, which is {}: its routes there answer 503",
+            "the regular expressions in server-snippets of the namespace have a higher weight on this host than the \
+                {} that limits.expressions-of-host allows, so its routes there answer 503; use fewer",
             limits.expressions_of_host
         );
         findings.push(Finding::new(Reason::ClosedRoute, last.origin.clone(), note));
@@ -122,7 +122,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
                 let Err(refused) = Snippet::fit_together(&route.behaviour.snippets) else { continue };
                 close(route);
                 if told.insert(Arc::clone(&route.origin.object)) {
-                    let note = format!("what the snippets of the namespace say together for it is refused: {refused}");
+                    let note = format!("the snippets of the namespace for it are refused together: {refused}");
                     findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&route.origin.object), note));
                 }
             }

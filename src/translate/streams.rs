@@ -61,7 +61,7 @@ pub fn settle<'a>(
         let port = claim.wanted;
         let is_reserved = |(number, _): &&(u16, _)| port.transport == Transport::Tcp && *number == port.number;
         let holder = match options.reserved.iter().find(is_reserved) {
-            Some((_, setting)) => Some(format!("the setting {setting} takes it")),
+            Some((_, setting)) => Some(format!("the setting {setting} uses it")),
             None => {
                 let holder = settled.last().filter(|last| last.wanted == port);
                 holder.map(|holder| format!("{} has it", holder.origin))
@@ -69,7 +69,7 @@ pub fn settle<'a>(
         };
         match holder {
             Some(holder) => {
-                let note = format!("nothing is served on {port}, because {holder}: take another port");
+                let note = format!("the service is not served on {port}, because {holder}; use another port");
                 findings.push(Finding::new(Reason::PortConflict, claim.origin, note));
             }
             None => settled.push(claim),

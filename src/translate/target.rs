@@ -36,7 +36,7 @@ pub fn forbidden(target: SocketAddr, chosen: Chosen, options: &Options) -> Optio
     let is_ours = is_own_address || address.is_loopback() || address.is_unspecified();
     let is_listed = |listed: &SocketAddr| listed.port() == target.port() && listed.ip().to_canonical() == address;
     if options.own_addresses.iter().any(is_own) || (is_ours && options.own_ports.contains(&target.port())) {
-        return Some("it is one of our own listeners, on this or another node");
+        return Some("it is a port of ingressd or its nginx, on this or another node");
     }
     if is_this_network(address) || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
         return Some("it is not the address of one host");
@@ -46,14 +46,17 @@ pub fn forbidden(target: SocketAddr, chosen: Chosen, options: &Options) -> Optio
         IpAddr::V6(address) => address.is_unicast_link_local(),
     };
     match (address.is_loopback(), link_local) {
-        _ if METADATA.contains(&address) => Some("it is an address at which a machine learns its own secrets"),
+        _ if METADATA.contains(&address) => Some(
+            "it is the address of a metadata service, which has secrets of the \
+                                                  machine",
+        ),
         _ if options.local_upstreams || options.own_upstreams.iter().any(is_listed) => None,
         (true, _) => Some("it is a loopback address"),
         (_, true) => Some("it is a link-local address"),
         _ if target.port() == 0 => Some("its port is 0"),
         _ if is_own_address && chosen == Chosen::ByTenant => Some(
-            "it is an address of this or another edge node; where a pod shares the node's network the administrator may \
-             list address and port in upstreams.own-addresses",
+            "it is an address of this or another edge node; for a pod with hostNetwork the administrator can list \
+             address and port in upstreams.own-addresses",
         ),
         _ => None,
     }

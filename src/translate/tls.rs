@@ -146,7 +146,8 @@ impl<'a> Tls<'a> {
         if !is_unknown && !checked.covers(name) {
             let host = host::written(name);
             let note = format!(
-                "the certificate in Secret {secret:?} does not name {host} and is not served for it; the default one is"
+                "the certificate in Secret {secret:?} does not name {host}, so the default certificate is served for \
+                 it; use a certificate for the host"
             );
             self.findings.push(Finding::new(Reason::CertificateHostMismatch, origin, note));
             return None;
@@ -156,7 +157,8 @@ impl<'a> Tls<'a> {
 
     fn tell_without_effect(&mut self, other: &Subject<'_>, number: usize, name: &ServerName) {
         let note = format!(
-            "the entry has no effect on {}, whose certificate another namespace brings; list the host there, or not at all",
+            "the entry has no effect on {}, because another namespace decides about its certificate; list the host \
+                there, or remove it here",
             host::written(name)
         );
         let origin = Origin::field(other.id(), Field::Tls(super::position(number)));
@@ -166,8 +168,9 @@ impl<'a> Tls<'a> {
     fn tell_stranger(&mut self, stranger: &Subject<'_>, number: usize, name: &ServerName, home: &str) {
         let host = host::written(name);
         let note = format!(
-            "the entry decides the certificate of {host}, but plain requests for paths of other namespaces are not sent to https: \
-             the namespace {home:?} asked for the host first; list the host under spec.tls there"
+            "this certificate is served for {host}, but plain requests for paths of other namespaces are not \
+                redirected to https, because the namespace {home:?} asked for the host first; list the host under \
+                spec.tls there"
         );
         let origin = Origin::field(stranger.id(), Field::Tls(super::position(number)));
         self.findings.push(Finding::new(Reason::TlsConflict, origin, note));

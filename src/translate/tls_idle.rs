@@ -41,8 +41,8 @@ pub fn tell(
                 more => format!(" and {more} more of its hosts"),
             };
             let note = format!(
-                "the entry has no effect on \"{first}\"{more}, where other objects have paths and this one has none; list the host \
-                 in an object that has a path there, or not at all"
+                "the entry has no effect on \"{first}\"{more}, where other objects have paths and this one has none; \
+                    list the host in an object that has a path there, or remove it here"
             );
             let origin = Origin::field(subject.id(), Field::Tls(position(number)));
             findings.push(Finding::new(Reason::TlsWithoutPath, origin, note));

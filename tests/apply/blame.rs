@@ -1,4 +1,4 @@
-//! What is made of refusals that name no place, and of many at once; it must not know what is done about them.
+//! Refusals of nginx that name no place, and many refusals at once.
 
 use ingressd::apply::{Applier, Complaint, Options, Outcome, Step, Steps, System};
 use nix::sys::signal::{Signal, kill};
@@ -8,7 +8,8 @@ use crate::files::Files;
 use crate::nginx::{Nginx, eventually};
 use crate::simulated::Simulated;
 
-/// The outcome for these files, of an nginx that refuses configurations by this rule, and how many culprits are looked for.
+/// The outcome for these files, of an nginx that refuses configurations by this rule, and how many
+/// culprits are looked for.
 fn outcome(files: Files, culprits: usize, refuses: fn(&str) -> Option<String>) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let configuration = folder.path().join("nginx.conf");
@@ -36,12 +37,12 @@ fn what_is_too_much_only_together_is_no_files_fault() {
         (count > 3).then(|| "nginx: [emerg] could not build it".to_owned())
     };
     let outcome_of_many = outcome(six(), 64, too_many);
-    let told = |words: &str| words.contains("it cannot take the configuration with it: could not build it");
+    let told = |words: &str| words.contains("it cannot load the configuration with this version: could not build it");
     assert!(
         matches!(&outcome_of_many, Outcome::RolledBack { generation: None, too_much: Some(words), .. } if told(words)),
         "{outcome_of_many:?}"
     );
-    // Whatever place is named where memory ends, and whoever is there.
+    // Whatever place nginx names when memory runs out, and whichever object is there.
     let short: fn(&str) -> Option<String> = |configuration| {
         let last = included(configuration).filter(|path| path.contains("/http/s")).nth(3)?;
         let words = "nginx: [emerg] malloc(9) failed (12: Cannot allocate memory)";
@@ -126,7 +127,7 @@ fn a_master_that_was_stopped_while_it_read_finds_what_is_new() {
     assert!(matches!(&outcome, Outcome::Ready { generation: 2, .. }), "{outcome:?}");
     nginx.start();
     assert_confirmed(&eventually("confirmed", || applier.recheck()), 2);
-    // Killed while it had nothing to read, nobody is to blame either.
+    // When it was killed while it had nothing to read, no object is to blame either.
     nginx.end(Signal::SIGKILL);
     let three = Files::with_status(nginx.status).server("b", nginx.status, "return 204;").set();
     let outcome = applier.apply(&three);

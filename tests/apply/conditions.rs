@@ -1,4 +1,5 @@
-//! Conditions of a route choose any action, as the real nginx serves them; no dialect asks for all of them yet.
+//! Conditions of a route choose any action, as the real nginx serves them; no dialect asks for all
+//! of them yet.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! The disk after a process was stopped between any two steps; it must not know how the steps work.
+//! The files on disk after a process was stopped between any two steps.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -1,4 +1,4 @@
-//! Disks that are full or read-only, mounted where only one thread sees them; it must not know what is written when.
+//! Disks that are full or read-only, mounted where only one thread sees them.
 
 use std::path::Path;
 
@@ -11,7 +11,8 @@ use super::simulated::Simulated;
 
 const NOTHING: Option<&str> = None;
 
-/// Runs this in a thread with mounts of its own; needs root, as the other tests with namespaces do.
+/// Runs this in a thread with mounts of its own; needs root, as the other tests with namespaces
+/// do.
 fn with_own_mounts(test: impl FnOnce(&Path) + Send) {
     let folder = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Small file sets as `render` would make them; it must not know what becomes of them.
+//! Small file sets as `render` would make them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ingressd::model::{Field, Kind, ObjectId, Origin};
 use ingressd::render::{File, FilePath, FileSet, Owners, Part};
 
-/// Builds a file set, starting with the server that tells the generation.
+/// Builds a file set, starting with the server that returns the generation.
 pub struct Files(FileSet);
 
 impl Files {

@@ -1,4 +1,4 @@
-//! Applying to the distribution's real nginx: it must not know manifests or templates.
+//! Applying to the distribution's real nginx.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod blame;
@@ -122,7 +122,7 @@ fn what_only_the_whole_configuration_shows_is_rolled_back_with_the_culprit() {
     assert_eq!(&*complaints[0].suspects[0].name, "a");
     assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
     assert_eq!(applier.apply(&good().set()), Outcome::Unchanged { generation: 1 });
-    // The host's own mistake is nobody's among the objects, and what is served stays.
+    // A mistake of the host belongs to no object, and the served configuration stays.
     nginx.write_configuration("no_such_directive on;");
     let outcome = applier.apply(&good().server("b", nginx.status, "return 204;").set());
     assert!(
@@ -203,7 +203,8 @@ fn connections_that_never_end_keep_no_more_old_workers_than_may_be() {
     for number in 1..=8 {
         assert_confirmed(&applier.apply(&files(number)), number as u64);
         held.push(hold_body(nginx.status, "a.example"));
-        // What one worker of each generation has, the other has not, and ends: one of each is left, and the newest pair.
+        // What one worker of each generation has, the other has not, and ends: one of each is
+        // left, and the newest pair.
         let expected = number.min(6) + 1;
         eventually("workers without connections ended", || (nginx.children().len() <= expected).then_some(()));
         let status = applier.status();
@@ -221,7 +222,8 @@ fn old_workers_are_let_go_before_the_master_does() {
     let nginx = Nginx::started();
     let mut applier = nginx.applier();
     let mut bodies = 0..;
-    // A machine that stands still for the 100 ms that the master waits may let it be first once, but not always.
+    // A machine that stands still for the 100 ms that the master waits may let it be first once,
+    // but not always.
     eventually("old workers told to end by us", || {
         let answer = format!("return 200 {};", bodies.next()?);
         let outcome = applier.apply(&Files::with_status(nginx.status).server("a", nginx.status, &answer).set());

@@ -1,4 +1,4 @@
-//! A private nginx of the distribution for one test; it must not know what is tested.
+//! A private nginx of the distribution for one test.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -127,7 +127,8 @@ impl Nginx {
         fs::read_link(self.path("ingressd/current")).ok()?.file_name()?.to_str()?.parse().ok()
     }
 
-    /// The generation that it says it serves, as soon as it answers: on a slow machine one question may get none in time.
+    /// The generation that it says it serves, as soon as it answers: on a slow machine one
+    /// question may get none in time.
     pub fn served(&self) -> u64 {
         eventually("nginx says what it serves", || self.system().served())
     }
@@ -146,8 +147,8 @@ impl Drop for Nginx {
     }
 }
 
-/// An address that nothing listens on, and that nobody else gets before it is used: tests at the same time are given others, and
-/// the kernel gives away higher ports.
+/// An address that nothing listens on, and that no other test gets: tests that run at the same
+/// time get others, and the kernel chooses higher ports.
 pub fn free_port() -> SocketAddr {
     static NEXT: AtomicU16 = AtomicU16::new(20_000);
     loop {

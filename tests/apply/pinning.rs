@@ -1,4 +1,5 @@
-//! Going back to a kept generation and staying there, with the real nginx and with one that is stopped at any step; it must not know who asked.
+//! Going back to a kept generation and staying there, with the real nginx and with a simulated one
+//! that is stopped at any step.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -1,4 +1,5 @@
-//! An nginx that reads the generation behind the link when it is told to, without processes; it must not know who calls it.
+//! A simulated nginx without processes, which reads the generation behind the link when it is
+//! signalled.
 
 use std::fs;
 use std::path::{Path, PathBuf};

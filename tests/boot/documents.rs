@@ -1,4 +1,4 @@
-//! The pages of the documentation, done as they say on a booted system with a cluster behind it; this must not know what they are about.
+//! The commands of the pages, run on a booted system with a cluster.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -61,7 +61,8 @@ fn run(node: &Node, place: Place, page: &Page, block: &Block) {
     }
 }
 
-/// Runs a script in a folder as an administrator of the cluster does, who has kubectl and the program.
+/// Runs a script in a folder as an administrator of the cluster does, who has kubectl and the
+/// program.
 pub fn in_cluster(kubeconfig: &Path, folder: &Path, script: &str) {
     let tools = tempfile::tempdir().unwrap();
     let kubectl = tools.path().join("kubectl");

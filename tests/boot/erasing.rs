@@ -1,4 +1,4 @@
-//! The .rpm comes, is exchanged and is erased, with its scripts, where nothing runs; this must not know what a booted system does.
+//! The .rpm is installed, upgraded and erased, with its scripts, where no systemd runs.
 
 use super::machine::Disk;
 use super::packages;
@@ -47,7 +47,7 @@ fn nginx_goes_on_with_what_it_serves(release: &str) {
         "nothing is enabled, nothing is left of the program"
     );
 
-    // As packaging/README.md has it for whoever wants what a purge does.
+    // As packaging/README.md describes for the effect of a purge.
     run(&format!(
         "rm -r /etc/ingressd /etc/nginx/ingressd {INCLUDE} && sh /var/lib/ingressd/undo && rm -r /var/lib/ingressd"
     ));

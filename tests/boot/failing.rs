@@ -1,4 +1,4 @@
-//! What a node does when its daemon, its nginx, its host or its cluster fails; this must not know how.
+//! What a node does when its daemon, its nginx, its host or its cluster fails.
 
 use super::cluster::control_plane::API_SERVER;
 use super::machine::Machine;
@@ -15,7 +15,8 @@ pub async fn comes_back_after_a_crash(node: &Node) {
     .await;
 }
 
-/// Waits until systemd has started the daemon anew since somebody did. On a slow machine it may take more than one attempt.
+/// Waits until systemd has restarted the daemon. On a slow machine it may take more than one
+/// attempt.
 fn is_started_again(machine: &Machine) {
     let restarts = "systemctl show --value --property NRestarts ingressd";
     machine.until("systemd to start the daemon again", restarts, |count| {
@@ -30,7 +31,8 @@ pub async fn is_ended_when_it_hangs(node: &Node) {
     let shorter = "[Service]\\nWatchdogSec=3s\\nTimeoutAbortSec=2s\\n";
     let folder = "/run/systemd/system/ingressd.service.d";
     machine.run(&format!("mkdir {folder} && printf '{shorter}' >{folder}/test.conf"));
-    // The end of the Lease is not what this is about: however long the new start takes here, it is not to come before.
+    // The end of the Lease is not what this is about: however long the new start takes here, it is
+    // not to come before.
     let settings = "/etc/ingressd/conf.d/lease.toml";
     machine.disk.write(settings, "publish.lease-duration = \"30s\"\n");
     machine.run("systemctl daemon-reload && systemctl restart ingressd");
@@ -55,20 +57,22 @@ pub async fn follows_nginx(node: &Node) {
         "503"
     );
     assert_eq!(node.property("ActiveState"), "active", "ordered, not bound");
-    // Long before any Lease or grace period ends: nobody answers there.
+    // This is long before any Lease or grace period ends, because nothing answers there.
     node.until_withdrawn().await;
     machine.run("systemctl start nginx");
     node.until_line("the daemon to see that nginx is up", |line| line.starts_with("serving"));
     node.serves().await;
     node.until_published().await;
-    // The same package again is what an upgrade does: the unit is restarted, or nginx exchanges its own binary.
+    // The same package again is what an upgrade does: the unit is restarted, or nginx exchanges
+    // its own binary.
     machine.run("dpkg --install /var/cache/apt/archives/nginx_*.deb");
     node.until_line("the daemon to see the new nginx", |line| line.starts_with("serving"));
     node.serves().await;
     node.until_published().await;
 }
 
-/// The host goes down and comes up while nobody answers for the cluster: nginx and the daemon begin with what is on disk.
+/// The host reboots while the API server is down: nginx and the daemon start with the files on
+/// disk.
 pub async fn starts_from_disk_when_the_cluster_is_away(node: &mut Node) {
     node.around.plane.tell(&format!("stop {API_SERVER}")).await;
     node.machine.reboot();
@@ -83,7 +87,8 @@ pub async fn starts_from_disk_when_the_cluster_is_away(node: &mut Node) {
     node.around.objects.delete("Ingress", "cart").await;
 }
 
-/// The whole host goes down: nobody keeps its address for the grace period, which is for a daemon alone.
+/// The whole host shuts down: its address does not stay for the grace period, which is only for a
+/// stopped daemon.
 pub async fn is_withdrawn_when_the_host_goes_down(node: &mut Node) {
     node.until_published().await;
     let other_node = node.other_node.as_ref().expect("somebody who withdraws it").address.clone();

@@ -1,4 +1,4 @@
-//! Installing, removing and purging where nothing runs, as in an image that is being made; this must not know what a booted system does.
+//! Installing, removing and purging where no systemd runs, as in an image build.
 
 use std::path::Path;
 

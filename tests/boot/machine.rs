@@ -1,4 +1,4 @@
-//! A booted system in a container, which ends with this value; it must not know what is installed on it.
+//! A booted system in a container, which is stopped when this value is dropped.
 
 use std::fs;
 use std::io::Write as _;
@@ -18,14 +18,14 @@ const COMMAND_LIMIT: &str = "600";
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Variables of every command: none of whoever runs the tests.
+/// Variables of every command, none of which are those of the test process.
 const ENVIRONMENT: &[&str] =
     &["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"];
 
 /// A file system with Debian on it, not running.
 pub struct Disk {
     folder: PathBuf,
-    /// What tells it from machines of other runs.
+    /// The mark that distinguishes it from machines of other runs.
     mark: String,
     _lock: fs::File,
 }
@@ -96,7 +96,8 @@ impl Disk {
         self.folder.join(path.trim_start_matches('/'))
     }
 
-    /// The container, in groups of processes of its own, which this shell enters before it becomes the container.
+    /// The container, in groups of processes of its own, which this shell enters before it becomes
+    /// the container.
     fn nspawn(&self, mut shell: Command) -> Command {
         let join = self.groups().into_iter().map(|group| {
             fs::create_dir_all(&group).unwrap();
@@ -121,7 +122,8 @@ impl Disk {
         command.spawn().unwrap()
     }
 
-    /// The folders of the container's group of processes: one for each hierarchy in which systemd keeps them.
+    /// The folders of the container's group of processes: one for each hierarchy in which systemd
+    /// keeps them.
     fn groups(&self) -> Vec<PathBuf> {
         let hierarchies = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"].map(Path::new);
         let real = hierarchies.into_iter().filter(|folder| folder.join("cgroup.procs").exists());
@@ -142,15 +144,16 @@ impl Drop for Disk {
         // What the tool leaves on the host.
         let _ = fs::remove_dir(format!("/run/systemd/nspawn/propagate/edge-{}", self.mark));
         for group in self.groups().iter().filter(|group| group.exists()) {
-            // A group is removed from the leaves up; it stays as long as something is in it, which is no reason to fail.
+            // A group is removed from the leaves up; it stays as long as something is in it, which
+            // is no reason to fail.
             let _ =
                 Command::new("find").arg(group).args(["-depth", "-type", "d", "-exec", "rmdir", "{}", ";"]).output();
         }
     }
 }
 
-/// Waits until nobody else uses the machine in this folder, neither another test nor another run: they would take each other's files,
-/// memory and processors. Returns what keeps others waiting, and a mark that no other folder has.
+/// Waits until no other test or run uses the machine in this folder, because they would take each
+/// other's files, memory and processors. Returns the lock, and a mark that no other folder has.
 fn take(roots: &Path) -> (fs::File, String) {
     let file = roots.join("lock");
     let mut lock = fs::File::options().create(true).truncate(false).write(true).open(&file).unwrap();
@@ -159,7 +162,7 @@ fn take(roots: &Path) -> (fs::File, String) {
         // Whoever has it has written its name by then.
         std::thread::sleep(20 * PAUSE);
         if fs::read_to_string(&file).unwrap() != process {
-            // Past what catches the output of tests: somebody waits for this.
+            // Written directly to the terminal, because the user waits for this.
             let _ = writeln!(std::io::stderr(), "another run of the boot tests uses {}: waiting", roots.display());
         }
         lock.lock().unwrap();
@@ -170,7 +173,8 @@ fn take(roots: &Path) -> (fs::File, String) {
     (lock, mark)
 }
 
-/// What no other process has, whatever its namespaces: numbers of processes are the same in several of them.
+/// What no other process has, whatever its namespaces: numbers of processes are the same in
+/// several of them.
 fn own_name() -> String {
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap();
     format!("{} {}", namespace.display(), std::process::id())
@@ -215,7 +219,7 @@ impl Machine {
         // The answer may be cut off with the system.
         self.try_run("systemctl reboot");
         until("the system to go down", || self.nspawn.try_wait().unwrap());
-        // It may be another process's by now, which nobody may end.
+        // The number may belong to another process by now, which must not be ended.
         self.leader = None;
         self.nspawn = self.disk.start(self.network.as_ref());
         self.wait_for_boot();
@@ -282,7 +286,8 @@ impl Drop for Machine {
     }
 }
 
-/// A program that is ended when it takes too long: whoever waits for its output would do so for ever.
+/// A program that is ended when it takes too long, because the test would wait for its output
+/// forever.
 fn limited(program: &str) -> Command {
     let mut command = Command::new("timeout");
     command.args(["--signal=KILL", COMMAND_LIMIT, program]);

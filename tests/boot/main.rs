@@ -1,7 +1,8 @@
-//! ingressd as an administrator has it: installed from its package on booted systems of Debian; this must not know how it works inside.
+//! ingressd as an administrator has it: installed from its package on booted systems of Debian.
 //!
-//! `make test-boot` runs it. It needs root, and file systems that `tests/boot/roots` makes. Each test has a machine of its own: a
-//! container with systemd and nginx, alone in its network or joined to that of a control plane, pods and clients.
+//! `make test-boot` runs it. It needs root, and file systems that `tests/boot/roots` makes. Each
+//! test has a machine of its own: a container with systemd and nginx, alone in its network or
+//! joined to that of a control plane, pods and clients.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../live/cluster/mod.rs"]

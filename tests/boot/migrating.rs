@@ -1,4 +1,5 @@
-//! docs/migrate.md, done as it says from the first command to the last: a booted node takes the place of a controller of ingress-nginx; this must not know how.
+//! The commands of docs/migrate.md, from the first to the last: a booted node replaces a
+//! controller of ingress-nginx.
 
 #[path = "../live/take_over/clients.rs"]
 mod clients;
@@ -69,7 +70,7 @@ fn a_node_takes_the_place_of_the_controller(release: &'static str) {
             migration.run(part);
             migration.is_as_the_page_says(part, &stand_in).await;
             if part == "Undo" {
-                // When the reason is mended, the take-over is run again.
+                // When the cause is corrected, the take-over is run again.
                 migration.run("Take-over");
                 migration.is_as_the_page_says("Take-over", &stand_in).await;
             }
@@ -112,7 +113,8 @@ struct Migration<'a> {
 }
 
 impl Migration<'_> {
-    /// Runs what one part of the page says. On the node everything is said to one shell, whose variables last.
+    /// Runs what one part of the page says. On the node everything is said to one shell, whose
+    /// variables last.
     fn run(&self, name: &str) {
         for block in tried(self.page).filter(|block| part(self.page, block) == name) {
             println!("{}:{}", self.page.name, block.line);

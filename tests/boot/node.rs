@@ -1,4 +1,4 @@
-//! An edge node on a machine, as its administrator and its clients see it; this must not know how the daemon works.
+//! An edge node on a machine, as its administrator and its clients see it.
 
 use std::fmt::Debug;
 
@@ -25,7 +25,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// Boots a disk, with an Ingress in the cluster that has a certificate and one annotation that is a mistake.
+    /// Boots a disk, with an Ingress in the cluster that has a certificate and one annotation that
+    /// is a mistake.
     pub async fn boot(disk: Disk) -> Self {
         let around = Surroundings::new().await;
         around.objects.serve("web", &["10.244.0.1"]).await;
@@ -71,7 +72,8 @@ impl Node {
         self.shop.until_published(&[&other_node.address]).await;
     }
 
-    /// Does something while clients go on, each of whom has to be answered; the node stays published.
+    /// Does something while clients go on, each of whom has to be answered; the node stays
+    /// published.
     pub async fn unnoticed<T: Debug>(&self, action: impl AsyncFnOnce(&Machine) -> T) -> T {
         self.until_published().await;
         let mark = self.shop.mark();

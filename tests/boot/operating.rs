@@ -1,4 +1,5 @@
-//! An administrator's life with the package, from the installation to the purge, on a booted system and a real cluster; this must not know how the daemon does it.
+//! The life of a package, from the installation to the purge, on a booted system with a real
+//! cluster.
 
 use serde_json::Value;
 
@@ -57,7 +58,7 @@ fn is_given_credentials(node: &Node) -> String {
 async fn starts(node: &Node) {
     node.machine.run("systemctl enable --now ingressd.service");
     assert_eq!(node.property("ActiveState"), "active", "ready when the command is done");
-    // The daemon tells it after it said that it is ready.
+    // The daemon reports it after it is ready.
     node.until_line("the line to tell what is served", |line| {
         line.starts_with("serving: generation ") && line.contains(", 1 hosts, 1 routes")
     });
@@ -111,7 +112,7 @@ async fn takes_new_settings(node: &Node) {
         machine.run("systemctl reload ingressd");
         machine
             .until("the new settings", "cat /etc/nginx/ingressd/current/http/*", |text| text.contains("keepalive 33;"));
-        // A mistake is told, and changes nothing.
+        // A mistake is reported, and changes nothing.
         machine.disk.write(file, "upstreams.keepalife = 34\n");
         assert!(!machine.try_run("systemctl reload ingressd").status.success(), "a reload that fails says so");
         let journal = machine.run("journalctl --unit ingressd --output cat --no-pager");

@@ -1,4 +1,4 @@
-//! The packages as files: what their distributions' own tools say of them; this must not know what they do when installed.
+//! The packages as files, checked by the tools of the distributions.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,7 +82,8 @@ fn the_rpm_can_be_read_and_installed() {
     let scripts = query(&["--scripts"]);
     assert!(!scripts.contains("nginx -s") && !scripts.contains("nginx.service"), "nginx is left alone: {scripts}");
 
-    // Into a root of its own, without what it requires and without its scripts, which need a system around them: see erasing.rs.
+    // Into a root of its own, without what it requires and without its scripts, which need a
+    // system around them: see erasing.rs.
     let root = tempfile::tempdir().unwrap();
     let command = |arguments: &[&str]| {
         run("rpm", &[&["--root", path(root.path()), "--nodeps", "--noscripts", "--nosignature"], arguments].concat())

@@ -1,4 +1,4 @@
-//! The packages that `make test-boot` built: this version and a higher one; it must not know what is in them.
+//! The packages that `make test-boot` built: this version and a higher one.
 
 use std::path::PathBuf;
 

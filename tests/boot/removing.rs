@@ -1,5 +1,5 @@
-//! The package is upgraded while nginx is down, removed with what came for its sake, and purged, beside other sites of the host;
-//! this must not know how setup changes files.
+//! The package is upgraded while nginx is down, removed with its dependencies, and purged, beside
+//! other sites of the host.
 
 use super::machine::{Disk, Machine};
 use super::{packages, site};
@@ -45,7 +45,7 @@ fn the_host_is_left_in_order(release: &str) {
     assert_eq!(machine.run("find /etc /run /usr /var/lib -xdev -name '*ingressd*'"), "");
 }
 
-/// dpkg is locked meanwhile: whoever would mend nginx with apt could not.
+/// dpkg is locked meanwhile, so an administrator could not repair nginx with apt.
 fn an_upgrade_does_not_wait_for_nginx(machine: &Machine) {
     let process = || machine.run("systemctl show --value --property MainPID ingressd");
     let before = process();

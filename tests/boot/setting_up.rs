@@ -1,4 +1,4 @@
-//! What an administrator does between installation and start: setup and doctor; this must not know how they work.
+//! The steps between installation and start: setup and doctor.
 
 use super::machine::Machine;
 use super::node::Node;

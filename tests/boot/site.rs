@@ -1,4 +1,5 @@
-//! What is served on the machines: a folder of manifests, and a backend that is another site of the same nginx; it must not know when.
+//! What is served on the machines: a folder of manifests, and a backend that is another site of
+//! the same nginx.
 
 use super::machine::{Disk, Machine};
 

@@ -1,4 +1,5 @@
-//! What is around a machine: a control plane, pods, clients and a second node, in networks that the test made; this must not know what the machine does.
+//! The surroundings of a machine: a control plane, pods, clients and a second node, in networks
+//! that the test made.
 
 use std::net::Ipv4Addr;
 
@@ -16,7 +17,7 @@ const PODS: &str = "10.244.0.0/16";
 
 /// Everything around one machine. What runs ends with it.
 pub struct Surroundings {
-    /// The objects of the cluster, which nobody else uses: names are as they are written.
+    /// The objects of the cluster. No other test uses it, so names stay as they are written.
     pub objects: Objects,
     /// The network of the machine.
     pub network: Namespace,
@@ -31,8 +32,8 @@ pub struct Surroundings {
     folder: tempfile::TempDir,
 }
 
-/// Runs a test in a network of its own, which has the pods and the clients. Unlike elsewhere there are several threads: clients go on
-/// while the test waits for a command on the machine.
+/// Runs a test in a network of its own, which has the pods and the clients. Unlike elsewhere there
+/// are several threads: clients go on while the test waits for a command on the machine.
 pub fn run(test: impl AsyncFnOnce() + Send + 'static) {
     namespace::run_alone(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -59,7 +60,8 @@ impl Surroundings {
         Surroundings { objects, network, address, plane, _backends: Backends::start().await, here, folder }
     }
 
-    /// Gives the network of the test, beside clients and pods, another address, at which the machine reaches it.
+    /// Gives the network of the test, beside clients and pods, another address, at which the
+    /// machine reaches it.
     pub fn add_address(&self, address: &str) {
         ip(&["address", "add", &format!("{address}/32"), "dev", "cluster0"]);
         self.network.within(|| ip(&["route", "add", address, "via", &self.here.to_string()]));
@@ -80,7 +82,8 @@ impl Surroundings {
         text.replace(&file, &format!("certificate-authority-data: {authority}"))
     }
 
-    /// A second node with this kubeconfig, beside clients and pods. It serves already when this returns.
+    /// A second node with this kubeconfig, beside clients and pods. It serves already when this
+    /// returns.
     pub async fn start_other_node(&self, kubeconfig: &str) -> OtherNode {
         let nginx = Nginx::prepare(&self.folder.path().join("nginx"));
         let file = self.folder.path().join("kubeconfig");

@@ -1,4 +1,4 @@
-//! The package comes, is exchanged for another version, and goes; this must not know what the daemon does meanwhile.
+//! The package is installed, upgraded to another version, and removed.
 
 use super::node::Node;
 use super::rig::client::get;
@@ -40,7 +40,7 @@ pub async fn is_upgraded_and_downgraded_unnoticed(node: &Node) {
     assert_eq!(version(), first);
 }
 
-/// The administrator takes it out before, so that nobody waits for the end of a grace period.
+/// The administrator drains the node before, so that the test need not wait for the grace period.
 pub async fn leaves_nginx_as_it_is_when_it_is_removed(node: &Node) {
     let machine = &node.machine;
     let told = machine.run("ingressd drain 2>&1");

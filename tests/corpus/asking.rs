@@ -1,4 +1,4 @@
-//! Asking what a row says and comparing what comes back; this must not know how it comes about.
+//! Sends the requests of a row and compares the responses.
 
 use std::net::SocketAddr;
 
@@ -102,7 +102,7 @@ fn backend(row: &Row, told: &Answer) -> Vec<String> {
     for (name, expected) in seen {
         let found = told.header(name);
         if found != expected.as_deref() {
-            wrong.push(format!("the backend is told {name}: {found:?} instead of {expected:?}"));
+            wrong.push(format!("the backend gets {name}: {found:?} instead of {expected:?}"));
         }
     }
     let name = told.tls.as_ref().and_then(|tls| tls.sni.as_ref());

@@ -1,4 +1,5 @@
-//! What a cluster adds to manifests: endpoints of Services, and Secrets that somebody else makes; it must not know what is asked.
+//! The objects that a cluster adds to manifests: endpoints of Services, and Secrets that other
+//! programs make.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -54,7 +55,8 @@ impl Cluster {
         }
     }
 
-    /// Certificates of hosts, and authorities of clients and backends, that manifests name and do not hold.
+    /// Certificates of hosts, and authorities of clients and backends, that manifests name and do
+    /// not hold.
     fn add_secrets(&mut self, project: &Project, clients: &Authority) {
         let mut made = BTreeMap::new();
         for ingress in project.of_kind("Ingress") {

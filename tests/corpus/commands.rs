@@ -1,4 +1,4 @@
-//! What `ingressd check` and `ingressd render` say about the manifests; this must not know what is served.
+//! What `ingressd check` and `ingressd render` say about the manifests.
 
 use std::process::Command;
 
@@ -13,7 +13,8 @@ fn output(mut command: Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Checks all manifests: findings that no project names, and those that it names and that are not there.
+/// Checks all manifests: findings that no project names, and those that it names and that are not
+/// there.
 pub fn check(rig: &Rig, projects: &[Project]) -> Vec<String> {
     let mut command = rig.daemon.command("check");
     command.args(["--format", "json"]).arg(rig.manifests.folder());

@@ -1,4 +1,4 @@
-//! Whether everything that manifests promise is asked for; this must not know the answers.
+//! Every backend of the manifests gets a request.
 
 use serde_json::Value;
 
@@ -8,7 +8,8 @@ fn host(url: &str) -> String {
     url::Url::parse(url).unwrap().host_str().unwrap().to_owned()
 }
 
-/// Backends of hosts that no request has to reach, and hosts with TLS that nobody asks by https.
+/// Backends of hosts that no request has to reach, and hosts with TLS that get no request by
+/// https.
 pub fn missing(project: &Project) -> Vec<String> {
     let requests = &project.expected.requests;
     let mut complaints = Vec::new();
@@ -35,7 +36,8 @@ pub fn missing(project: &Project) -> Vec<String> {
     complaints
 }
 
-/// Whether requests get to its backends: it is neither refused nor a redirect, and nobody is kept away from it.
+/// Whether requests get to its backends: it is neither refused nor a redirect, and nobody is kept
+/// away from it.
 fn is_served(project: &Project, ingress: &Value) -> bool {
     let name = ingress["metadata"]["name"].as_str().unwrap();
     let is_refused =

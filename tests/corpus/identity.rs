@@ -1,4 +1,4 @@
-//! A service that says who may pass: whoever has a session; it must not know who asks it.
+//! An authentication service, which admits requests with a session.
 
 use std::convert::Infallible;
 

@@ -1,8 +1,10 @@
-//! Ingresses of widely used charts and projects, written anew: each is checked, rendered and asked through one nginx.
+//! Ingresses of widely used charts and projects, written anew: each is checked, rendered and asked
+//! through one nginx.
 //!
-//! `manifests/NAME.yaml` is what an administrator has; `requests/NAME.yaml` is what comes of it (`project.rs`). What a cluster adds
-//! by itself, endpoints and certificates, is made here (`cluster.rs`). A finding that is not named there, a route that nobody asks
-//! and an answer that is another one fail.
+//! `manifests/NAME.yaml` is what an administrator has; `requests/NAME.yaml` is what comes of it
+//! (`project.rs`). What a cluster adds by itself, endpoints and certificates, is made here
+//! (`cluster.rs`). A finding that is not named there, a route that nobody asks and an answer that
+//! is another one fail.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod asking;
@@ -32,7 +34,8 @@ namespaces = [\"trusted\"]
 kinds = [\"configuration-snippet\", \"server-snippet\", \"auth-snippet\"]
 ";
 
-/// Settings of an administrator who had ingress-nginx: its class of old, TLS that is passed through, and snippets of one namespace.
+/// Settings of an administrator who had ingress-nginx: its class of old, TLS that is passed
+/// through, and snippets of one namespace.
 fn configure(rig: &Rig) {
     rig.nginx.serve_streams(&rig.daemon.root());
     let file = rig.daemon.folder().join("ingressd.toml");

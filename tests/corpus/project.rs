@@ -1,4 +1,4 @@
-//! A project of the corpus: what an administrator has of it, and what is to come of that; it must not know how it is asked.
+//! A project of the corpus: its manifests and the expected results.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,9 +28,10 @@ pub struct Expected {
     /// Where its manifests were read, `OWNER/REPOSITORY PATH` or an address.
     #[serde(default)]
     pub sources: Vec<String>,
-    /// Why nothing was read, and the manifests are what somebody would write.
+    /// Why there is no source, so that the manifests are invented.
     pub invented: Option<String>,
-    /// Every finding of `ingressd check`: `OBJECT: FIELD: REASON`, the field of an annotation being its key without prefix.
+    /// Every finding of `ingressd check`: `OBJECT: FIELD: REASON`, the field of an annotation
+    /// being its key without prefix.
     #[serde(default)]
     pub findings: Vec<String>,
     /// Hosts whose requests get to no backend, as some request shows.
@@ -39,7 +40,8 @@ pub struct Expected {
     /// Lines of what nginx reads about a host of the project.
     #[serde(default)]
     pub configuration: Vec<String>,
-    /// Requests and their answers. Each backend of each host has one, and each host with TLS one by https.
+    /// Requests and their answers. Each backend of each host has one, and each host with TLS one
+    /// by https.
     pub requests: Vec<Row>,
 }
 
@@ -97,7 +99,7 @@ pub enum Kind {
     Options,
     /// A call of the health service.
     Grpc,
-    /// A WebSocket that gives back what it is told.
+    /// A WebSocket that echoes messages.
     Websocket,
     /// TLS that ends at the backend.
     Passed,

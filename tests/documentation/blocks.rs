@@ -1,4 +1,4 @@
-//! Every block of every page says what it is, and is that; this must not know what it is for.
+//! Every block of every page has a language and is valid in it.
 
 use std::path::Path;
 use std::process::{Command, Output};

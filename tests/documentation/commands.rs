@@ -1,4 +1,4 @@
-//! Whether a command is one that its program knows; this must not know where it is written.
+//! Whether a command is one that its program knows.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,8 @@ use super::pages::root;
 /// What may stand before the name of a program.
 const BEFORE: &[&str] = &["sudo", "!"];
 
-/// Checks what can be checked by looking. Commands that are tried on a booted system may be of any program.
+/// Checks what can be checked by looking. Commands that are tried on a booted system may be of any
+/// program.
 pub fn check(command: &str, is_tried: bool) -> Result<(), String> {
     let line = command.lines().next().unwrap_or_default();
     let line = line.split(" <<'").next().unwrap_or_default();

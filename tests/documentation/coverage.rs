@@ -1,5 +1,5 @@
-//! Every annotation that is served is in a golden case and in a test that sends requests, and so is every key of the ConfigMap in the
-//! latter; this must not know what the tests do.
+//! Every annotation that is served is in a golden case and in a test that sends requests, and so
+//! is every key of the ConfigMap in the latter.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use super::pages::root;
 /// Where requests are sent through nginx.
 const ASKING: &[&str] = &["tests/end_to_end", "tests/live", "tests/tenants", "tests/corpus/manifests"];
 
-/// The key of the ConfigMap that no test asks for: it is another spelling, and its log would be beside those of the host.
+/// The key of the ConfigMap that no test asks for: it is another spelling, and its log would be
+/// beside those of the host.
 const NOT_ASKED: &[&str] = &["http-access-log-path"];
 
 fn files(folder: &Path, into: &mut Vec<PathBuf>) {

@@ -1,4 +1,4 @@
-//! The table of CVEs names a test for each number, and every such test is in it; this must not know what the tests do.
+//! The table of CVEs names a test for each number, and every such test is in it.
 
 use regex::Regex;
 

@@ -1,4 +1,4 @@
-//! Every decision is a note of one form that can be found; this must not know what was decided.
+//! Every decision is a note of one form that can be found.
 
 use super::pages::{self, Page};
 
@@ -46,7 +46,7 @@ fn every_decision_is_listed_once() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Pages for whoever changes the program name its files, which move.
+/// Pages for developers name files of the program, which move.
 #[test]
 fn files_that_are_named_are_there() {
     let (mut wrong, mut count) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! Figures that stand in several places are those of the table where they were measured; this must not know how they were measured.
+//! Figures that appear in several places equal those in the table of their measurement.
 
 use ingressd::config;
 use ingressd::model::cost;

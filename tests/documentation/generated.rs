@@ -1,4 +1,4 @@
-//! Generated pages are those in the repository; this must not know what they say.
+//! Generated pages are those in the repository.
 
 use ingressd::translate::{ANNOTATIONS, admission, annotation};
 

@@ -1,4 +1,4 @@
-//! Lines of prose end before column 100, so that they can be read in a terminal; this must not know what they say.
+//! Lines of prose end before column 100, so that they can be read in a terminal.
 
 use regex::Regex;
 
@@ -8,7 +8,8 @@ use super::reading::GENERATED;
 /// Characters of a line.
 const MOST: usize = 99;
 
-/// What is not written as prose by hand: pages made of tables in the program, and the list of changes.
+/// What is not written as prose by hand: pages made of tables in the program, and the list of
+/// changes.
 fn is_left_out(page: &str) -> bool {
     GENERATED.contains(&page) || page == "CHANGELOG.md"
 }

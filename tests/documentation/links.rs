@@ -1,4 +1,4 @@
-//! Links lead somewhere: to files of the repository and to headings that are there; this must not know what is found there.
+//! Links lead somewhere: to files of the repository and to headings that are there.
 
 use std::collections::BTreeSet;
 

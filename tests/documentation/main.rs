@@ -1,5 +1,6 @@
-//! The documentation is right: what is generated is in the repository, and every block, command, setting and link of every page is one
-//! that the program, nginx, kubectl or the repository knows. This must not know what pages are about. `UPDATE=1` writes generated pages.
+//! The documentation is right: what is generated is in the repository, and every block, command,
+//! setting and link of every page is one that the program, nginx, kubectl or the repository knows.
+//! This must not know what pages are about. `UPDATE=1` writes generated pages.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod blocks;

@@ -1,4 +1,5 @@
-//! Pages can be read by strangers: they say first what one can do with them, and explain words by links; this must not know what they teach.
+//! Pages can be read by strangers: they begin with their purpose, and link the words that need an
+//! explanation.
 
 use regex::Regex;
 
@@ -49,7 +50,8 @@ fn every_page_says_first_what_one_can_do_with_it() {
     assert_eq!(wrong.map(|page| page.name).collect::<Vec<_>>(), [""; 0], "their first paragraph begins otherwise");
 }
 
-/// The sentences of a page: no headings, blocks, links, generated tables or words between backquotes.
+/// The sentences of a page: no headings, blocks, links, generated tables or words between
+/// backquotes.
 fn prose(text: &str) -> String {
     let mut fenced = false;
     let lines = text.lines().filter(|line| {

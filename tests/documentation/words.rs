@@ -1,4 +1,4 @@
-//! What stands between backquotes in the text of pages is what it seems to be; this must not know why it stands there.
+//! Words between backquotes in the pages exist: commands, settings, variables and reasons.
 
 use std::collections::BTreeSet;
 
@@ -71,7 +71,7 @@ fn variables_are_those_of_settings() {
     });
 }
 
-/// Every reason is told of by symptom as well, where somebody looks who does not know its name yet.
+/// Every reason is in the page of symptoms, for readers who do not know its name yet.
 #[test]
 fn every_reason_is_in_the_page_of_symptoms() {
     let page = pages::page("docs/troubleshooting.md");

@@ -1,4 +1,4 @@
-//! Which clients are let in, and how often; this test must not know how lists and limits are written.
+//! Lists of addresses and limits for clients.
 
 use crate::rig;
 use crate::rig::client::get;

@@ -1,4 +1,4 @@
-//! What is written about requests, by the real nginx; this test must not know how a line is put together.
+//! Access logs, written by the real nginx.
 
 use serde_json::Value;
 

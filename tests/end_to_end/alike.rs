@@ -1,4 +1,4 @@
-//! Hosts that are served alike share a `server` block and notice nothing of it; nothing of the inside is known.
+//! Hosts with the same options share a `server` block, and clients see no difference.
 
 use serde_json::Value;
 

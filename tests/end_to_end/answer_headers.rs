@@ -1,4 +1,4 @@
-//! Headers of answers that objects set by a ConfigMap, through the real nginx; this test must not know how they are written.
+//! Headers of responses that objects set by a ConfigMap, through the real nginx.
 
 use serde_json::{Value, json};
 
@@ -106,7 +106,8 @@ fn headers_of_an_object_take_the_place_of_all_others() {
         // A mistake in the list: the last good one counts.
         allows(rig, ALLOWED);
         until("http://own.test/", "what is allowed again", |reply| reply.status == 200).await;
-        // It is good once that is confirmed, which is told after nginx answers.
+        // It is the last good version once the generation is confirmed, which is after nginx
+        // answers.
         let is_open = |status: &Value| !tells(status, "Ingress own", "InvalidSecurityValue");
         rig.daemon.status_when("what is allowed to be on record", is_open).await;
         allows(rig, "X Y");

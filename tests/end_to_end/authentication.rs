@@ -1,4 +1,4 @@
-//! Names and passwords; this test must not know how they are stored.
+//! Basic authentication.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -68,7 +68,7 @@ fn both_types_of_secrets_let_in_who_knows_the_password() {
 
 #[test]
 fn workers_that_become_another_user_still_read_the_passwords() {
-    // Without other users there is nobody to become.
+    // Without other users the test cannot change its user.
     if !has_users() {
         return;
     }
@@ -84,7 +84,8 @@ fn workers_that_become_another_user_still_read_the_passwords() {
             files.filter_map(|file| Some(file.metadata().ok()?.gid())).collect::<BTreeSet<_>>()
         };
         let before = groups();
-        // The files are as before: only for whom they are differs, which the administrator never tells.
+        // The files are as before: only for whom they are differs, which the administrator never
+        // tells.
         let configuration = fs::read_to_string(rig.nginx.configuration()).unwrap();
         let changed = configuration.replace("user www-data;", "user nobody daemon;");
         assert_ne!(changed, configuration);

@@ -1,4 +1,4 @@
-//! What objects change of headers, cookies and redirects between client and backend; this test must not know how it is written.
+//! Annotations that change headers, cookies and redirects between client and backend.
 
 use crate::rig;
 use crate::rig::client::{Reply, get};
@@ -53,7 +53,7 @@ fn the_backend_is_told_what_the_object_says() {
         ] {
             let echo = get(url).header("X-Forwarded-Prefix", "/forged").send().await.echo();
             assert_eq!(echo.header(header), told, "{url} {header}");
-            // All others are told as ever.
+            // All other headers are sent as before.
             assert!(echo.header("x-real-ip").is_some(), "{url}");
         }
         assert_eq!(get("http://captured.test/shop/x?y=1").send().await.echo().path, "/x?y=1");

@@ -1,4 +1,4 @@
-//! Backends that ask for a certificate and are verified; these tests must not know how nginx is told.
+//! TLS towards backends: client certificates and verification.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::rig::manifests::{Ingress, ingress, secret, service_at};
 
 const PORT: u16 = 9443;
 
-/// A backend that takes clients of an authority alone, and says who they are, by which name they asked and what TLS they spoke.
+/// A backend that takes clients of an authority alone, and says who they are, by which name they
+/// asked and what TLS they spoke.
 async fn backend(authority: &Authority, own: &Signed) {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = rustls::RootCertStore::empty();
@@ -110,7 +111,7 @@ fn backends_are_shown_a_certificate_and_verified() {
                 .annotation("backend-protocol", "HTTPS")
                 .annotation("proxy-ssl-verify", "on")
                 .build(),
-            // Not spoken to by TLS: told, and served as it is.
+            // The backend has no TLS: there is a finding, and the route is served as it is.
             ingress("plain").host("plain.test", "web").annotation("proxy-ssl-secret", "one").build(),
         ];
         objects.extend(service_at("secure", &["10.244.0.2"], PORT));

@@ -1,4 +1,4 @@
-//! How much objects and namespaces may ask for, and what becomes of what is too much; these tests must not know how it is counted.
+//! Budgets of objects and namespaces, and what happens when they are exceeded.
 
 use std::fs;
 
@@ -23,10 +23,10 @@ fn with_paths(name: &str, paths: usize) -> Ingress {
 #[test]
 fn a_long_list_chooses_as_a_short_one_and_is_written_once() {
     const PATHS: usize = 60;
-    // Networks of nobody who asks.
+    // Networks of no client in this test.
     let others: Vec<_> = (0..3000).map(|number| format!("172.{}.{}.0/24", 16 + number / 256, number % 256)).collect();
     let others = others.join(",");
-    // Name, who is let in, who is not.
+    // Name, an admitted client, a denied client.
     let lists = [
         ("allow", "10.244.5.0/24", ""),
         ("deny", "", "10.244.5.0/24"),
@@ -66,7 +66,7 @@ fn a_long_list_chooses_as_a_short_one_and_is_written_once() {
                     }
                 }
                 assert_eq!(replies[..2], replies[2..], "{name} from {from}");
-                // Who is not let in is not asked for a password.
+                // A denied client is not asked for a password.
                 let is_denied = replies[0].0 == 403;
                 assert_eq!(replies[1].0, if is_denied { 403 } else { 401 }, "{name} from {from}");
             }
@@ -133,7 +133,7 @@ fn a_namespace_that_asks_for_too_much_goes_without_its_newest_and_nobody_else_do
         assert_eq!(status("http://first.test/p0").await, 200);
         assert_eq!(status("http://third.test/p0").await, 200);
         assert_eq!(status("http://second.test/p0").await, 404);
-        // It was to be protected: it must not fall to `/`, whoever asks.
+        // It was to be protected, so its requests must not go to `/`.
         assert_eq!(status("http://first.test/private").await, 503);
         assert_eq!(status("http://first.test/other").await, 200);
         assert_eq!(status("http://victim.test/").await, 200);
@@ -195,7 +195,7 @@ fn zones_of_many_limits_share_what_their_namespace_has_and_go_on_counting() {
         assert_eq!(statuses("one").await, [200, 200, 503]);
         rig.manifests.write("two.yaml", &[limited("two").build(), limited("three").build()]);
         rig.daemon.confirmed("two").await;
-        // nginx takes zones that are smaller than before, and counts anew in them.
+        // nginx accepts zones that are smaller than before, and starts to count from zero.
         assert_eq!(configuration(rig).matches(":1280k rate=1r/m;").count(), 3);
         assert_eq!(statuses("one").await, [200, 200, 503]);
         assert_eq!(statuses("two").await, [200, 200, 503]);

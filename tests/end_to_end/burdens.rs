@@ -1,4 +1,5 @@
-//! Configurations that nginx cannot take as a whole: whoever made them too much waits, everybody else is served; it must not know how he is found.
+//! Configurations that nginx cannot load as a whole: the changes that cause it wait, and all
+//! others are served.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +11,8 @@ use crate::rig::manifests::{self, in_namespace, ingress, secret};
 use crate::rig::status::{notes, quarantined, serving, tells};
 use crate::rig::{self, ECHO, Rig};
 
-/// What a test of a configuration does that holds `heavy.example`, where the shell comes to `{heavy}`.
+/// What a test of a configuration does that holds `heavy.example`, where the shell comes to
+/// `{heavy}`.
 const WRAPPER: &str = r#"#!/bin/sh
 # The configuration that is tested, and the files of ours in it.
 file=
@@ -74,13 +76,14 @@ async fn serves(urls: &[&str]) {
     }
 }
 
-/// The victim's change and the harmless one are served, the other one waits with its reason, also after a restart.
+/// The victim's change and the harmless one are served, the other one waits with its reason, also
+/// after a restart.
 async fn blames_the_heavy_one(rig: &mut Rig, words: &str) {
     rig.manifests.write("objects.yaml", &objects(2, true));
     let told = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress heavy"];
     let status = rig.daemon.status_when("the heavy one in quarantine", told).await;
     let note = &notes(&status, "Ingress heavy", "Quarantined")[0];
-    assert!(note.contains(words) && note.contains("last good version goes on being served"), "{note}");
+    assert!(note.contains(words) && note.contains("last good version is served"), "{note}");
     assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
     serves(&["victim.example/v2", "beside.example/v2", "light.example/v1"]).await;
     // Whatever comes later is not held up by it, nor is it asked for again.
@@ -100,14 +103,15 @@ async fn blames_the_heavy_one(rig: &mut Rig, words: &str) {
 fn a_test_that_takes_too_long() {
     rig::run(async |rig| {
         start(rig, "is_heavy && exec sleep 600").await;
-        blames_the_heavy_one(rig, "it needed longer than 5s to take the configuration with it").await;
+        blames_the_heavy_one(rig, "it needed more than 5s to load the configuration with this version").await;
     });
 }
 
 #[test]
 fn a_reload_that_takes_too_long() {
     rig::run(async |rig| {
-        // The test passes, and the master stands still for as long as it has the heavy one to read.
+        // The test passes, and the master stands still for as long as it has the heavy one to
+        // read.
         let stop = "if is_heavy; then
             kill -STOP {master}
             (
@@ -117,7 +121,7 @@ fn a_reload_that_takes_too_long() {
             ) >/dev/null 2>&1 &
         fi";
         start(rig, stop).await;
-        blames_the_heavy_one(rig, "it needed longer than 5s to take the configuration with it").await;
+        blames_the_heavy_one(rig, "it needed more than 5s to load the configuration with this version").await;
     });
 }
 
@@ -218,7 +222,8 @@ fn hosts_that_nginx_reads_for_too_long() {
         rig.daemon.kill();
         rig.daemon.start();
         rig.daemon.ready().await;
-        // Each host has an expression, so that it has a server of its own, and a certificate with a chain.
+        // Each host has an expression, so that it has a server of its own, and a certificate with
+        // a chain.
         let made = rcgen::generate_simple_self_signed(vec!["*.heavy.example".to_owned()]).unwrap();
         let (chain, key) = (made.cert.pem().repeat(10), made.signing_key.serialize_pem());
         let hosts: Vec<_> = (0..HOSTS).map(|number| format!("h{number}.heavy.example")).collect();
@@ -233,7 +238,7 @@ fn hosts_that_nginx_reads_for_too_long() {
         let told = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress heavy"];
         let status = rig.daemon.status_when("the heavy one in quarantine", told).await;
         let note = &notes(&status, "Ingress heavy", "Quarantined")[0];
-        assert!(note.contains("it needed longer than 2s to take the configuration with it"), "{note}");
+        assert!(note.contains("it needed more than 2s to load the configuration with this version"), "{note}");
         assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
         serves(&["victim.example/v2", "beside.example/v2", "light.example/v1"]).await;
     });

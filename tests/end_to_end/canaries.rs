@@ -1,4 +1,4 @@
-//! Requests of which a canary takes a part, through the real nginx; this test must not know how they are split.
+//! Canaries, through the real nginx.
 
 use crate::rig;
 use crate::rig::client::{Request, get};

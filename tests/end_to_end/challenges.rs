@@ -1,4 +1,5 @@
-//! HTTP-01 challenges reach the Ingresses that cert-manager writes for them, whatever else their host has; this test must not know how.
+//! HTTP-01 challenges reach the Ingresses that cert-manager writes for them, whatever else their
+//! host has.
 
 use serde_json::{Value, json};
 
@@ -51,8 +52,9 @@ fn with_expressions(host: &str, class: &str) -> Vec<Value> {
     vec![app.path(&format!("{host}.test"), "ImplementationSpecific", "/.*", "web").build()]
 }
 
-/// The other objects of a host, the namespace of its solver, and who answers a challenge and another plain request: in a class of
-/// the specification, whose hosts have one owner, and in one of ingress-nginx, whose hosts are shared.
+/// The other objects of a host, the namespace of its solver, and who answers a challenge and
+/// another plain request: in a class of the specification, whose hosts have one owner, and in one
+/// of ingress-nginx, whose hosts are shared.
 struct Row {
     name: &'static str,
     path_types: &'static [&'static str],
@@ -124,7 +126,8 @@ const ROWS: &[Row] = &[
         namespace: "default",
         answers: [[SOLVER, "web"], [SOLVER, "web"]],
     },
-    // In the specification's order an expression goes before what is none; in that of ingress-nginx all paths are expressions then.
+    // In the specification's order an expression goes before what is none; in that of
+    // ingress-nginx all paths are expressions then.
     Row {
         name: "expressions-first",
         path_types: &["ImplementationSpecific"],

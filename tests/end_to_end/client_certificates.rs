@@ -1,4 +1,4 @@
-//! Certificates of clients: who is let in, and what backends are told; these tests must not know how nginx is told.
+//! Client certificates: who is admitted, and which headers backends get.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ fn only_certificates_of_the_authority_are_let_in() {
             of(&authority),
             tls_secret("own", &["required.test"]),
             guarded("required").tls(&["required.test"], "own").build(),
-            // The default certificate, and requests without TLS that nobody sends elsewhere.
+            // The default certificate, and requests without TLS that are not redirected.
             guarded("bare").annotation("ssl-redirect", "false").build(),
             guarded("optional").annotation("auth-tls-verify-client", "optional").build(),
             guarded("any").annotation("auth-tls-verify-client", "optional_no_ca").build(),
@@ -52,7 +52,8 @@ fn only_certificates_of_the_authority_are_let_in() {
         rig.manifests.write("objects.yaml", &objects);
         rig.start().await;
         let (good, strange) = (authority.signs("client", 1), other.signs("client", 1));
-        // For each host: without a certificate, with a good one, with one of another authority, and by plain HTTP.
+        // For each host: without a certificate, with a good one, with one of another authority,
+        // and by plain HTTP.
         for (host, none, with_good, with_strange, plain) in [
             ("required", 400, 200, 400, 308),
             ("bare", 400, 200, 400, 403),
@@ -108,7 +109,7 @@ fn no_other_name_leads_past_them() {
                 assert_eq!(request.send().await.status, status, "{sni:?}");
             }
         }
-        // Whoever is let in at one host goes on with that session at another.
+        // A client that is admitted at one host resumes its session at another one.
         let of_two = of_two.resuming();
         for url in ["https://two.test/", "https://two.test/"] {
             assert_eq!(get(url).showing(&of_two).send().await.status, 200);
@@ -370,7 +371,7 @@ fn only_whose_host_it_is_decides() {
             };
             assert_eq!(request.send().await.status, status, "{url}");
         }
-        finding(rig, "HostRuleConflict", "asks clients for certificates").await;
+        finding(rig, "HostRuleConflict", "requires client certificates").await;
         finding(rig, "ClosedRoute", "another namespace asked for open.test first").await;
     });
 }

@@ -1,4 +1,5 @@
-//! A wall clock that jumps while the daemon runs changes what it says of certificates and nothing else.
+//! A wall clock that jumps while the daemon runs changes what it says of certificates and nothing
+//! else.
 
 use std::time::{Duration, SystemTime};
 

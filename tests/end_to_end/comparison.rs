@@ -1,4 +1,4 @@
-//! `ingressd migrate compare` between an nginx that behaves as the controller does and the daemon; this test must not know how answers are compared.
+//! `ingressd migrate compare` between an nginx that behaves as the controller does and the daemon.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -11,7 +11,8 @@ use crate::rig::manifests::{self, Ingress, Manifests, ingress, service_at, tls_s
 use crate::rig::nginx::Nginx;
 use crate::rig::{self, Rig, wait};
 
-/// What a backend may say to whoever looks at it: it clears a screen and turns a line round, as far as a terminal reads UTF-8.
+/// What a backend may say to whoever looks at it: it clears a screen and turns a line round, as
+/// far as a terminal reads UTF-8.
 const HOSTILE: &str = "yes\u{9b}31m\u{85}\u{202e}";
 
 /// A backend that answers alike each time, but for one path.
@@ -25,7 +26,8 @@ server {
 }
 "#;
 
-/// What an ingress-nginx does of these Ingresses, as its template writes it. `{line}`, `{pair}`, `{log}` and `{odd}` are filled in.
+/// What an ingress-nginx does of these Ingresses, as its template writes it. `{line}`, `{pair}`,
+/// `{log}` and `{odd}` are filled in.
 const CONTROLLER: &str = r#"
 log_format upstreaminfo '{line}';
 access_log {log} upstreaminfo;
@@ -249,7 +251,8 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
             assert!(text.contains(words), "{words}: {text}");
         }
 
-        // Objects that are served alike, asked by their own words and by what was asked of the controller.
+        // Objects that are served alike, asked by their own words and by what was asked of the
+        // controller.
         let alike: Vec<_> =
             ["shop.yaml", "classes.yaml", "secret.yaml", "web.yaml"].iter().map(|name| folder.join(name)).collect();
         let clean = compare(rig.folder(), &[&alike[..], &[folder.join("root.yaml")]].concat(), &[]);
@@ -278,7 +281,8 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         // Of a body no more than this is read.
         let cut = compare(rig.folder(), &alike, &["--most-body", "2"]);
         assert_eq!((cut.code, &cut.json["verdict"]), (0, &"clean".into()), "{:#}", cut.json);
-        // Behind a load balancer both are told who connects; without it nobody answers.
+        // Behind a load balancer both get the client's address; without its header neither
+        // answers.
         let objects = Manifests::new(&rig.folder().join("proxied"));
         objects.write("objects.yaml", &[&[host("odd").build()], &manifests::classes()[..]].concat());
         let ports = ["--controller-ports", "82,443", "--ingressd-ports", "82,443"];

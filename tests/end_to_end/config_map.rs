@@ -1,4 +1,4 @@
-//! The ConfigMap of an ingress-nginx, through the real nginx: this test must not know how keys are read.
+//! The ConfigMap of an ingress-nginx, through the real nginx.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub fn says(rig: &Rig, data: &[(&str, &str)]) {
     rig.manifests.write("controller.yaml", &[config_map(data)]);
 }
 
-/// Waits until these reasons and no others are told about the ConfigMap.
+/// Waits until the ConfigMap has findings with these reasons and no others.
 pub async fn told(rig: &mut Rig, expected: &[&str]) {
     let right = |status: &Value| {
         let findings = status["findings"].as_array().into_iter().flatten();
@@ -170,7 +170,8 @@ fn tls_is_spoken_as_it_says_and_ciphers_that_do_not_exist_harm_nobody() {
         let older = |reply: &Reply| reply.peer.as_ref().is_some_and(|peer| peer.version == "TLSv1_2");
         let reply = get("https://secure.test/").send_until("TLS 1.2", older).await;
         assert_eq!(reply.peer.map(|peer| peer.cipher), Some("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256".to_owned()));
-        // OpenSSL alone knows ciphers: the last good version goes on counting, and everybody is served.
+        // OpenSSL alone knows ciphers: the last good version goes on counting, and everybody is
+        // served.
         says(rig, &[("ssl-ciphers", "NO-SUCH-CIPHER"), ("proxy-body-size", "1k")]);
         told(rig, &["Quarantined"]).await;
         assert_eq!(version().await.as_deref(), Some("TLSv1_2"));

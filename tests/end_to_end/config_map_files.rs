@@ -1,5 +1,5 @@
-//! Keys of the ConfigMap that bring files, logs and what few routes have, as nginx has them and as clients see them; this test must not
-//! know how they are read.
+//! Keys of the ConfigMap about files, logs and options of few routes, as nginx has them and as
+//! clients see them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -84,7 +84,8 @@ fn sessions_are_encrypted_with_the_key_that_all_nodes_have() {
         let key = || rig.daemon.root().join("current/certs/session-ticket.key");
         assert_eq!(fs::read(key()).unwrap(), [b'A'; 80]);
         assert_eq!(fs::metadata(key()).unwrap().permissions().mode() & 0o777, 0o600);
-        // The client keeps sessions; nginx forgets all that it knows by itself when it starts anew.
+        // The client keeps sessions; nginx forgets all that it knows by itself when it starts
+        // anew.
         let client = Authority::new("clients").signs("somebody", 1).resuming();
         let resumed = async || {
             let reply = get("https://secure.test/").showing(&client).send().await;

@@ -1,4 +1,4 @@
-//! Keys of the ConfigMap one by one, as nginx is told them and as clients and backends see them; this test must not know how they are read.
+//! Single keys of the ConfigMap, as nginx has them and as clients and backends see them.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Browsers of other origins; this test must not know how headers are written.
+//! Cross-origin requests of browsers.
 
 use http::Method;
 

@@ -1,4 +1,4 @@
-//! What one value may cost nginx: expressions, sizes, hashes and keys; this test must not know how a cost is judged.
+//! What one value may cost nginx: expressions, sizes, hashes and keys.
 
 use ingressd::model::expression;
 use serde_json::Value;
@@ -41,7 +41,8 @@ fn expression(dice: &mut Dice, depth: usize) -> String {
     }
 }
 
-/// Paths of this length that repeat one thing and end in something else, as those are that take long.
+/// Paths of this length that repeat one thing and end in something else, as those are that take
+/// long.
 fn paths(dice: &mut Dice, length: usize) -> Vec<String> {
     const ENDS: &[&str] = &["", "!", "/", "%0A!"];
     let random = |dice: &mut Dice| -> String {

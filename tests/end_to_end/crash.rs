@@ -1,4 +1,5 @@
-//! The daemon killed between any two steps of applying: nginx has the old or the new generation, and the next start goes on.
+//! The daemon killed between any two steps of applying: nginx has the old or the new generation,
+//! and the next start goes on.
 
 use ingressd::apply::Step;
 
@@ -10,7 +11,8 @@ use crate::rig::{self, ECHO, Rig, wait};
 /// The variable that lets a debug build abort at a step.
 const ABORT_AT: &str = "TEST_INGRESSD_ABORT_AT";
 
-/// A state of the cluster that nginx can only serve as a whole: paths, backends and certificates change together.
+/// A state of the cluster that nginx can only serve as a whole: paths, backends and certificates
+/// change together.
 fn write_version(rig: &Rig, version: u8) {
     let backend = format!("backend-{version}");
     let mut objects: Vec<_> = ["a.example", "b.example"]
@@ -116,7 +118,8 @@ fn alternates(nginx_is_restarted: bool) {
             let workers = rig.nginx.settled_workers().await;
             run_until(rig, step).await;
             if step == Step::HungUp {
-                // nginx was told, and nobody waits for it: for a while workers of both generations take connections.
+                // nginx got the signal, and the test does not wait: for a while workers of both
+                // generations accept connections.
                 let replaced = |now: &Vec<_>| !now.iter().any(|worker| workers.contains(worker));
                 wait::until_right("the old workers to end", async || rig.nginx.workers(), replaced).await;
             }

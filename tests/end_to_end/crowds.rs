@@ -1,4 +1,4 @@
-//! What one namespace can have a great deal of keeps nobody else waiting: connections that last, and mistakes; nothing of the inside is known.
+//! A namespace with many long connections or many mistakes does not delay other namespaces.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -158,7 +158,8 @@ fn refused_objects_that_are_written_all_the_time_slow_nobody() {
             () = attack => unreachable!("it goes on until the test ends"),
             until_served = changes => until_served,
         };
-        // Whoever is refused is asked about a tenth of the time: most changes wait for their own tests alone.
+        // Whoever is refused is asked about a tenth of the time: most changes wait for their own
+        // tests alone.
         let waited = until_served.iter().filter(|tests| **tests >= OBJECTS / 2).count();
         assert!(waited <= CHANGES / 2, "{until_served:?}");
     });

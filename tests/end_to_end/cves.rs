@@ -1,6 +1,6 @@
-//! What the CVEs of ingress-nginx did, tried through the real nginx; this test must not know how it is prevented.
-//!
-//! Each is tried on a key that works: beside the object of somebody hostile stands the same with a harmless value, and both are asked.
+//! The CVEs of ingress-nginx, tried through the real nginx. Each is tried on a key that works:
+//! beside the hostile object there is the same object with a harmless value, and both get
+//! requests.
 
 use serde_json::{Value, json};
 
@@ -135,7 +135,8 @@ fn objects(authority: &Authority) -> Vec<Value> {
     all
 }
 
-/// Requests that show for each number that its key works, and that what was done with it is not done.
+/// Requests that show for each number that its key works, and that what was done with it is not
+/// done.
 fn rows(authority: &Authority) -> Vec<(&'static str, Request, u16)> {
     let host = |name: &str| get(&format!("http://{name}.test/"));
     let (ann, eve) = (authority.signs("ann", 1), authority.signs("eve", 2));
@@ -229,7 +230,7 @@ fn nothing_of_them_happens_through_the_real_nginx() {
         assert_eq!(get("http://told.test/").send().await.status, 200);
         let [question] = &service.asked()[..] else { panic!("it is asked once") };
         assert_eq!(question.header("X-Realm"), Some(&*format!("'\"{OUT}")));
-        // CVE-2026-24513: the page of an error answers 200 by itself, and lets nobody in.
+        // CVE-2026-24513: the error page answers 200 itself, and admits no client.
         let seen = async |status| {
             let echo = want(get("http://caught.test/private"), status).send().await.echo();
             (echo.address.ip().to_string(), echo.path.clone(), echo.header("x-code").map(str::to_owned))

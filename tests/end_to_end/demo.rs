@@ -1,4 +1,4 @@
-//! The demo as a person runs it; this test must not know how it is put together.
+//! The demo, as a user runs it.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -48,7 +48,7 @@ fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
         wait::until_right("a line about what is served", told, |text| text.contains("serving: generation 1")).await;
         assert!(told().await.contains("curl http://hello.localhost:8080/"));
         assert!(processes_of(&temporary) > 0, "nginx runs");
-        // What is wrong is told of the file that the user edits.
+        // A mistake is reported with the file that the user edits.
         let wrong = manifests.join("wrong.yaml");
         fs::write(&wrong, "kind: [\n").unwrap();
         let told = wait::until_right("what is wrong", told, |text| text.contains("wrong.yaml")).await;

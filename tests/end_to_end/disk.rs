@@ -1,4 +1,5 @@
-//! Folders that cannot be written: what is served stays, the status says what is wrong, and all is well when there is room again.
+//! Folders that cannot be written: the served configuration stays, the status reports the error,
+//! and changes are applied when there is room again.
 
 use std::time::Instant;
 
@@ -10,7 +11,8 @@ use crate::rig::mount::Mount;
 use crate::rig::status::{notes, serving};
 use crate::rig::{self, Rig, wait};
 
-/// Changes fail while `broken`, with these words; a restart of the daemon changes nothing; `mended` ends it.
+/// Changes fail while `broken`, with these words; a restart of the daemon changes nothing;
+/// `mended` ends it.
 async fn fails_and_recovers(rig: &mut Rig, broken: impl Fn(), words: &str, mended: impl Fn()) {
     rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
     rig.start().await;
@@ -22,7 +24,8 @@ async fn fails_and_recovers(rig: &mut Rig, broken: impl Fn(), words: &str, mende
             rig.daemon.kill();
             rig.daemon.start();
         }
-        // Ready is whether nginx serves the confirmed generation, which it does; the daemon has to ask it first.
+        // Ready is whether nginx serves the confirmed generation, which it does; the daemon has to
+        // ask it first.
         let failed = |status: &Value| status["phase"] == "failed" && status["ready"] == true;
         let status = rig.daemon.status_when("the failure", failed).await;
         let found = notes(&status, "Host nginx", "WriteFailed");

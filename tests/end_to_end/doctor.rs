@@ -1,4 +1,4 @@
-//! `ingressd doctor` on a host with an nginx and a folder of manifests; this must not know how it looks.
+//! `ingressd doctor` on a host with an nginx and a folder of manifests.
 
 use std::net::TcpListener;
 use std::process::Command;
@@ -110,7 +110,8 @@ fn what_is_wrong_with_the_host_is_told() {
 
         let other = TcpListener::bind("0.0.0.0:443").unwrap();
         let told = doctor(rig, &["ports"]);
-        // A process that another test has just forked has the socket too, until it runs its own program.
+        // A process that another test has just forked has the socket too, until it runs its own
+        // program.
         for words in [&*format!("(process {})", std::process::id()), "listens on 0.0.0.0:443"] {
             told.expect("ports", "error", words);
         }
@@ -148,7 +149,7 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
         std::fs::write(rig.nginx.configuration(), format!("worker_rlimit_nofile 777;\n{text}")).unwrap();
         rig.nginx.start();
         doctor(rig, &["limits"]).expect("limits", "warning", "20480 connections, but only 777 files");
-        // What a ConfigMap asks of the same file is told with the line to write.
+        // A key of the ConfigMap that belongs to the same file is reported with the line to write.
         let asked = [("max-worker-open-files", "4096"), ("max-worker-connections", "16384"), ("worker-processes", "7")];
         rig.manifests.write("controller.yaml", &[config_map(&asked)]);
         let judge = || {

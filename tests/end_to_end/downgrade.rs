@@ -1,4 +1,5 @@
-//! What another version left in the state folder: taken as far as it is understood, and in nobody's way; these tests must not know what is kept there.
+//! Files of another version in the state folder: they are used as far as they are understood, and
+//! harm nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How a Service is reached and what happens when it cannot be; this test must not know how upstreams are written.
+//! Endpoints of Services, and what happens without them.
 
 use std::collections::BTreeSet;
 
@@ -103,7 +103,8 @@ fn services_choose_how_they_are_reached() {
         {
             objects.extend(by(name, mode));
         }
-        // An object asks for the cluster address of its Services; a headless one has none, and its pods are asked.
+        // An object asks for the cluster address of its Services; a headless one has none, and its
+        // pods are asked.
         for (name, address) in [("whole", "10.96.0.7"), ("headless", "None")] {
             let mut object = service(name, ECHO);
             object["spec"]["clusterIP"] = json!(address);
@@ -130,7 +131,8 @@ fn auto_takes_the_first_way_that_a_service_offers_and_the_host_reaches() {
         rig.daemon.set("upstreams.endpoints", "auto");
         rig.daemon.set("upstreams.reachable", r#"["10.96.0.0/16", "10.244.0.0/16"]"#);
         let balancer = json!({"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}});
-        /// The name, whether it has a load balancer and a node port, its cluster address, its pod, what is reached.
+        /// The name, whether it has a load balancer and a node port, its cluster address, its pod,
+        /// what is reached.
         type Row = (&'static str, bool, bool, &'static str, &'static str, [&'static str; 1]);
         let rows: [Row; 5] = [
             ("balancer", true, true, "10.96.0.7", "10.244.4.1", ["203.0.113.7:80"]),

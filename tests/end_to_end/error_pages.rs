@@ -1,4 +1,4 @@
-//! Answers that another backend gives in the place of a path's own; this test must not know how requests get there.
+//! Responses of the default backend instead of the backend of a path.
 
 use ingressd::demo::echo::Echo;
 
@@ -46,7 +46,8 @@ fn the_default_backend_answers_where_the_object_wants_it() {
             ("http://shop.test/x?status=500", 500, Some("echo"), "/x?status=500"),
             ("http://shop.test/x", 200, Some("echo"), "/x"),
             ("http://open.test/x?status=404", 404, Some("echo"), "/x?status=404"),
-            // nginx's own answer, which the other backend takes the place of, with the status of that.
+            // nginx's own answer, which the other backend takes the place of, with the status of
+            // that.
             ("http://down.test/x", 200, Some("pages"), "/"),
             // While no endpoint is ready it has all requests as they come.
             ("http://gone.test/x?status=418", 418, Some("pages"), "/x?status=418"),

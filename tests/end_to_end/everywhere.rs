@@ -1,4 +1,4 @@
-//! What the ConfigMap of an ingress-nginx gives to all hosts, through the real nginx; this test must not know how it is written.
+//! Keys of the ConfigMap that concern all hosts, through the real nginx.
 
 use serde_json::{Value, json};
 
@@ -194,7 +194,7 @@ fn proxies_tell_the_host_by_the_header_that_it_names() {
         let given = get("http://plain.test/").header("X-Request-ID", "mine").send().await.echo();
         assert_eq!(given.header("x-request-id"), Some("mine"));
         assert!(tokio::net::TcpStream::connect(("::1", 80)).await.is_err(), "IPv6 is left out");
-        // A mistake about whom is believed: what counted before counts on.
+        // A mistake about trusted proxies: the earlier value stays in force.
         says(rig, &keys("X Asked"));
         told(rig, &["InvalidValue"]).await;
         assert_eq!(ask("http://plain.test/", "10.244.9.1").await.header("x-forwarded-host"), Some("asked.test"));

@@ -1,4 +1,4 @@
-//! Services that say who may pass, asked by the real nginx: this test must not know how a question is written.
+//! Authentication by another service, through the real nginx.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,7 +40,8 @@ impl Question {
     }
 }
 
-/// A service that answers with the status in the header `want` of the request, and keeps what it was asked.
+/// A service that answers with the status in the header `want` of the request, and keeps what it
+/// was asked.
 pub struct Service {
     asked: Arc<Mutex<Vec<Question>>>,
     task: JoinHandle<()>,
@@ -146,7 +147,7 @@ pub fn want(request: Request, status: u16) -> Request {
     request.header("want", &status.to_string())
 }
 
-/// A request of somebody who knows the password.
+/// A request with the right password.
 pub fn with_password(request: Request) -> Request {
     let encoded = base64::engine::general_purpose::STANDARD.encode("ann:secret");
     request.header("Authorization", &format!("Basic {encoded}"))
@@ -250,7 +251,7 @@ fn whoever_the_service_lets_in_is_let_in_and_nobody_else() {
             assert_eq!((reply.status, service.asked().len()), (401, 1), "{path}");
         }
 
-        // A service that is down lets nobody in.
+        // A service that is down admits no client.
         drop(service);
         for request in [get("http://plain.test/"), get("http://full.test/")] {
             assert_eq!(request.send().await.status, 500);

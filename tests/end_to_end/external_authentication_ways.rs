@@ -1,4 +1,4 @@
-//! How services that say who may pass are reached, and how long connections to them last, through the real nginx; this test must not know how a question is written.
+//! The addresses of authentication services, and connections to them, through the real nginx.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::rig::manifests::{Ingress, ingress, service_at};
 use crate::rig::mount::Mount;
 use crate::rig::status::tells;
 
-/// Where the service speaks TLS, with a certificate that nobody knows.
+/// The address at which the service speaks TLS, with a certificate of an unknown authority.
 const TLS: u16 = 18443;
 
 fn acceptor() -> TlsAcceptor {
@@ -122,7 +122,8 @@ fn connections_are_kept_after_answers_without_a_body() {
     rig::run(async |rig| {
         let service = Service::start().await;
         let remembered = [("auth-cache-key", "$request_uri"), ("auth-cache-duration", "200 1m")];
-        // Name, path of the question, status of its answer, annotations; whether connections are kept, and for how many questions.
+        // Name, path of the question, status of its answer, annotations; whether connections are
+        // kept, and for how many questions.
         type Row<'r> = (&'r str, &'r str, u16, &'r [(&'r str, &'r str)], bool, usize);
         let rows: &[Row<'_>] = &[
             (

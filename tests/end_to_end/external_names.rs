@@ -1,4 +1,5 @@
-//! Services of type ExternalName: their names are resolved, and what may not be a backend is none; nothing of the inside is known.
+//! Services of type ExternalName: their names are resolved, and forbidden addresses are no
+//! backends.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! nginx stopped, killed, restarted or unwilling: everything ends converged and the status tells the truth meanwhile; nothing of the inside is known.
+//! An nginx that is stopped, killed, restarted or refuses: the daemon converges, and the status is
+//! right meanwhile.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -32,7 +33,7 @@ async fn not_ready(rig: &Rig) -> String {
     reply.text()
 }
 
-/// Waits until the daemon tells a failure, and that nginx serves the confirmed generation all the same.
+/// Waits until the daemon reports a failure, and that nginx still serves the confirmed generation.
 async fn failed_but_ready(rig: &mut Rig) -> serde_json::Value {
     let right = |status: &serde_json::Value| status["phase"] == "failed" && status["ready"] == true;
     rig.daemon.status_when("the failure of a node that is ready", right).await
@@ -55,8 +56,9 @@ fn a_worker_that_dies_is_replaced_and_no_reload_follows() {
         is_served("a.example").await;
         assert_eq!(serving(&rig.daemon.status().await.unwrap()), generation);
         assert_eq!(rig.daemon.reloads().await, 1);
-        // One that dies while nginx takes a new generation must neither fool nor stop the daemon. It dies before the change is
-        // written: afterwards, on a slow machine, nginx may have let go of it already.
+        // One that dies while nginx takes a new generation must neither fool nor stop the daemon.
+        // It dies before the change is written: afterwards, on a slow machine, nginx may have let
+        // go of it already.
         for round in 0..3 {
             let host = format!("{round}.example");
             let known = rig.nginx.settled_workers().await;
@@ -86,7 +88,8 @@ fn an_nginx_that_is_stopped_finds_everything_ready_when_it_starts() {
         rig.daemon.status_when("a finding", |status| tells(status, "Host nginx", "NginxDown")).await;
         let reloads = rig.daemon.reloads().await;
 
-        // What changes meanwhile is on disk, tested, before nginx starts; the daemon itself starts nothing.
+        // What changes meanwhile is on disk, tested, before nginx starts; the daemon itself starts
+        // nothing.
         write_host(rig, "b.example");
         let host = |status: &serde_json::Value| status["hosts"] == 2;
         rig.daemon.status_when("the host to be ready for nginx", host).await;
@@ -128,7 +131,7 @@ fn a_killed_master_that_returns_under_another_number_is_followed() {
         let workers = rig.nginx.kill_master().await;
         let status = phase(rig, "nginx-down").await;
         assert!(status["nginx"]["master"].is_null());
-        // The workers live on and serve what they know; nobody can tell them anything.
+        // The workers go on and serve their configuration; no signal changes it.
         is_served("a.example").await;
         write_host(rig, "b.example");
         rig.daemon.status_when("b.example to be ready", |status| status["hosts"] == 2).await;

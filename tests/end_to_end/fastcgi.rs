@@ -1,4 +1,4 @@
-//! Applications that speak FastCGI, asked by the real nginx: this test must not know how that is written.
+//! FastCGI backends, through the real nginx.
 
 use std::collections::BTreeMap;
 

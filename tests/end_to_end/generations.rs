@@ -1,4 +1,5 @@
-//! What the administrator sees of kept generations: the difference between two, and going back to one; these tests must not know how they are stored.
+//! Kept generations, as the administrator sees them: the difference between two, and going back to
+//! one.
 
 use std::process::Output;
 
@@ -52,7 +53,7 @@ fn a_node_that_went_back_stays_there_says_so_and_serves_what_it_did() {
         assert!(told.contains("nginx runs generation 1") && told.contains("endpoints may be stale"), "{told}");
         assert_eq!((status_of("a.example").await, status_of("b.example").await), (200, 404));
 
-        // What changes is looked at and told, but not applied.
+        // Changes are translated and reported, but not applied.
         rig.manifests.write("c.yaml", &[shop("c").build(), ingress("bad").host("not a host", "web").build()]);
         let right = |status: &Value| {
             status["pinned"]["waiting_files"].as_u64() > Some(0) && tells(status, "Ingress bad", "InvalidHost")
@@ -129,7 +130,7 @@ fn the_difference_names_the_objects_and_shows_no_secret() {
         rig.manifests.write("b.yaml", &objects);
         rig.daemon.confirmed("b").await;
 
-        // The objects that made each generation are told by the journal and by the list.
+        // The journal and the list name the objects that changed before each generation.
         let causes = [
             (1, "Ingress default/a added"),
             (2, "Ingress default/a changed"),

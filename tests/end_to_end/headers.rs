@@ -1,4 +1,4 @@
-//! What the backend learns about the client; this test must not know how headers are written.
+//! Headers about the client that backends get.
 
 use std::fs;
 
@@ -22,7 +22,8 @@ const FORGED: &[(&str, &str)] = &[
     ("Proxy", "http://evil.test/"),
 ];
 
-/// Headers that frameworks believe about URL, scheme, client and certificate, and that nobody but a trusted proxy may send.
+/// Headers about URL, scheme, client and certificate that frameworks trust, and that only a
+/// trusted proxy may send.
 const BELIEVED: &[&str] = &[
     "Forwarded",
     "X-Forwarded-Prefix",
@@ -43,12 +44,13 @@ const BELIEVED: &[&str] = &[
     "ssl-client-verify",
 ];
 
-/// Tells whatever a framework might believe.
+/// Sends every header that a framework might trust.
 fn telling(request: Request) -> Request {
     BELIEVED.iter().fold(request, |request, name| request.header(name, "told"))
 }
 
-/// Hosts by protocol of the backend, in both dialects, and one that asks for a password, where headers are listed anew.
+/// Hosts by protocol of the backend, in both dialects, and one that asks for a password, where
+/// headers are listed anew.
 fn hosts() -> Vec<Value> {
     let passwords = secret("users", "Opaque", &[("auth", "user:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n")]);
     let mut objects = vec![passwords];
@@ -122,7 +124,7 @@ fn trusted_proxies_tell_what_frameworks_believe() {
             let seen = telling(ask(host).from("10.244.8.8")).send().await.echo();
             let told: Vec<_> = seen.headers.iter().filter(|(_, value)| value == "told").collect();
             assert!(told.is_empty(), "{host}: {told:?}");
-            // A proxy that tells nothing is no reason for a warning with each request.
+            // A proxy that sends no such header causes no warning for each request.
             assert_eq!(ask(host).from("10.244.9.9").send().await.echo().header("forwarded"), None, "{host}");
         }
         let log = fs::read_to_string(warnings).unwrap();
@@ -155,7 +157,7 @@ fn redirects_name_only_hosts_that_are_hosts() {
                 |host: &str| get(&format!("http://{host}/x")).from("10.244.9.9").header("X-Forwarded-Host", told);
             let redirect = request("h.test").send().await;
             assert_eq!(redirect.header("location"), Some(format!("https://{expected}/x").as_str()), "{told:?}");
-            // And backends, who make links of it, are told no other.
+            // Backends, which make links of it, get no other host.
             let seen = request("p.test").send().await.echo();
             let host = seen.header("x-forwarded-host").unwrap().split(':').next().unwrap().to_owned();
             assert!(expected == "h.test" && host == "p.test" || told.trim().starts_with(&host), "{told:?}: {host}");
@@ -191,7 +193,8 @@ fn nobody_is_believed_by_default() {
             let seen = request.send().await.echo();
             let spoken = if host.starts_with('g') { "HTTP/2" } else { "HTTP/1.1" };
             assert_eq!(seen.protocol, spoken, "{host}");
-            // What nobody but ingress-nginx tells is told by its dialect alone, and forged with neither.
+            // Headers that only ingress-nginx sends are sent only by its dialect, and cannot be
+            // forged in either.
             let detailed = |value| host.ends_with("-n.test").then_some(value);
             for (name, value) in [
                 ("host", Some(host)),

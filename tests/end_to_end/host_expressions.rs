@@ -1,4 +1,4 @@
-//! Hosts that an expression names, through the real nginx; this test must not know how servers are written.
+//! Regular expressions for hosts, through the real nginx.
 
 use crate::rig::client::get;
 use crate::rig::manifests::{Ingress, in_namespace, ingress, service_at, tls_secret};
@@ -59,7 +59,8 @@ fn an_expression_takes_the_hosts_that_nobody_has() {
         let peer = get("https://my-shop.test/").send().await.peer.unwrap();
         assert_eq!(peer.names, ["shops.test"], "the certificate of the host");
 
-        // The command tells whose a host is that only an expression has, and one that stands in no rule.
+        // The command shows the owner of a host that only an expression matches, and of one
+        // without a rule.
         let told = |host: &str| {
             let mut command = rig.daemon.command("status");
             let output = command.args(["--host", host]).output().unwrap();

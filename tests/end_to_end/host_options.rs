@@ -1,4 +1,4 @@
-//! What one object says for a whole host, through the real nginx: these tests must not know how nginx is told.
+//! Options of a whole host that one object sets, through the real nginx.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,8 @@ fn object(name: &str, year: u16, host: &str) -> Ingress {
     ingress.path(&format!("{host}.test"), "Prefix", &format!("/{name}"), "web")
 }
 
-/// The cipher that a client gets from a host, as the client calls it, without what all of them have.
+/// The cipher that a client gets from a host, as the client calls it, without what all of them
+/// have.
 async fn cipher(host: &str) -> String {
     let peer = get(&format!("https://{host}.test/")).send().await.peer.unwrap();
     assert_eq!(peer.version, "TLSv1_2");
@@ -44,7 +45,8 @@ fn ciphers_are_those_of_the_host_and_else_those_of_the_config_map() {
         };
         let objects = vec![
             object("plain", 2020, "plain"),
-            // The default certificate, which the host has to name for itself to have ciphers of its own.
+            // The default certificate, which the host has to name for itself to have ciphers of
+            // its own.
             of("bare", 2020, "bare", AES128),
             of("own", 2020, "own", AES128).tls(&["own.test"], "cert"),
             of("younger", 2021, "own", CHACHA),

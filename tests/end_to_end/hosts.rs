@@ -1,4 +1,4 @@
-//! Which object answers for a host; this test must not know how servers are written.
+//! Which object answers for a host.
 
 use crate::rig::client::get;
 use crate::rig::manifests::{classes, in_namespace, ingress, service_at};

@@ -1,4 +1,4 @@
-//! What somebody hostile writes into requests and manifests, through the real nginx; this test must not know how it is prevented.
+//! Hostile values in requests and manifests, through the real nginx.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! Two ingressd that share one nginx, each with classes, ports for itself and folders of its own; these tests must not know how names are kept apart.
+//! Two instances that share one nginx, each with classes, ports and folders of its own.
 
 use std::path::Path;
 
@@ -17,7 +17,8 @@ struct Second {
     manifests: Manifests,
 }
 
-/// A second one with the name `blue`, whose Service `web` is at another address; it is not started.
+/// A second one with the name `blue`, whose Service `web` is at another address; it is not
+/// started.
 fn second(rig: &Rig) -> Second {
     let folder = rig.folder().join("blue");
     std::fs::create_dir(&folder).unwrap();
@@ -29,7 +30,8 @@ fn second(rig: &Rig) -> Second {
     Second { daemon, manifests }
 }
 
-/// An Ingress that uses everything that has a name of ours in nginx: variables, zones, upstreams, tables.
+/// An Ingress that uses everything that has a name of ours in nginx: variables, zones, upstreams,
+/// tables.
 fn rich(name: &str) -> Ingress {
     let host = format!("{name}.example");
     ingress(name)
@@ -102,7 +104,7 @@ fn two_share_an_nginx_and_neither_disturbs_the_other() {
         assert_eq!(generation(&second.daemon.status().await.unwrap()), own);
         assert_eq!(generation(&rig.daemon.status().await.unwrap()), before + 1);
 
-        // Of a host that both have, the first keeps it; hosts that nobody has are the first's, too.
+        // The first instance keeps a host that both have, and gets unknown hosts, too.
         second.manifests.write("taken.yaml", &[ingress("taken").host("other.example", "web").build()]);
         let told = |status: &Value| tells(status, "Ingress taken", "HostConflict");
         let status = second.daemon.status_when("the conflict", told).await;

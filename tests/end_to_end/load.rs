@@ -1,4 +1,4 @@
-//! Clients see nothing of a minute in which the files of routes and endpoints change all the time; nothing of the inside is known.
+//! One minute of changes of routes and endpoints, of which clients notice nothing.
 
 use serde_json::Value;
 

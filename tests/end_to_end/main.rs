@@ -1,4 +1,4 @@
-//! Requests through the distribution's nginx as the daemon sets it up: these tests must not know how anything works inside.
+//! Requests through the distribution's nginx as the daemon sets it up.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod access;

@@ -1,4 +1,4 @@
-//! A cluster that is large from the start is served by one generation; nothing of the inside is known.
+//! A cluster that is large from the start is served by one generation.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ const COUNT: usize = 5000;
 /// How many of them share a file of the folder.
 const IN_A_FILE: usize = 250;
 
-/// Longest time until they are served: a limit for broken code, for a daemon that is not optimised on a slow machine.
+/// Longest time until they are served: a limit for broken code, for a daemon that is not optimised
+/// on a slow machine.
 const LIMIT: Duration = Duration::from_secs(180);
 
 #[test]

@@ -1,4 +1,4 @@
-//! Copies of requests, made by the real nginx: this test must not know how they are made.
+//! Mirrored requests, through the real nginx.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -147,14 +147,15 @@ fn a_service_gets_what_the_backend_gets() {
         assert_eq!((copy.line.as_str(), copy.body), ("POST /v2/a HTTP/1.1", 0));
         assert_eq!((copy.header("Host"), copy.header("Content-Length")), (Some("bare.test"), None));
 
-        // Who is let in is told as it is to the backend, whatever the client says.
+        // The copy has the authenticated user as the backend does, whatever the client sends.
         let reply = get("http://guarded.test/").header("X-User", "eve").send().await;
         assert_eq!((reply.status, reply.echo().header("x-user")), (200, Some("ann")));
         assert_eq!(service.next().await.line, "GET /check HTTP/1.1");
         let copy = service.next().await;
         assert_eq!((copy.line.as_str(), copy.header("X-User")), ("GET /copy HTTP/1.1", Some("ann")));
 
-        // Who is not let in is not copied: the next copy is another one's. An upgrade is none of the copy's.
+        // Who is not let in is not copied: the next copy is another one's. An upgrade is none of
+        // the copy's.
         assert_eq!(get("http://closed.test/").send().await.status, 403);
         let mut socket = get("http://plain.test/chat").open_websocket().await.unwrap();
         assert_eq!(socket.say("hello").await.unwrap(), "hello");

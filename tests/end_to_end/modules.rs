@@ -1,4 +1,4 @@
-//! What modules that are not part of nginx do for hosts, and what hosts are without them; these tests must not know how they are told.
+//! Hosts with and without modules that are not part of nginx.
 
 use std::fs;
 
@@ -15,7 +15,8 @@ const BROTLI: &str = "ngx_http_brotli_filter_module.so";
 const MODSECURITY: &str = "ngx_http_modsecurity_module.so";
 const GEOIP2: &str = "ngx_http_geoip2_module.so";
 
-/// Rules of the administrator: they turn a parameter away, and name nothing that nginx has to open.
+/// Rules of the administrator: they turn a parameter away, and name nothing that nginx has to
+/// open.
 const RULES: &str = "SecRuleEngine On\nSecRequestBodyAccess On\nSecAuditEngine Off\n\
     SecRule ARGS:forbidden \"@streq yes\" \"id:1,phase:2,t:none,log,deny,status:403\"\n";
 const FORBIDDEN: &str = "forbidden=yes";
@@ -160,7 +161,7 @@ fn a_firewall_looks_into_requests_of_whoever_asks_for_it() {
             ("mixed.test/none", 200, 200),
             ("detecting.test/", 200, 200),
             ("without.test/", 200, 200),
-            // The object is not used, so that nobody has the host.
+            // The object is not served, so the host is unknown.
             ("refused.test/", 404, 404),
         ] {
             assert_eq!(status(host, "forbidden=no").await, if of_ours == 404 { 404 } else { 200 }, "{host}");
@@ -280,15 +281,16 @@ fn where_clients_are_is_told_by_databases_and_nobody_passes_by_what_they_do_not_
             })
         };
         rig.daemon.status_when("the database that is not there", host_is_told).await;
-        // Without it a snippet would let everybody or nobody pass.
+        // Without it a snippet would admit all clients or none.
         says(rig, &with("false"));
         get("http://table.test/").send_until("nobody to pass", |reply| reply.status == 503).await;
         for (host, expected) in [("plain", 200), ("direct", 503), ("header", 200)] {
             assert_eq!(asked(host, german).await.status, expected, "{host}");
         }
         assert_eq!(asked("plain", german).await.echo().header("x-country"), None);
-        let is_closed =
-            |status: &Value| notes(status, "Ingress direct", "ClosedRoute").join("").contains("no database tells");
+        let is_closed = |status: &Value| {
+            notes(status, "Ingress direct", "ClosedRoute").join("").contains("no database on this node provides")
+        };
         rig.daemon.status_when("why the route is closed", is_closed).await;
         // Whoever asks for nothing of it pays nothing.
         says(rig, &[("use-geoip2", "true")]);

@@ -1,4 +1,5 @@
-//! What whoever runs the host sees: the journal, the status, the log by its settings; these tests must not know how it is told.
+//! What an administrator of the host sees: the journal, the status, and the log as its settings
+//! say.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +14,8 @@ use crate::rig::status::tells;
 use crate::rig::systemd::Systemd;
 use crate::rig::{self, Rig, wait};
 
-/// An entry in the journal's own protocol: `NAME=value` in a line, or the name in a line, the length, and the value.
+/// An entry in the journal's own protocol: `NAME=value` in a line, or the name in a line, the
+/// length, and the value.
 fn entry(datagram: &[u8]) -> BTreeMap<String, String> {
     let mut fields = BTreeMap::new();
     let mut rest = datagram;
@@ -158,7 +160,8 @@ fn the_log_follows_its_settings_when_they_are_read_again() {
             std::fs::write(&file, good.replace("level = \"debug\"", &format!("level = \"{level}\""))).unwrap();
             let times = systemd.times_ready();
             rig.daemon.signal(Signal::SIGHUP);
-            // The next change is served under the new settings. Whether those are read may be nothing that they let log.
+            // The next change is served under the new settings. Whether those are read may be
+            // nothing that they let log.
             ready(times + 1).await;
             let known = rig.daemon.log().len();
             rig.manifests

@@ -1,4 +1,4 @@
-//! Other sites of the same nginx and hosts of the cluster leave each other alone; this test must not know how.
+//! Other sites of the same nginx and hosts of the cluster do not affect each other.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -43,8 +43,8 @@ const SITE: &str = r#"
 
 #[test]
 fn another_site_answers_as_before() {
-    // nginx reads the sites of `conf.d` in the order of their names, ours among them, and then the others. Without a word about
-    // it the first one that it reads is the default server.
+    // nginx reads the sites of `conf.d` in the order of their names, ours among them, and then the
+    // others. Without a word about it the first one that it reads is the default server.
     for (file, listen, is_default, reason) in [
         ("sites-enabled/site", " default_server", true, "DefaultServerTaken"),
         ("conf.d/a-site.conf", "", true, "DefaultServerTaken"),
@@ -85,7 +85,8 @@ fn another_site_answers_as_before() {
             );
             assert_eq!(site_answers(is_default).await, before);
 
-            // Whoever has the requests that no site names, it is told where to find the site, and what to do about it.
+            // Whichever site gets the requests for unknown hosts, the finding names the place of
+            // the site and the remedy.
             let of_site = get("http://unknown.test/hello").send().await.text().contains("the site of the host");
             assert_eq!(of_site, is_default);
             let status = rig.daemon.status().await.unwrap();
@@ -143,7 +144,8 @@ fn the_names_of_another_site_stay_its_own_however_it_writes_them() {
     });
 }
 
-/// Everything that clients of the site see. Only where the site is the default server do unknown hosts belong to it.
+/// Everything that clients of the site see. Only where the site is the default server do unknown
+/// hosts belong to it.
 async fn site_answers(is_default: bool) -> String {
     let mut requests = vec![
         get("http://site.test/"),
@@ -167,7 +169,8 @@ async fn site_answers(is_default: bool) -> String {
     answers
 }
 
-/// Settings of the host's `http` level that would change what hosts of the cluster do, in sets that get along.
+/// Settings of the host's `http` level that would change what hosts of the cluster do, in sets
+/// that get along.
 const IMPOSED: &[&str] = &[
     r#"
     proxy_set_header X-Host yes; proxy_set_header Host host.invalid; grpc_set_header X-Host yes;

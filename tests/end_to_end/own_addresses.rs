@@ -1,4 +1,5 @@
-//! What listens on an edge node is no backend, and what comes back to nginx does not go round for ever; these tests must not know how.
+//! Addresses of edge nodes are no backends, and requests that come back to nginx do not loop
+//! forever.
 
 use std::fs;
 
@@ -18,7 +19,8 @@ const NODE: &str = "198.51.100.7";
 fn no_port_of_the_node_is_a_backend_unless_it_is_listed() {
     rig::run(async |rig| {
         ip(&["address", "add", &format!("{NODE}/32"), "dev", "lo"]);
-        // Another site of the same nginx, which trusts the node, and pods that share the node's network.
+        // Another site of the same nginx, which trusts the node, and pods that share the node's
+        // network.
         let site = format!("server {{ listen {NODE}:9090; allow {NODE}; deny all; return 200 \"for the node\"; }}\n");
         rig.nginx.write_site("site.conf", &site);
         let objects = |name: &str, port: u16| {

@@ -1,4 +1,4 @@
-//! TLS that goes to its Service unopened, beside TLS that ends at nginx, through the real one; these tests must not know how nginx is told.
+//! TLS passthrough beside TLS that nginx terminates, through the real nginx.
 
 use std::fs;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ const PORT: u16 = 9443;
 const POD: &str = "10.244.0.7";
 const OTHER_POD: &str = "10.244.0.8";
 
-/// A backend under a certificate of its own, before the echo backend of the address that is reached.
+/// A backend under a certificate of its own, before the echo backend of the address that is
+/// reached.
 async fn serve(own: &Signed) {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let settings = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
@@ -43,7 +44,7 @@ async fn serve(own: &Signed) {
     });
 }
 
-/// Who believes certificates of an authority alone, by name.
+/// A client that trusts the certificates of one authority.
 fn believing(authority: &Authority) -> Signed {
     let mut roots = rustls::RootCertStore::empty();
     roots.add_parsable_certificates(certificates(&authority.pem()));
@@ -75,7 +76,7 @@ fn open(rig: &Rig) {
     rig.manifests.write("open.yaml", &[tls_secret("open", &["open.test"]), object.build()]);
 }
 
-/// Settings, nginx and a backend; gives who believes in it.
+/// Prepares settings, nginx and a backend; returns a client that trusts it.
 async fn prepare(rig: &mut Rig) -> Signed {
     rig.nginx.serve_streams(&rig.daemon.root());
     rig.daemon.set("tls.passthrough", "true");
@@ -87,7 +88,8 @@ async fn prepare(rig: &mut Rig) -> Signed {
     believing(&authority)
 }
 
-/// Where a request got to over TLS: the address of the pod by its own certificate, or `here` where TLS was opened.
+/// Where a request got to over TLS: the address of the pod by its own certificate, or `here` where
+/// TLS was opened.
 async fn reached(request: Request) -> Result<String, Failure> {
     let reply = request.try_send().await?;
     let echo = reply.try_echo();
@@ -160,7 +162,7 @@ fn one_host_is_passed_through_and_others_see_their_clients() {
             let request = get("https://listed.test/").from(from).header("x-forwarded-for", "10.244.5.5");
             assert_eq!(request.send().await.status, expected, "{from}");
         }
-        // Over plain http it is served as ever, and TLS is spoken to the backend.
+        // Over plain http it is served as before, with TLS towards the backend.
         let plain = get("http://passed.test/").from("10.244.5.5").send().await.echo();
         assert_eq!((plain.address.ip().to_string().as_str(), plain.header("x-real-ip")), (POD, Some("10.244.5.5")));
     });
@@ -181,7 +183,7 @@ fn what_is_under_way_goes_on_while_pods_and_hosts_change() {
 
         pods(rig, &[OTHER_POD]);
         until_reached("https://passed.test/", OTHER_POD).await;
-        // Without a pod nobody else gets the connection.
+        // Without a pod no other backend gets the connection.
         pods(rig, &[]);
         let closed = async || reached(get("https://passed.test/")).await;
         let ended = wait::until_right("the end of connections", closed, |found| matches!(found, Err(Failure::Tls(_))));
@@ -243,7 +245,7 @@ fn load_balancers_tell_of_clients_by_the_proxy_protocol() {
                     let request = get(&format!("{scheme}://open.test/")).from(from).behind(header);
                     let seen = request.header("x-forwarded-for", "1.2.3.4").send().await.echo();
                     assert_eq!(seen.header("x-real-ip"), Some(seen_client), "{scheme} from {from} for {client}");
-                    // The balancer is believed that its client connected to the port of https.
+                    // nginx trusts the balancer that its client connected to the port for https.
                     let told = if from == BALANCER { "https" } else { scheme };
                     assert_eq!(seen.header("x-forwarded-proto"), Some(told), "{scheme} from {from}");
                 }
@@ -261,7 +263,8 @@ fn proxies_that_are_believed_tell_of_clients_by_headers() {
     const STRANGER: &str = "10.244.8.8";
     rig::run(async |rig| {
         prepare(rig).await;
-        // One of this host is believed, too: what nginx sends itself must not be taken for that.
+        // A proxy on this host is trusted, too: requests of nginx itself must not be confused with
+        // its requests.
         rig.daemon.set("access.trusted-proxies", r#"["10.244.9.0/24", "127.0.0.0/8"]"#);
         let listed = ingress("listed").host("listed.test", "web").annotation("allowlist-source-range", "192.0.2.0/24");
         rig.manifests.write("listed.yaml", &[listed.build()]);
@@ -392,7 +395,8 @@ fn a_service_cannot_lead_to_nginx_itself() {
             }
             let told = |status: &Value| {
                 let told = notes(status, "Ingress passed", "ForbiddenTarget");
-                told.iter().any(|note| note.contains(&format!(":{port}")) && note.contains("our own listeners"))
+                told.iter()
+                    .any(|note| note.contains(&format!(":{port}")) && note.contains("a port of ingressd or its nginx"))
             };
             rig.daemon.status_when("the loop", told).await;
             assert!(matches!(reached(get("https://passed.test/")).await, Err(Failure::Tls(_))), "{port}");

@@ -1,4 +1,4 @@
-//! Which route takes a path, in both dialects; this test must not know how locations are written.
+//! Which route takes a path, in both dialects.
 
 use crate::rig;
 use crate::rig::client::get;

@@ -1,4 +1,4 @@
-//! What is spoken with clients and with backends; this test must not know how it is set up.
+//! Protocols towards clients and backends.
 
 use crate::rig::client::{get, grpc_check};
 use crate::rig::manifests::{endpoint_slice, ingress, service, service_at, tls_secret};

@@ -1,4 +1,4 @@
-//! Clients behind load balancers that speak the PROXY protocol, through the real nginx; this test must not know how nginx is told.
+//! Clients behind load balancers that speak the PROXY protocol, through the real nginx.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,11 +9,11 @@ use crate::rig::manifests::{ingress, tls_secret};
 use crate::rig::status::{notes, serving};
 use crate::rig::{self, Rig};
 
-/// The load balancer that is trusted, and somebody who is not.
+/// The trusted load balancer, and an untrusted client.
 const BALANCER: &str = "10.244.9.9";
 const STRANGER: &str = "10.244.8.8";
 const TRUSTED: &str = r#"["10.244.9.0/24"]"#;
-/// What clients say of themselves, and nobody may believe.
+/// Headers in which clients claim an address, and which nginx must not trust.
 const FORGED: [(&str, &str); 6] = [
     ("X-Forwarded-For", "1.2.3.4"),
     ("X-Real-IP", "1.2.3.4"),
@@ -141,7 +141,8 @@ fn trusted_load_balancers_tell_of_clients_and_nobody_by_headers() {
                 }
             }
         }
-        // A header without a client, as that of a health check, leaves the address of the connection.
+        // A header without a client, as that of a health check, leaves the address of the
+        // connection.
         for header in [b"PROXY UNKNOWN\r\n".to_vec(), binary(0x20, 0, &[])] {
             let seen = forging(get("http://h.test/").from(BALANCER).behind(header)).send().await.echo();
             assert_eq!((seen.header("x-real-ip"), seen.header("x-forwarded-port")), (Some(BALANCER), Some("80")));
@@ -259,7 +260,8 @@ fn the_config_map_switches_it() {
         let status = rig.daemon.status().await.unwrap();
         assert_eq!(notes(&status, "ConfigMap controller", "UnsupportedKey"), [""; 0]);
 
-        // Without a list everybody is believed, as ingress-nginx does, and that is told. Headers are not.
+        // Without a list every client's PROXY protocol is trusted, as in ingress-nginx, with a
+        // finding. Headers are not trusted.
         config_map(rig, json!({ "use-proxy-protocol": "true", "use-forwarded-headers": "true" }));
         let request = forging(get("http://n.test/").from(STRANGER).behind(of("192.0.2.77")));
         let right = |reply: &rig::client::Reply| reply.echo().header("x-forwarded-for") == Some("192.0.2.77");
@@ -341,7 +343,8 @@ fn whatever_else_stands_in_a_header_opens_nothing() {
             let status = reply.map(|reply| reply.status);
             assert!(matches!(status, Err(_) | Ok(400 | 403)), "{:?}: {status:?}", String::from_utf8_lossy(header));
         }
-        // A header that names no client leaves the address of the connection, which no list lets in.
+        // A header that names no client leaves the address of the connection, which no list lets
+        // in.
         let nobody = [
             text("PROXY UNKNOWN 192.0.2.7 198.51.100.1 1 80"),
             binary(0x20, 0x11, addresses),
@@ -362,7 +365,8 @@ fn whatever_else_stands_in_a_header_opens_nothing() {
             with(&[0x04, 0xff, 0xff]),
             with(&record(0xee, &[b'x'; 70])),
         ];
-        // Before 1.23.2 nginx reads no more than 107 bytes of a header, and lets go who sends more.
+        // Before 1.23.2 nginx reads no more than 107 bytes of a header, and lets go who sends
+        // more.
         let large =
             get("http://allow.test/").from(STRANGER).behind(with(&record(0xee, &[b'x'; 1024]))).try_send().await;
         assert!(matches!(large.map(|reply| reply.status), Err(_) | Ok(403)));
@@ -375,7 +379,8 @@ fn whatever_else_stands_in_a_header_opens_nothing() {
                 }
             }
         }
-        // Only the first one counts: another behind it is no request, and one within it is a part of it.
+        // Only the first one counts: another behind it is no request, and one within it is a part
+        // of it.
         let behind = [&of("203.0.113.9")[..], &of("192.0.2.7")].concat();
         let twice = get("http://allow.test/").from(BALANCER).behind(behind).try_send().await;
         assert!(matches!(twice.map(|reply| reply.status), Err(_) | Ok(400)));

@@ -1,4 +1,4 @@
-//! Objects that nginx cannot serve harm nobody, and themselves as little as possible; it must not know how culprits are found.
+//! Objects that nginx refuses harm no other objects, and themselves as little as possible.
 
 use serde_json::Value;
 
@@ -14,11 +14,12 @@ struct Bad {
     reason: &'static str,
     /// nginx's words, or those of the check that spares nginx the question.
     words: &'static str,
-    /// The objects, when good: `/works` of `bad.example` is served, over TLS too where they have a certificate.
+    /// The objects, when good: `/works` of `bad.example` is served, over TLS too where they have a
+    /// certificate.
     good: fn() -> Vec<Value>,
     /// The same objects when bad.
     bad: fn() -> Vec<Value>,
-    /// The same objects, mended: `/mended` is served.
+    /// The same objects, corrected: `/mended` is served.
     mended: fn() -> Vec<Value>,
 }
 
@@ -103,7 +104,8 @@ fn buffers_that_contradict_each_other() {
     });
 }
 
-/// The good version goes on being served and everybody else's changes go through, over two restarts, until it is mended.
+/// The good version is served and changes of others are applied, over two restarts, until it is
+/// corrected.
 fn survives(row: Bad) {
     rig::run(async move |rig| {
         rig.manifests.write("bad.yaml", &(row.good)());
@@ -270,7 +272,8 @@ fn a_line_that_somebody_laid_out_for_others_is_his_own_affair() {
         rig.manifests
             .write("evil-web.yaml", &service_at("web", &["10.244.0.2"], ECHO).map(|it| in_namespace("evil", it)));
         let path = |name: &str, path: &str| ingress(name).class("nginx").path("shared.example", "Prefix", path, "web");
-        // Harmless, and silently accepted, until somebody else's change makes expressions of the paths of the host.
+        // Harmless and accepted, until a change of another object makes regular expressions of the
+        // paths of the host.
         rig.manifests.write("trap.yaml", &[path("trap", "/(").namespace("evil").build()]);
         rig.manifests.write("victim.yaml", &[path("victim", "/app").build()]);
         rig.start().await;

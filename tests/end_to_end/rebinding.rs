@@ -1,4 +1,4 @@
-//! Who asks by a name that a stranger chose learns nothing of the node; this test must not know who answers.
+//! Requests with a host name that a stranger chose (DNS rebinding) get no data of the node.
 
 use crate::rig;
 use crate::rig::client::get;

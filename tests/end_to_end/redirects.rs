@@ -1,4 +1,4 @@
-//! Who is sent elsewhere; this test must not know how redirects are written.
+//! Redirects.
 
 use crate::rig;
 use crate::rig::client::get;

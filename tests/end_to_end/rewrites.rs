@@ -1,4 +1,4 @@
-//! What the backend gets to see of a path; this test must not know how rewrites are written.
+//! Rewritten paths, as backends get them.
 
 use std::fs;
 

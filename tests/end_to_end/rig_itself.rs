@@ -1,4 +1,4 @@
-//! The rig does what tests rely on, shown with a hand-written nginx.conf; it must not know the daemon.
+//! The rig itself, tested with a hand-written nginx.conf.
 
 use http::Method;
 use nix::sys::signal::Signal;

@@ -1,4 +1,4 @@
-//! Clients that stay with an endpoint, through the real nginx; this test must not know how endpoints are chosen.
+//! Session affinity, through the real nginx.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

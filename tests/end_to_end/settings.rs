@@ -1,4 +1,4 @@
-//! The settings are read again when the daemon is told to, and only good ones are used; nothing of the inside is known.
+//! Settings are read again on request, and only valid ones are used.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ fn broken_settings_are_refused_and_good_ones_are_used() {
             let log = rig.daemon.log().split_off(known);
             assert!(log.contains("the new settings cannot be used") && log.contains(words), "{what}: {log}");
             rig.daemon.ready().await;
-            // Whoever asks is answered, and told.
+            // Requests are answered, and the answer reports it.
             let (code, status, error) = ask(rig, "status", &[]).await;
             assert!(
                 code == Some(0) && status.contains("SettingsRefused") && status.contains(words),

@@ -1,4 +1,5 @@
-//! `ingressd setup` on the layouts of Debian, Fedora, RHEL and nginx.org, with the real nginx over files of the test's own; this must not know how steps are taken.
+//! `ingressd setup` on the layouts of Debian, Fedora, RHEL and nginx.org, with the real nginx over
+//! files of the test's own.
 
 mod host;
 
@@ -27,7 +28,7 @@ fn every_layout_is_made_ready_and_put_back_to_the_byte() {
                 for word in ["generated-http", "generated-stream"] {
                     assert!(dump.contains(word), "{package:?}: {word} in {dump}");
                 }
-                // Where nobody else claims it, our own default server is the first.
+                // Where no other site is it, our own server is the default server.
                 let site = dump.lines().filter(|line| !line.trim_start().starts_with('#'));
                 let claims =
                     site.filter(|line| line.contains("listen") && line.contains("80") && !line.contains("808"));
@@ -40,7 +41,8 @@ fn every_layout_is_made_ready_and_put_back_to_the_byte() {
                 assert!(code == Some(0) && text.contains("There was nothing to do"), "{package:?}: {text}");
                 assert_eq!(host.tree(), ready, "{package:?}");
 
-                // What the daemon wrote is no business of setup's: the folder stays as long as it is in use.
+                // What the daemon wrote is no business of setup's: the folder stays as long as it
+                // is in use.
                 fs::remove_dir_all(host.path("nginx/ingressd/generations")).unwrap();
                 fs::remove_file(host.path("nginx/ingressd/current")).unwrap();
                 let (code, text) = host.setup(&["--undo"]);
@@ -53,7 +55,8 @@ fn every_layout_is_made_ready_and_put_back_to_the_byte() {
     }
 }
 
-/// What is served has the requests that the default site had: ours is not included any more when that comes back.
+/// What is served has the requests that the default site had: ours is not included any more when
+/// that comes back.
 #[test]
 fn what_is_served_is_no_obstacle_to_undo() {
     for package in [Debian, Fedora, Rhel, NginxOrg] {
@@ -347,7 +350,7 @@ fn a_script_puts_files_back_without_ingressd() {
                 let (code, script) = host.setup(&["--undo-script"]);
                 assert_eq!(code, Some(0), "{script}");
                 let undo = || said(&Command::new("sh").args(["-c", &script]).output().unwrap());
-                // What somebody changed stays.
+                // Files that were changed since stay.
                 let place = ["nginx/conf.d/ingressd.conf", "nginx/nginx.conf"].map(|name| host.path(name));
                 let place = place.iter().find(|path| path.exists()).unwrap();
                 let ours = fs::read(place).unwrap();

@@ -1,4 +1,5 @@
-//! Messages of which two programs could read different ends: whatever way a route speaks to its backend, what nginx passes on has one end.
+//! Request smuggling: whatever protocol a route has, a message that nginx passes on has one
+//! unambiguous end.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,7 +22,7 @@ struct Seen {
     body: String,
 }
 
-/// A backend that reads one request after the other from each connection, and tells of each.
+/// A backend that reads one request after the other from each connection, and reports each.
 async fn serve(listener: TcpListener, seen: UnboundedSender<Seen>) {
     while let Ok((stream, _)) = listener.accept().await {
         tokio::spawn(take(stream, seen.clone()));
@@ -101,7 +102,8 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     [&[0, length[0], length[1], kind, flags, 0, 0, 0, stream], payload].concat()
 }
 
-/// One request of HTTP/2 with these fields, each a literal of RFC 7541 as it stands, and this body.
+/// One request of HTTP/2 with these fields, each a literal of RFC 7541 as it stands, and this
+/// body.
 fn request(fields: &[(&str, &str)], body: &str) -> Vec<u8> {
     let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
     let fields: Vec<u8> = fields.iter().flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect();
@@ -213,7 +215,8 @@ fn what_comes_by_http2_has_one_end_as_well() {
                 let all = with_usual(own, host);
                 raw_http2(([127, 0, 0, 1], 443).into(), host, &request(&all, body), is_answered).await;
                 assert_eq!(get(&format!("https://{host}/after-{number}")).send().await.status, 200, "{what}");
-                // Nothing of it came, or one request: what its length leaves out is gone, as the next one shows.
+                // Nothing of it came, or one request: what its length leaves out is gone, as the
+                // next one shows.
                 let mut came = next(&mut seen, &what).await;
                 if came.line.starts_with("POST /first ") {
                     assert!(came.ends.len() == 1 && body.starts_with(&came.body), "{what}: {came:?}");
@@ -292,7 +295,8 @@ fn what_goes_by_grpc_has_one_end_as_well() {
         rig.manifests.write("objects.yaml", &[tls_secret("tls", &[host]), route.build()]);
         rig.start().await;
         let texts = Texts::new();
-        // What waited on a connection that is kept would be in front of the next request, or its answer.
+        // What waited on a connection that is kept would be in front of the next request, or its
+        // answer.
         let after = async |what: &str, number: usize| {
             for scheme in ["http", "https"] {
                 let path = format!("/after-{number}");

@@ -1,5 +1,5 @@
-//! What snippets do to requests where the administrator lets a namespace write them, and what stays whatever they say; this test must not
-//! know how they are written.
+//! Snippets in namespaces where the administrator allows them, and the limits that they cannot
+//! change.
 
 use serde_json::Value;
 
@@ -143,7 +143,7 @@ fn they_do_what_they_say_and_everything_else_stays() {
             assert_ne!(echo.header("x-forwarded-for"), Some("1.2.3.4"));
         }
 
-        // What the backend is told, whoever named the request.
+        // The headers that the backend gets.
         for (sent, is_kept) in [("mine", true), ("", false)] {
             let reply = get("https://answers.test/").header("X-Request-ID", sent).send().await;
             let told = reply.header("x-req").map(str::to_owned);
@@ -194,7 +194,7 @@ fn they_do_what_they_say_and_everything_else_stays() {
         }
         let let_in = get("http://guarded.test/").header("Authorization", "Basic dXNlcjpwYXNzd29yZA==").send().await;
         let echo = let_in.echo();
-        // The password stays with nginx, and so does what frameworks believe.
+        // The backend gets neither the password nor headers that frameworks trust.
         assert_eq!((echo.header("x-seen"), echo.header("authorization")), (Some("yes"), None));
         let echo = get("http://guarded.test/").header("Authorization", "Basic dXNlcjpwYXNzd29yZA==");
         let echo = echo.header("Forwarded", "for=1.2.3.4").header("X-Original-URL", "/admin").send().await.echo();

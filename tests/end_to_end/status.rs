@@ -1,4 +1,4 @@
-//! `ingressd status` as somebody reads it who has to find out what is wrong; this must not know how the daemon knows.
+//! `ingressd status`, as an administrator reads it who looks for a problem.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -136,7 +136,7 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
             let (code, text) = status_of(rig, arguments);
             assert_eq!(code, Some(0), "{text}");
         }
-        // What counts of a request is told of the daemon's own settings and objects.
+        // `explain` uses the settings and objects of the daemon.
         let explained = |url: &str| {
             let output = rig.daemon.command("explain").arg(url).output().unwrap();
             (output.status.code(), String::from_utf8(output.stdout).unwrap())
@@ -155,7 +155,8 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
         for arguments in [&["well"][..], &["a/b/c"], &["a b/c"], &["/"], &["a/b", "--cluster"], &["--host", "a\nb"]] {
             assert_eq!(status_of(rig, arguments).0, Some(64), "{arguments:?}");
         }
-        // Whatever is written into the socket is answered, and read no further than a question can be long.
+        // Whatever is written into the socket is answered, and read no further than a question can
+        // be long.
         let hostile = [
             "ingress default/well x",
             "ingress well",
@@ -226,7 +227,8 @@ impl Watching {
         Watching { process, heard, reader }
     }
 
-    /// Waits until this is told behind what was told before `known` bytes; gives how much was told by then.
+    /// Waits until this is told behind what was told before `known` bytes; gives how much was told
+    /// by then.
     async fn until(&self, words: &str, known: usize) -> usize {
         let heard = || async { self.heard.lock().unwrap().clone() };
         let text = wait::until_right(words, heard, |text| text[known..].contains(words)).await;
@@ -309,7 +311,8 @@ fn colours_and_broken_lines_are_for_terminals() {
     });
 }
 
-/// At night one line has to say that nothing is served, and no other may sound as if something were.
+/// At night one line has to say that nothing is served, and no other may sound as if something
+/// were.
 #[test]
 fn while_nginx_is_down_nothing_is_told_as_served() {
     rig::run(async |rig| {

@@ -1,4 +1,5 @@
-//! TCP and UDP services through the real nginx: where bytes go, what they begin with, and whom a bad entry harms; these tests must not know how nginx is told.
+//! TCP and UDP services through the real nginx: endpoints, the PROXY protocol, and the effects of
+//! bad entries.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -35,7 +36,8 @@ fn database(rig: &Rig, addresses: &[&str]) {
     rig.manifests.write("db.yaml", &[service("db", BACKEND), endpoint_slice("db", addresses, BACKEND)]);
 }
 
-/// Settings and nginx for TCP and UDP services, and a backend that sends everything back behind the address that it came to.
+/// Settings and nginx for TCP and UDP services, and a backend that sends everything back behind
+/// the address that it came to.
 async fn prepare(rig: &mut Rig) {
     rig.nginx.serve_streams(&rig.daemon.root());
     rig.daemon.set("ingress-nginx.tcp-services-configmap", "default/tcp");
@@ -58,7 +60,8 @@ async fn answer(mut stream: TcpStream) {
     }
 }
 
-/// Sends text over a connection and reads until the last line of it came back. `None` when the connection ends.
+/// Sends text over a connection and reads until the last line of it came back. `None` when the
+/// connection ends.
 async fn exchange(stream: &mut TcpStream, text: &str) -> Option<String> {
     let last = text.rsplit("\r\n").next().unwrap();
     stream.write_all(text.as_bytes()).await.ok()?;
@@ -77,7 +80,8 @@ async fn connect(port: u16) -> Option<TcpStream> {
     TcpStream::connect(here(port)).await.ok()
 }
 
-/// What a new connection to a port gives: the backend's answer, that it is closed, or that nobody listens.
+/// What a new connection to a port gives: the backend's answer, that it is closed, or that nobody
+/// listens.
 async fn asked(port: u16) -> String {
     match connect(port).await {
         None => "refused".to_owned(),
@@ -107,7 +111,7 @@ fn connections_go_to_endpoints_and_stay_where_they_are_when_those_change() {
         let before = inode();
         database(rig, &["10.244.0.2"]);
         until(7000, "10.244.0.2 ping\n").await;
-        // Without an endpoint the port stays, and whoever connects is let go at once.
+        // Without an endpoint the port stays, and connections are closed at once.
         database(rig, &[]);
         until(7000, "closed").await;
         let status =
@@ -219,7 +223,8 @@ fn datagrams_are_answered() {
             let client = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
             client.send_to(b"ping", here(53)).await.unwrap();
             let mut buffer = [0; 2048];
-            // A datagram that comes to an old worker at its end may be lost; then another one is sent.
+            // A datagram that comes to an old worker at its end may be lost; then another one is
+            // sent.
             let received = tokio::time::timeout(std::time::Duration::from_secs(1), client.recv(&mut buffer)).await;
             received.ok().and_then(Result::ok).map(|length| String::from_utf8(buffer[..length].to_vec()).unwrap())
         };
@@ -251,7 +256,8 @@ fn ports_of_others_stay_theirs_and_nobody_else_waits() {
         let all = ["listen.http-port", "another program", "site.conf:1", "listen.status", "http.address"];
         assert_eq!((told.len(), all.map(by)), (5, [1; 5]), "{told:#?}");
         assert_eq!(get("http://127.0.0.1:7011/").send().await.status, 200, "the site has its port");
-        // Everybody else's changes go on, and another port that somebody took meanwhile harms only itself.
+        // Changes of others are applied, and another port that is taken meanwhile harms only
+        // itself.
         let second = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 7013)).await.unwrap();
         tcp(rig, &[entries.as_slice(), &[("7013", "default/db:80"), ("7014", "default/db:80")]].concat());
         rig.manifests.write("web-host.yaml", &[ingress("web").host("web.test", "web").build()]);

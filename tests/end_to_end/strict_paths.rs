@@ -1,4 +1,4 @@
-//! Paths that nginx and a backend read differently pass by no protection; this test must not know how they are told.
+//! Paths that nginx and a backend understand differently bypass no protection.
 
 use std::net::SocketAddr;
 
@@ -66,7 +66,7 @@ fn hosts(class: &str, mark: &str) -> Vec<Value> {
         // What protects is wrong: the path is closed.
         open(&named("broken"), "/").build(),
         protected(&named("broken-admin"), &broken, "/admin", "auth-type", "other"),
-        // Nobody is let in by another path than by the right one.
+        // No client is admitted by another spelling of the path.
         protected(&named("whole"), &format!("{}.test", named("whole")), "/", "allowlist-source-range", "127.0.0.0/8"),
         open(&named("open"), "/").build(),
     ]
@@ -74,7 +74,8 @@ fn hosts(class: &str, mark: &str) -> Vec<Value> {
 
 #[test]
 fn what_backends_could_read_otherwise_is_refused_beside_a_protected_path() {
-    // The setting, and whether odd paths are refused on hosts of the specification and of ingress-nginx.
+    // The setting, and whether odd paths are refused on hosts of the specification and of
+    // ingress-nginx.
     for (setting, by_class) in [("dialect", [true, false]), ("on", [true, true]), ("off", [false, false])] {
         rig::run(async move |rig| {
             rig.manifests.write("s.yaml", &hosts("ingressd", "s"));
@@ -129,7 +130,8 @@ fn what_a_namespace_protects_is_no_affair_of_others_on_a_shared_host() {
             assert_eq!(status("shared.test", &format!("/a{path}")).await, 400, "/a{path}");
             assert_eq!(status("shared.test", &format!("/b{path}")).await, 200, "/b{path}");
         }
-        // What nginx made of a path decides whose it is, and what no path takes is whose the host is.
+        // What nginx made of a path decides whose it is, and what no path takes is whose the host
+        // is.
         for (path, expected) in [
             ("/a/admin/x", 403),
             ("/b/../a/x", 400),

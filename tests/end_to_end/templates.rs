@@ -1,4 +1,4 @@
-//! Templates of the administrator's in the place of the program's: only what can do no harm is used, and nothing of the inside is known.
+//! Templates of the administrator: only harmless ones are used.
 
 use std::fs;
 
@@ -98,7 +98,8 @@ fn a_daemon_does_not_start_with_a_bad_one_and_nginx_goes_on() {
         rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
         rig.daemon.confirmed("b").await;
         rig.daemon.stop().await;
-        // As after an upgrade to a version whose views have another value, which an old text does not use.
+        // As after an upgrade to a version whose views have another value, which an old text does
+        // not use.
         let south = edge("south");
         let (before, _) = south.split_once("{{#each pass}}").unwrap();
         put(rig, before);
@@ -140,7 +141,8 @@ fn nobody_is_blamed_for_one_that_nginx_refuses_in_places() {
     refused_by_nginx(with_line("{{#each conditional}}", UNKNOWN));
 }
 
-/// Nothing is applied, also by the next start, until it is mended; whoever is bad by himself is found all the same.
+/// Nothing is applied, also by the next start, until it is corrected; an object that is bad by
+/// itself is found all the same.
 fn refused_by_nginx(bad: String) {
     rig::run(async move |rig| {
         let open = ingress("open").class("nginx").host("open.example", "web").annotation("enable-cors", "true");

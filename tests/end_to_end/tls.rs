@@ -1,4 +1,4 @@
-//! Certificates by SNI, and what happens without one; this test must not know where certificates are stored.
+//! Certificates by SNI, and hosts without one.
 
 use crate::rig;
 use crate::rig::client::get;

@@ -1,5 +1,4 @@
-//! Whatever is written into files of nginx, and whatever templates say, has a row in the catalogue that fits; it must not know why it
-//! is written.
+//! Every directive in generated files and templates has a fitting row in the catalogue.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What many alike objects cost a real nginx, beside what was estimated; it must not know how either comes about.
+//! The costs of many similar objects in a real nginx, compared with the estimate.
 
 use std::fmt::Write as _;
 
@@ -13,8 +13,8 @@ use crate::{DEFAULT_CERTIFICATE, documents, inputs, judge, names, snapshot};
 /// How many objects there are of each sort.
 const OBJECTS: usize = 400;
 
-/// A sort of objects: its name, its annotations, how many paths each object has, and whether all have one host, services of their
-/// own, and certificates.
+/// A sort of objects: its name, its annotations, how many paths each object has, and whether all
+/// have one host, services of their own, and certificates.
 struct Sort {
     name: &'static str,
     annotations: fn(usize) -> String,
@@ -283,8 +283,8 @@ fn written(files: &FileSet) -> u64 {
     plain.map(|file| u64::try_from(file.content.bytes().len()).unwrap()).sum()
 }
 
-/// What a sort of objects really costs beyond nothing, and what was estimated: files, bytes of configuration and of memory,
-/// microseconds.
+/// What a sort of objects really costs beyond nothing, and what was estimated: files, bytes of
+/// configuration and of memory, microseconds.
 fn weighed(sort: &Sort) -> [(u64, u64); 4] {
     let judges = judge::judges();
     let judge = judges.iter().find(|judge| judge.version == Version(1, 22, 1)).unwrap_or(&judges[0]);
@@ -299,8 +299,8 @@ fn weighed(sort: &Sort) -> [(u64, u64); 4] {
     ]
 }
 
-/// What is printed is the table from which the numbers in src/model/cost come, real and estimated for each object:
-/// `cargo test --test golden what_is_estimated -- --nocapture`.
+/// What is printed is the table from which the numbers in src/model/cost come, real and estimated
+/// for each object: `cargo test --test golden what_is_estimated -- --nocapture`.
 #[test]
 fn what_is_estimated_is_enough_and_not_far_too_much() {
     let objects = u64::try_from(OBJECTS).unwrap();

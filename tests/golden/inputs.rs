@@ -1,4 +1,4 @@
-//! Manifests as the daemon reads them, and the settings under which they are translated; this must not know what comes of them.
+//! Manifests as the daemon reads them, and the settings under which they are translated.
 
 use std::collections::BTreeSet;
 

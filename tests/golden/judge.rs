@@ -1,4 +1,4 @@
-//! The real versions of nginx that say whether they would load a configuration; it must not know what is in it.
+//! The real versions of nginx that say whether they would load a configuration.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,7 +52,8 @@ impl Judge {
         }
     }
 
-    /// Bytes of memory that nginx has when it has read the files, and its time of a processor until then.
+    /// Bytes of memory that nginx has when it has read the files, and its time of a processor
+    /// until then.
     ///
     /// # Panics
     ///

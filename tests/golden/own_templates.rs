@@ -1,4 +1,5 @@
-//! Templates that an administrator wrote once, with slots and nothing else: whatever features say today comes through them.
+//! Templates of an administrator that have only slots: the directives of all features come through
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,7 +25,8 @@ fn templates_of_slots_alone_lose_nothing_but_the_skeleton() {
     let own = Templates::names().into_iter().filter_map(|name| Some((name, written.get(name)?.clone())));
     let own: BTreeMap<_, _> = own.collect();
     assert_eq!(own.len(), written.len(), "a template has another name now");
-    // What the program's own templates say whatever is asked for; whoever replaces one decides about these.
+    // What the program's own templates say whatever is asked for; whoever replaces one decides
+    // about these.
     let program = texts("templates");
     let lines = own.keys().flat_map(|name| program[*name].lines());
     let skeleton: BTreeSet<_> = lines.filter(|line| !line.contains("{{")).map(str::trim).collect();

@@ -1,4 +1,5 @@
-//! Every value that a row of annotations refuses meets what the row says, from the manifest to what nginx reads; this must not know any key.
+//! Every value that a row of annotations refuses has the documented effect, from the manifest to
+//! the configuration that nginx reads.
 
 use ingressd::finding::Reason;
 use ingressd::translate::ANNOTATIONS;

@@ -1,4 +1,4 @@
-//! A block that hosts share says of each host what the host's own file would say; it must not know what is hostile.
+//! A shared server block has the same directives for each host as the host's own file would have.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Strings that have broken generated configurations; it must not know where they are put.
+//! Strings that have broken generated configurations.
 
 /// What is put alone, in front of and behind a harmless value.
 pub fn corpus() -> Vec<String> {
@@ -90,7 +90,8 @@ pub fn corpus() -> Vec<String> {
     fixed.into_iter().map(str::to_owned).chain(long).chain(near).collect()
 }
 
-/// Each string of the corpus alone and behind a harmless value, and short ones in front of it as well.
+/// Each string of the corpus alone and behind a harmless value, and short ones in front of it as
+/// well.
 pub fn around(harmless: &str) -> Vec<String> {
     let corpus = corpus();
     let alone = corpus.iter().cloned();

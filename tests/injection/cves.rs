@@ -1,7 +1,8 @@
-//! The CVEs of ingress-nginx, number by number, each tried on a key that is served; this must not know how it is prevented.
+//! The CVEs of ingress-nginx, number by number, each tried on a key that is served.
 //!
-//! A harmless value shows each time that the key has an effect: a row that passed because nobody reads the key would prove nothing.
-//! `docs/security.md` lists these tests; `tests/end_to_end/cves.rs` sends requests through what is left.
+//! A harmless value shows each time that the key has an effect: a row that passed because nobody
+//! reads the key would prove nothing. `docs/security.md` lists these tests;
+//! `tests/end_to_end/cves.rs` sends requests through what is left.
 
 use ingressd::finding::Reason;
 use ingressd::nginx::syntax::Directive;
@@ -232,7 +233,8 @@ fn cve_2025_1098_mirror_targets_and_uids_carry_nothing() {
 
 #[test]
 fn cve_2025_1974_nothing_that_a_client_uploads_can_be_loaded() {
-    // There is no webhook, and `nginx -t` sees only what is proven: no value becomes the name of a file or module.
+    // There is no webhook, and `nginx -t` sees only what is proven: no value becomes the name of a
+    // file or module.
     one_word("/x;}}}ssl_engine /proc/self/fd/7;", "ImplementationSpecific", &[]);
     let files = ["../../proc/self/fd/7", "/proc/1/fd/3", "default/../../proc/1/fd/3", "x; ssl_engine /proc/1/fd/3"];
     closes(&[], "auth-tls-secret", "default/authority", &files);

@@ -1,4 +1,5 @@
-//! Every string that a manifest can carry, and how one is planted into objects that are otherwise harmless; it must not know what is planted.
+//! Every string that a manifest can carry, and how one is planted into objects that are otherwise
+//! harmless.
 
 use std::sync::LazyLock;
 
@@ -65,7 +66,8 @@ impl Field {
         self
     }
 
-    /// The objects of one case: an Ingress for the host and whatever the field belongs to, with the value planted.
+    /// The objects of one case: an Ingress for the host and whatever the field belongs to, with
+    /// the value planted.
     pub fn objects(&self, number: usize, class: &str, value: Option<&str>) -> Vec<Value> {
         let mut objects = case(number, class, self.object);
         for (key, beside) in &self.beside {

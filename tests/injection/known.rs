@@ -1,4 +1,4 @@
-//! What is weak in ingress-nginx without a number, and is impossible here; it must not know how it is prevented.
+//! Weaknesses of ingress-nginx without a CVE number, which are impossible here.
 
 use ingressd::finding::Reason;
 use ingressd::translate::{ANNOTATIONS, PREFIX};

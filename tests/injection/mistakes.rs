@@ -1,6 +1,8 @@
-//! For each annotation a value that is none, what ingress-nginx makes of it, and what becomes of it here; what differs has a reason.
+//! For each annotation a value that is none, what ingress-nginx makes of it, and what becomes of
+//! it here; what differs has a reason.
 //!
-//! The table is written by hand, and not made of the rows: it holds what ingress-nginx was seen to do.
+//! The table is written by hand, and not made of the rows: it holds what ingress-nginx was seen to
+//! do.
 
 use std::collections::BTreeSet;
 

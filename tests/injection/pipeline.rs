@@ -1,4 +1,4 @@
-//! The pipeline from text to parsed configuration, as the daemon walks it; it must not know what is hostile.
+//! The pipeline from text to parsed configuration, as in the daemon.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -153,7 +153,8 @@ impl Outcome {
         trees.map(|(path, tree)| (&**path, tree.as_slice()))
     }
 
-    /// The trees of a host's file and of all configuration that it requires but others share; `None` without the host.
+    /// The trees of a host's file and of all configuration that it requires but others share;
+    /// `None` without the host.
     pub fn tree(&self, host: &str) -> Option<Vec<Vec<Shape>>> {
         let paths = self.belongings(host)?;
         Some(paths.iter().filter_map(|path| self.trees.get(&**path)).cloned().collect())

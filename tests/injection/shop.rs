@@ -1,4 +1,4 @@
-//! An Ingress in which something is tried, and what becomes of it; this must not know what is tried.
+//! An Ingress in which something is tried, and what becomes of it.
 //!
 //! Whatever it is, the whole pipeline is walked, and a real nginx judges what is left.
 
@@ -34,7 +34,8 @@ pub fn shop(annotations: &[(&str, &str)], path: &str, path_type: &str) -> Value 
 static UNDISTURBED: LazyLock<Option<BTreeMap<String, Vec<u8>>>> =
     LazyLock::new(|| of(&surroundings()).bytes("bystander.test"));
 
-/// What becomes of objects beside the surroundings; nothing of it is anything but ours, and nginx takes it.
+/// What becomes of objects beside the surroundings; nothing of it is anything but ours, and nginx
+/// takes it.
 pub fn served(objects: &[Value]) -> Outcome {
     let outcome = written(objects);
     let judges = judges();
@@ -107,7 +108,8 @@ pub fn files(outcome: &Outcome) -> BTreeMap<&str, Vec<u8>> {
     outcome.files.files.iter().map(|(path, file)| (&**path, file.content.bytes())).collect()
 }
 
-/// The key is served: a harmless value changes what nginx reads, and nothing is wrong with it. Gives what is read without the key.
+/// The key is served: a harmless value changes what nginx reads, and nothing is wrong with it.
+/// Gives what is read without the key.
 fn reaches(beside: &[(&str, &str)], key: &str, harmless: &str) -> Outcome {
     let (without, _) = with(beside);
     let annotations = [beside, &[(key, harmless)]].concat();

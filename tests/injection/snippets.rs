@@ -1,5 +1,5 @@
-//! Snippets of a namespace that may write them: nothing hostile in one gets out of its routes, or says what nobody allowed; this must not
-//! know how a snippet is read.
+//! Snippets of a namespace that may use them: a hostile one affects only its own routes, and only
+//! with allowed directives.
 
 use std::collections::BTreeSet;
 
@@ -73,7 +73,8 @@ fn host(number: usize) -> String {
     format!("c{number}.test")
 }
 
-/// One object for each snippet, each with a host of its own, beside somebody who has nothing to do with them.
+/// One object for each snippet, each with a host of its own, beside somebody who has nothing to do
+/// with them.
 fn run(key: &str, snippets: &[String]) -> Outcome {
     let object = |(number, snippet): (usize, &String)| {
         let mut object = ingress(SCRIBES, &format!("c{number}"), "nginx", &host(number), "own");

@@ -1,4 +1,5 @@
-//! The corpus in every part of a ConfigMap with TCP or UDP services: told and nothing served, or a service of the usual form; it must not know how entries are read.
+//! The corpus in every part of a ConfigMap with TCP or UDP services: each value is refused with a
+//! finding, or gives a valid service.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! The corpus in every field, and arbitrary strings as well: the value is refused or the tree stays; it must not know any field.
+//! The corpus and arbitrary strings in every field: the value is refused, or the tree of
+//! directives stays the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -70,7 +71,8 @@ fn allowed(field: &Field, class: &str, version: Version) -> Allowed {
     Allowed { trees, words: known }
 }
 
-/// The cases about which there is a finding: about one of its objects, or its lines when they became no object.
+/// The cases about which there is a finding: about one of its objects, or its lines when they
+/// became no object.
 fn told(outcome: &Outcome, ends: &[u32]) -> BTreeSet<usize> {
     let of_name = |name: &str| name.strip_prefix('c')?.split('-').next()?.parse().ok();
     let numbers = outcome.findings.iter().filter_map(|finding| match finding.origin.field {
@@ -86,7 +88,8 @@ fn judge(cases: &[(&Field, &str, &Allowed)], class: &str, version: usize) -> Vec
     let (outcome, ends) = run(&planted, class, VERSIONS[version]);
     outcome.check();
     let mut wrong = Vec::new();
-    // Where TLS of some host is passed on, nginx listens elsewhere for all of them; tests/tenants asks what others get then.
+    // Where TLS of some host is passed on, nginx listens elsewhere for all of them; tests/tenants
+    // asks what others get then.
     let moves_listeners = cases.iter().any(|(field, ..)| field.name.ends_with("/ssl-passthrough"));
     if !moves_listeners && outcome.bytes("bystander.test").as_ref() != Some(&UNDISTURBED[version]) {
         wrong.push(format!("{}: the files of another tenant changed", cases[0].0.name));

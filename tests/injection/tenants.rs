@@ -1,4 +1,4 @@
-//! What somebody may try who creates objects in one namespace, against other namespaces and the host; it must not know how it is prevented.
+//! Attacks by objects of one namespace on other namespaces and the host.
 
 use ingressd::finding::Reason;
 use ingressd::translate::PREFIX;
@@ -149,7 +149,8 @@ fn an_address_is_no_host() {
 #[test]
 fn a_group_with_a_name_never_falls_through_to_another_route() {
     let mut object = ingress("default", "i", "nginx", "group.test", "web");
-    // Where it would be protected, what begins like it is closed rather than left to a route that is not.
+    // Where it would be protected, what begins like it is closed rather than left to a route that
+    // is not.
     object["metadata"]["annotations"] = json!({
         format!("{PREFIX}use-regex"): "true",
         format!("{PREFIX}allowlist-source-range"): "10.0.0.0/8",

@@ -1,4 +1,4 @@
-//! Where a node's addresses come from, and that they are followed; this must not know how they are found.
+//! The sources of a node's addresses, and changes of them.
 
 use std::time::Duration;
 
@@ -128,7 +128,8 @@ fn those_of_a_node_object_are_followed_and_stay_over_a_restart() {
         shop.until_published(&["192.0.2.9", "203.0.113.5", "edge.example"]).await;
         until_found(cluster).await;
 
-        // What the Node says has to be asked for anew, which takes its time, and nothing is withdrawn meanwhile.
+        // What the Node says has to be asked for anew, which takes its time, and nothing is
+        // withdrawn meanwhile.
         let mark = shop.mark();
         cluster.daemon.stop().await;
         let is_of_node = |call: &Call| call.lists("nodes") && call.query.contains("metadata.name");

@@ -1,4 +1,5 @@
-//! Policies of `ingressd admission` at a real API server, which refuses what `ingressd check --admission` says; this must not know how.
+//! Policies of `ingressd admission` at a real API server, which refuses what `ingressd check
+//! --admission` says.
 
 mod corpus;
 
@@ -140,7 +141,8 @@ fn refused_offline(
     refused.map(|finding| finding["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Every try of every row, in every spelling, and whether the row says that it is refused and judged.
+/// Every try of every row, in every spelling, and whether the row says that it is refused and
+/// judged.
 fn tries() -> Vec<(&'static Row, &'static str, &'static str, Option<bool>)> {
     let mut all = Vec::new();
     for row in ANNOTATIONS.rows() {

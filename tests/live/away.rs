@@ -1,4 +1,4 @@
-//! An API server that is away, or comes back different; this must not know how the daemon gets over it.
+//! An API server that is unreachable, or comes back with other data.
 
 use std::time::Duration;
 
@@ -61,7 +61,8 @@ fn nothing_is_served_before_it_is_there_and_everything_after() {
     });
 }
 
-/// Everything that says how the daemon is says that this is how the watches are, for so long at least, and that nginx serves.
+/// Everything that says how the daemon is says that this is how the watches are, for so long at
+/// least, and that nginx serves.
 async fn expect_told(cluster: &mut Cluster, systemd: &Systemd, since: Option<Instant>) {
     let state = if since.is_some() { "stale" } else { "failing" };
     // Which Secrets are wanted, only Ingresses tell: nobody asks for them before those are known.
@@ -110,7 +111,8 @@ async fn change(cluster: &Cluster, number: usize) {
     }
 }
 
-/// The API server is away for so long, while a client goes on and things change; half way the daemon may be restarted.
+/// The API server is away for so long, while a client goes on and things change; half way the
+/// daemon may be restarted.
 async fn outage(cluster: &mut Cluster, time: Duration, pause: Duration, restart: bool) {
     let mut proxy = cluster.put_proxy_between().await;
     let folder = cluster.folder().to_owned();

@@ -1,4 +1,5 @@
-//! A tenant's mistakes of each sort at the API server: what it is told, and that nobody else is told anything; this must not know who finds them.
+//! A tenant's mistakes of each sort at the API server: it gets Events about them, and no other
+//! tenant does.
 
 use serde_json::{Value, json};
 
@@ -12,7 +13,8 @@ use crate::rig::wait;
 /// What belongs to the victim and stands in no Event of anybody else: its host is what both name.
 const TREASURES: &[&str] = &["treasure", "vault", "jewel"];
 
-/// An object of the attacker's, the reason that it is told, and words of the cause and of what to do about it.
+/// An object of the attacker's, the reason that it is told, and words of the cause and of what to
+/// do about it.
 type Wrong = (&'static str, fn(Ingress) -> Ingress, &'static str, &'static [&'static str]);
 
 const WRONGS: &[Wrong] = &[
@@ -115,7 +117,8 @@ fn whoever_is_wrong_is_told_why_and_what_to_do_and_nobody_else_is() {
             wait::until_right(&format!("{reason} of {name}"), found, |found| found.iter().any(is_told)).await;
         }
 
-        // A word after all of that comes to the victim, and nothing was said to it before but that it is served.
+        // A word after all of that comes to the victim, and nothing was said to it before but that
+        // it is served.
         let broken =
             ingress("later").class("nginx").host("later.example", "vault").annotation("proxy-read-timeout", "soon");
         cluster.objects.apply(broken).await;

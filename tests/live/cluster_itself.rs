@@ -1,4 +1,4 @@
-//! What the tests stand on does what they rely on; no daemon runs here.
+//! The test cluster itself, without a daemon.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The ConfigMap that the settings name, at the API server: it is watched, what is wrong with it is told on it, and nothing is served before it is seen.
+//! The ConfigMap that the settings name: it is watched, its mistakes become Events on it, and
+//! nothing is served before it is read.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Another controller that thinks the same objects are its own; this must not know how the daemon notices.
+//! Another controller that writes the status of the same objects.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `ingressd doctor` at a real API server; this must not know how it asks.
+//! `ingressd doctor` at a real API server.
 
 use std::process::Command;
 
@@ -63,8 +63,8 @@ async fn serve_shop(cluster: &Cluster) {
     cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
 }
 
-/// Waits until the cluster has what the node says of itself: that it leads and that it serves stand in two Leases, each of which
-/// is written without regard to the other.
+/// Waits until the cluster has what the node says of itself: that it leads and that it serves
+/// stand in two Leases, each of which is written without regard to the other.
 async fn until_recorded(cluster: &mut Cluster) {
     let recorded = |status: &Value| status["role"] == "leader" && status["members"][0]["serving"] == true;
     cluster.daemon.status_when("the lead and the record of the node", recorded).await;
@@ -229,7 +229,8 @@ fn a_kubeconfig_that_is_open_or_missing_is_told() {
 #[test]
 fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
     cluster::run(async |cluster| {
-        // The API server gives the first ones only to who asks for them. The one before it is another test's.
+        // The API server gives the first ones only to who asks for them. The one before it is
+        // another test's.
         let port = 30_002;
         serve_shop(cluster).await;
         let ports = json!([{"name": "http", "port": 80, "targetPort": crate::rig::ECHO, "nodePort": port}]);

@@ -1,4 +1,4 @@
-//! Everything that is wrong is told once, on the object that is wrong, as Events that the API takes; this must not know who finds it.
+//! Every finding becomes one Event on its object, in a form that the API accepts.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,8 @@ fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
             let event = events.iter().find(|event| about(event) == object && event["reason"] == reason).unwrap();
             let note = text(&event["note"]);
             assert!(text(&event["action"]).contains(field) && note.contains(field), "{reason}: {event:#}");
-            // What stands beside the note is not repeated in it, and the link is the last that it says.
+            // What stands beside the note is not repeated in it, and the link is the last that it
+            // says.
             let link = format!("See {PAGES}findings.md#{}", reason.to_lowercase());
             assert!(note.ends_with(&link) && !note.contains(reason) && !note.contains(object), "{reason}: {note}");
             assert_eq!((&event["type"], event["regarding"]["uid"].is_string()), (&json!("Warning"), true), "{reason}");
@@ -146,7 +147,8 @@ fn one_object_gets_no_more_than_its_share_and_no_note_is_too_long() {
         wait::until_right("the share of the one", async || of("many").await.len(), |count| *count == 22).await;
         let more = counts(cluster).await.get(&("Ingress many".to_owned(), "MoreFindings".to_owned())).copied();
         assert_eq!(more, Some(1));
-        // One is counted when the API server has answered, which whoever lists Events may know before.
+        // One is counted when the API server has answered, which whoever lists Events may know
+        // before.
         let sent = async || cluster.daemon.metric(r#"ingressd_events_total{result="sent"}"#).await;
         wait::until_right("all that was sent to be counted", sent, |sent| *sent >= 21.0).await;
     });

@@ -1,4 +1,4 @@
-//! Three nodes through an upgrade, a cut and an outage, with clients at each of them all the time; this must not know how nodes agree.
+//! Three nodes through an upgrade, a cut and an outage, with clients at each of them all the time.
 
 use std::net::IpAddr;
 use std::process::Command;
@@ -69,7 +69,8 @@ fn all_are_upgraded_one_after_the_other_while_the_leader_is_lost_and_no_request_
         let (mark, mut rest) = (shop.mark(), Vec::new());
         for upgraded in 0..nodes.len() {
             let new = nodes[upgraded].daemon.folder().join("ingressd-new");
-            // A process of its own has it open for writing: one that another test starts now would keep it busy.
+            // A process of its own has it open for writing: one that another test starts now would
+            // keep it busy.
             let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_ingressd")).arg(&new).status().unwrap();
             assert!(copied.success());
             assert!(nodes[upgraded].daemon.stop().await.success());
@@ -118,13 +119,15 @@ fn one_that_is_cut_off_is_withdrawn_in_time_serves_on_and_comes_back_with_what_c
         let cut = Instant::now();
         shop.until_published(&[&nodes[0].address, &nodes[2].address]).await;
         let after = cut.elapsed();
-        // Whoever saw nothing for two thirds of a Lease, as it can be on a machine that is busy, gives everybody the full time again.
+        // Whoever saw nothing for two thirds of a Lease, as it can be on a machine that is busy,
+        // gives everybody the full time again.
         assert!(after < 2 * LEASE + SLACK, "an address where nobody can be reached stood there for {after:?}");
         cluster.objects.delete("Ingress", "goes").await;
         cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
         cluster.objects.set_pods("web", &["10.244.0.9"]).await;
         cluster.objects.until_published("comes", &[&nodes[0].address, &nodes[2].address]).await;
-        // It goes on with what it has, for much longer than the Lease, and also when its daemon is started anew.
+        // It goes on with what it has, for much longer than the Lease, and also when its daemon is
+        // started anew.
         assert!(nodes[1].daemon.stop().await.success());
         nodes[1].daemon.start();
         nodes[1]
@@ -151,7 +154,8 @@ fn one_that_is_cut_off_is_withdrawn_in_time_serves_on_and_comes_back_with_what_c
     });
 }
 
-/// Lets the API server be away for a node, or there again: what either sends to the other is lost. Everybody else is reached as ever.
+/// Lets the API server be away for a node, or there again: what either sends to the other is lost.
+/// Everybody else is reached as ever.
 fn set_api(cluster: &Cluster, node: &Node, there: bool) {
     let verb = if there { "del" } else { "add" };
     let sides =

@@ -1,4 +1,4 @@
-//! What a tenant writes in its own namespace by the names that nodes use among themselves; this must not know how they read them.
+//! Objects of a tenant with the names that nodes use among themselves.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -26,7 +26,8 @@ const FOREIGN: &str = "203.0.113.66";
 /// How long nobody may take a forged Lease of the leader for one that ends.
 const LONG: u32 = 100_000;
 
-/// A namespace with a backend, and a client with the rights that Kubernetes gives to whoever may edit it.
+/// A namespace with a backend, and a client with the rights that Kubernetes gives to whoever may
+/// edit it.
 async fn tenant(cluster: &Cluster) -> (Objects, Objects) {
     let namespace = format!("evil-{}", cluster.objects.namespace());
     cluster.objects.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await;
@@ -137,7 +138,8 @@ fn what_a_tenant_writes_by_our_names_is_believed_by_no_node() {
         ] {
             assert!(is_refused(&editor, kind, namespace, name, part).await, "{kind} {namespace}/{name} {part:?}");
         }
-        // Where the administrator lets them say what stands in their own statuses, they say it of these.
+        // Where the administrator lets them say what stands in their own statuses, they say it of
+        // these.
         let claimed = json!({"loadBalancer": {"ingress": [{"ip": one.address}, {"ip": FOREIGN}]}});
         let status = json!({
             "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "shop"}, "status": claimed
@@ -145,7 +147,8 @@ fn what_a_tenant_writes_by_our_names_is_believed_by_no_node() {
         let by_our_name = PatchParams::apply(&format!("ingressd/{own}/ingressd")).force();
         administrator.api("Ingress").patch_status("shop", &by_our_name, &Patch::Apply(status)).await.unwrap();
 
-        // A node that knows nothing yet hears of the claims from the other one, and both are published.
+        // A node that knows nothing yet hears of the claims from the other one, and both are
+        // published.
         let mark = shop.mark();
         let mut two = cluster.add_node("two");
         two.daemon.set(SHORT.0, SHORT.1);
@@ -154,7 +157,8 @@ fn what_a_tenant_writes_by_our_names_is_believed_by_no_node() {
         let both = [one.address.clone(), two.address.clone()];
         shop.until_published(&both.each_ref().map(String::as_str)).await;
         assert_eq!([who_at(&one).await, who_at(&two).await], [VICTIM, VICTIM]);
-        // The one that leads is lost: the next one leads as soon as its Lease ends, whatever others say of theirs.
+        // The one that leads is lost: the next one leads as soon as its Lease ends, whatever
+        // others say of theirs.
         one.daemon.kill();
         two.until_leader().await;
         shop.until_published(&[&two.address]).await;

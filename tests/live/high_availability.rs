@@ -1,4 +1,5 @@
-//! The files of examples/high-availability, in use: an address that moves among nodes, and one that they announce by BGP; this must not know how the daemon tells that it is ready.
+//! The files of examples/high-availability in use: an address that moves between nodes, and one
+//! that nodes announce by BGP.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Who the daemon is, told by certificates and by plugins that end, are renewed and fail; this must not know what it does about it.
+//! Credentials of the daemon by certificates and plugins that expire, are renewed and fail.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use crate::rig::wait;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// How long credentials last that end in a test: long enough for a daemon to start with them on a busy machine.
+/// How long credentials last that end in a test: long enough for a daemon to start with them on a
+/// busy machine.
 const SHORT: Duration = Duration::from_secs(30);
 
 async fn serve_shop(cluster: &Cluster) {
@@ -189,12 +190,14 @@ fn a_plugin_gives_certificates() {
         // What the first certificate opens ends with it; the plugin is asked before.
         give(cluster, pair(HOUR));
         let ran = runs(cluster);
-        // The first may have begun before, and what the second gave is in use when the third begins.
+        // The first may have begun before, and what the second gave is in use when the third
+        // begins.
         wait::until_right("more runs of the plugin", async || runs(cluster), |runs| *runs >= ran + 3).await;
         let answered = async |code: u16| {
             cluster.daemon.metric(&format!(r#"ingressd_api_requests_total{{verb="update",code="{code}"}}"#)).await
         };
-        // On a machine that is slow the first may have ended before: from now on nothing is refused.
+        // On a machine that is slow the first may have ended before: from now on nothing is
+        // refused.
         let refused = answered(401).await;
         sleep_until(end).await;
         let renewed = answered(200).await;

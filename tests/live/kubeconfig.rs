@@ -1,4 +1,4 @@
-//! An administrator gives a node its rights and its kubeconfig, and the node serves with them; this must not know how that is done.
+//! An administrator gives a node its rights and its kubeconfig, and the node serves with them.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

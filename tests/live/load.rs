@@ -1,4 +1,5 @@
-//! Clients see nothing of a minute of changes made through the API, and a bad object harms nobody else; nothing of the inside is known.
+//! Clients see nothing of a minute of changes made through the API, and a bad object harms nobody
+//! else.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The daemon on a real API server: these tests must not know how anything works inside.
+//! The daemon on a real API server.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod addresses;

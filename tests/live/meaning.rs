@@ -1,4 +1,4 @@
-//! What objects of a cluster mean, and that changes of them are followed; this must not know how they are watched.
+//! The meaning of objects of a cluster, and changes of them.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What any node tells of all of them; this must not know how it knows.
+//! What each node reports about all nodes.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! What `ingressd migrate` reads of a live cluster that runs an ingress-nginx as its chart installs it; this must not know what is judged how.
+//! What `ingressd migrate` reads of a live cluster that runs an ingress-nginx as its chart
+//! installs it.
 
 use std::process::Command;
 
@@ -90,8 +91,8 @@ fn a_cluster_with_the_chart_is_reported_and_its_flags_become_settings() {
                 format!("{} {} {}", one["name"].as_str().unwrap(), one["verdict"].as_str().unwrap(), one["published"])
             })
             .collect();
-        // What is in Secrets is not looked at, so neither the wrong host of one nor the nonsense in another is found.
-        // Without its Secret an object is closed.
+        // What is in Secrets is not looked at, so neither the wrong host of one nor the nonsense
+        // in another is found. Without its Secret an object is closed.
         assert_eq!(verdicts, ["admin different []", "lost refused []", "shop equal [\"192.0.2.7\"]"]);
         let keys: Vec<_> = report["configMap"]["keys"].as_array().unwrap().iter().map(|key| &key["verdict"]).collect();
         assert_eq!(keys, ["refused", "equal"]);

@@ -1,4 +1,4 @@
-//! Several nodes on one control plane: who leads, and whose addresses stand in the objects; this must not know how nodes agree.
+//! Several nodes on one control plane: the leader, and the addresses in the status of objects.
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -71,8 +71,9 @@ pub async fn expect_served(node: &Node) {
     assert_eq!(get("http://shop.example/").to(address).send().await.status, 200, "{}", node.name);
 }
 
-/// The name of the node that holds the Lease of the leader. Its daemon may not hold itself to lead for a moment, when it was kept
-/// from running and has yet to renew the Lease: nobody else leads meanwhile.
+/// The name of the node that holds the Lease of the leader. Its daemon may not hold itself to lead
+/// for a moment, when it was kept from running and has yet to renew the Lease: nobody else leads
+/// meanwhile.
 async fn who_leads(cluster: &Cluster) -> String {
     let lease = cluster.objects.get("Lease", "ingressd").await;
     let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
@@ -152,7 +153,8 @@ fn a_leader_that_stops_in_good_order_hands_over_and_stays_published() {
         let holders = holder.states();
         let names: Vec<_> = holders.iter().map(|holder| holder.split('_').next().unwrap()).collect();
         assert_eq!(names, ["one", "", "two"], "it was let go, and did not expire");
-        // What is new is published where somebody looks after it; what was served by both still is.
+        // What is new is published where somebody looks after it; what was served by both still
+        // is.
         cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
         cluster.objects.until_published("cart", &[&two.address]).await;
         expect_served(&one).await;
@@ -203,7 +205,8 @@ fn a_leader_that_is_cut_off_gives_up_before_another_leads() {
 fn a_leader_that_stood_still_for_a_while_knows_that_it_no_longer_leads() {
     cluster::run(async |cluster| {
         let ([one, mut two], shop) = nodes(cluster, ["one", "two"], &[SHORT]).await;
-        // One write for each of them; it is counted when the API has answered, which whoever watches may know before.
+        // One write for each of them; it is counted when the API has answered, which whoever
+        // watches may know before.
         let written = wait::until_right("its writes", async || one.status_writes().await, |count| *count >= 2.0).await;
         one.daemon.signal(Signal::SIGSTOP);
         two.until_leader().await;
@@ -276,7 +279,8 @@ fn what_would_go_from_node_to_node_for_ever_goes_nowhere() {
         let listed = format!("[\"{}:{ECHO}\"]", nodes[1].address);
         nodes.iter_mut().for_each(|node| node.daemon.set("upstreams.own-addresses", &listed));
         start(cluster, &mut nodes).await;
-        // Whatever the port: a program of a node, an address that is listed with another port, and the one that is.
+        // Whatever the port: a program of a node, an address that is listed with another port, and
+        // the one that is.
         let both = addresses(&nodes);
         for (name, addresses, port) in [
             ("program", &both[..], 9100),

@@ -1,4 +1,5 @@
-//! Nodes that went back to an earlier generation: what it does not hold is not published for them, whoever leads; this must not know how nodes agree.
+//! Pinned nodes: their addresses are not published for objects that their generation does not
+//! contain, whoever is the leader.
 
 use serde_json::Value;
 
@@ -47,7 +48,8 @@ fn what_a_pinned_generation_does_not_hold_loses_the_address_of_its_node_alone() 
             cluster.objects.apply(ingress(&later).host(&format!("{later}.example"), "web")).await;
             let published = cluster.objects.follow_addresses(&later).await;
             published.until_published(&[&nodes[1 - goes].address]).await;
-            // A version that changes is not served by it, but the one before is: it stays published.
+            // A version that changes is not served by it, but the one before is: it stays
+            // published.
             cluster
                 .objects
                 .apply(

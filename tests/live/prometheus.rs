@@ -1,4 +1,4 @@
-//! A real Prometheus beside a real daemon: every expression that administrators are given is asked; this must not know what they mean.
+//! A real Prometheus with a real daemon: every shipped expression gives a result.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,8 @@ fn texts(value: &Value, names: &[&str], found: &mut Vec<String>) {
     }
 }
 
-/// The expressions of the alerts, without the limits that make them quiet: every series that is compared has an answer.
+/// The expressions of the alerts, without the limits that make them quiet: every series that is
+/// compared has an answer.
 fn of_alerts() -> Vec<String> {
     let rules: Value =
         serde_saphyr::from_str(&std::fs::read_to_string(repository("examples/prometheus/alerts.yaml")).unwrap())
@@ -59,7 +60,8 @@ fn of_dashboard() -> Vec<String> {
     found.iter().map(all).collect()
 }
 
-/// The text form that promtool reads, which has no types for builds and no units, and names counters as queries do.
+/// The text form that promtool reads, which has no types for builds and no units, and names
+/// counters as queries do.
 fn text_form(openmetrics: &str) -> String {
     let mut text = String::new();
     let types: Vec<_> = openmetrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
@@ -135,7 +137,8 @@ fn a_prometheus_gets_an_answer_to_every_expression_of_alerts_and_dashboard() {
         assert_eq!(silent, [""; 0], "these have series and no answer");
         assert!(asked.len() > 30, "{asked:?}");
 
-        // What the page lists is there, and nothing else was asked for: a name that nobody knows has no answer.
+        // What the page lists is there, and nothing else was asked for: a name that nobody knows
+        // has no answer.
         let known = prometheus.query(r#"{job="ingressd"}"#).await;
         let known: BTreeSet<_> =
             known.iter().map(|series| series["metric"]["__name__"].as_str().unwrap().to_owned()).collect();

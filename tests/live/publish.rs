@@ -1,4 +1,4 @@
-//! What a node writes back into the cluster, under the rights that are shipped; this must not know how it comes to write.
+//! Everything that a node writes into the cluster, with the shipped rights.
 
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
@@ -74,7 +74,8 @@ fn a_stop_in_good_order_keeps_the_address_over_an_upgrade() {
     cluster::run(async |cluster| {
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-        // No renewal is under way when it stops: without its answer the version of the Lease to let go is not known.
+        // No renewal is under way when it stops: without its answer the version of the Lease to
+        // let go is not known.
         cluster.daemon.set("publish.lease-duration", "300s");
         start(cluster).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
@@ -97,7 +98,8 @@ fn what_is_not_served_gets_no_address() {
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         start(cluster).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
-        // All that it asks for is another's, which is older, or comes before it by name if they are of the same second.
+        // All that it asks for is another's, which is older, or comes before it by name if they
+        // are of the same second.
         cluster.objects.apply(ingress("tardy").host("shop.example", "web")).await;
         until_told(cluster, "tardy", "PathConflict").await;
         cluster.objects.apply(ingress("third").host("third.example", "web")).await;

@@ -1,4 +1,5 @@
-//! An API server that is read but takes no writes: everything is served, and written when it takes them again; this must not know how.
+//! An API server that accepts reads and no writes: everything is served, and written when it
+//! accepts writes again.
 
 use http::StatusCode;
 use serde_json::Value;
@@ -31,7 +32,8 @@ fn counts(proxy: &Proxy, code: u16) -> [usize; 3] {
     WRITES.map(|(resource, ..)| proxy.count(code, writes(resource)))
 }
 
-/// Refuses all writes, changes something, and sees that it is served, counted and told; then that it is written.
+/// Refuses all writes, changes something, and sees that it is served, counted and told; then that
+/// it is written.
 async fn refuse(cluster: &mut Cluster, proxy: &Proxy, code: u16, action: Action) {
     let name = format!("after-{code}");
     let (before, log) = (counts(proxy, code), cluster.daemon.log().len());
@@ -55,7 +57,8 @@ async fn refuse(cluster: &mut Cluster, proxy: &Proxy, code: u16, action: Action)
         wait::until_right(&series, counted, |count| *count >= 2.0).await;
     }
     let (asked, seconds) = (asked().await, began.elapsed().as_secs() as usize);
-    // The first few come soon after each other, and then at most one in a second; there are two Leases.
+    // The first few come soon after each other, and then at most one in a second; there are two
+    // Leases.
     assert!(asked.iter().all(|count| *count <= 6 + 2 * seconds), "{code}: {asked:?} calls in {seconds} s");
     assert!(cluster.objects.addresses(&name).await.is_empty());
     // That somebody else was faster is no trouble for who writes a Lease.
@@ -83,7 +86,8 @@ fn what_cannot_be_written_is_served_counted_and_written_later() {
         let proxy = cluster.put_proxy_between().await;
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-        // Whoever does not lead writes nothing: the lead has to last longer than each of the refusals.
+        // Whoever does not lead writes nothing: the lead has to last longer than each of the
+        // refusals.
         cluster.daemon.set("publish.lease-duration", "90s");
         cluster.daemon.set("publish.addresses", &format!("[{OWN:?}]"));
         cluster.start().await;

@@ -1,4 +1,4 @@
-//! Rights that are missing, taken and given while the daemon runs; this must not know what it does with them.
+//! Rights that are missing, revoked and granted while the daemon runs.
 
 use ingressd::demo::echo::Echo;
 use serde_json::{Value, json};
@@ -34,7 +34,8 @@ fn nodes_are_done_without() {
 #[test]
 fn nodes_are_needed_where_they_are_the_way_to_pods() {
     cluster::run(async |cluster| {
-        // The API server gives the first ones only to who asks for them. The one after it is another test's.
+        // The API server gives the first ones only to who asks for them. The one after it is
+        // another test's.
         let port = 30_001;
         cluster
             .objects
@@ -120,7 +121,8 @@ fn nothing_is_served_before_all_that_is_needed_may_be_seen() {
             cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without(resource)).await;
             cluster.nginx.start();
             cluster.daemon.start();
-            // All others are known, and this one is told. Which Secrets are wanted, only Ingresses tell.
+            // All others are known, and this one is told. Which Secrets are wanted, only Ingresses
+            // tell.
             let is_right = |status: &Value, other: &str| match (other == kind, kind) {
                 (true, _) => is_missed(status, other),
                 (false, "Ingress") if other == "Secret" => watch(status, other) == "starting",
@@ -178,7 +180,8 @@ fn rights_that_are_taken_one_by_one_leave_what_was_seen() {
         cluster.start().await;
         for (resource, kind) in NEEDED.into_iter().chain([("nodes", "Node")]) {
             cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without(resource)).await;
-            // A running watch goes on without the right: the next one is refused, and so is a list.
+            // A running watch goes on without the right: the next one is refused, and so is a
+            // list.
             let gone = proxy.rules.add(move |call| call.watches(resource), Action::Refuse(http::StatusCode::GONE));
             proxy.streams.cut(move |call| call.watches(resource));
             cluster.daemon.status_when("the refusal", |status| watch(status, kind) == "refused").await;

@@ -1,4 +1,4 @@
-//! A part of a cluster is served: namespaces by name or by label, with the rights for no more; this must not know how they are watched.
+//! A part of a cluster is served: namespaces by name or by label, with rights for no more.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,8 @@ fn a_namespace_is_enough_and_so_are_the_rights_in_it() {
     cluster::run(async |cluster| {
         serve_shop(cluster).await;
         let other = serve_elsewhere(cluster, "other", json!({})).await;
-        // What has no namespace stays in the ClusterRole, everything else is allowed where it is needed.
+        // What has no namespace stays in the ClusterRole, everything else is allowed where it is
+        // needed.
         let (everywhere, here): (Vec<Value>, Vec<Value>) =
             rights::shipped().as_array().unwrap().iter().cloned().partition(|rule| {
                 ["ingressclasses", "nodes", "namespaces"].iter().any(|kind| rule["resources"] == json!([kind]))
@@ -62,7 +63,8 @@ fn a_namespace_is_enough_and_so_are_the_rights_in_it() {
         let seen = |kind: &str| watches.iter().find(|watch| watch["kind"] == kind).unwrap()["namespace"].clone();
         assert_eq!((seen("Ingress"), seen("IngressClass")), (json!(namespace), Value::Null));
 
-        // With the rights of one namespace the other cannot be read, and this one is served all the same.
+        // With the rights of one namespace the other cannot be read, and this one is served all
+        // the same.
         cluster.daemon.stop().await;
         cluster.daemon.set("namespaces", &format!("[{namespace:?}, {other:?}]"));
         cluster.daemon.start();

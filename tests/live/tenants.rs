@@ -1,4 +1,5 @@
-//! Two namespaces at the API server that ask for the same: what is told, published and kept; this must not know who decides.
+//! Two namespaces at the API server that ask for the same hosts and paths: Events, addresses and
+//! claims.
 
 use serde_json::{Value, json};
 
@@ -98,7 +99,8 @@ fn a_host_that_is_taken_is_refused_told_and_not_published() {
             create(cluster, &evil, claim("attack", class, "shop")).await;
         }
         refused(cluster, &evil).await;
-        // An object that is served and asks for more loses nothing of what it has, and gets nothing more.
+        // An object that is served and asks for more loses nothing of what it has, and gets
+        // nothing more.
         for (class, reason) in CLASSES {
             let both = claim("old", class, "old").path(&format!("shop-{class}.example"), "Exact", "/", "web");
             create(cluster, &evil, both).await;
@@ -149,7 +151,8 @@ fn an_owner_that_comes_back_has_its_host() {
             let url = format!("http://shop-{class}.example/");
             get(&url).send_until("the end of it", |reply| reply.status != 200).await;
         }
-        // Something else is served meanwhile, and a daemon that starts anew keeps the host as well.
+        // Something else is served meanwhile, and a daemon that starts anew keeps the host as
+        // well.
         cluster.daemon.kill();
         cluster.daemon.start();
         cluster.daemon.ready().await;
@@ -248,7 +251,8 @@ fn in_this_order(namespaces: &[&str]) -> String {
 #[test]
 fn a_new_node_knows_who_asked_first_from_those_that_were_there() {
     cluster::run(async |cluster| {
-        // An older object of the attacker's asks for the victim's host when the first node serves that.
+        // An older object of the attacker's asks for the victim's host when the first node serves
+        // that.
         let evil = attacker(cluster).await;
         let attack = |host: &str| ingress("attack").host(host, "web");
         create(cluster, &evil, attack("own.example")).await;
@@ -264,7 +268,8 @@ fn a_new_node_knows_who_asked_first_from_those_that_were_there() {
             leases.filter_map(order).collect::<Vec<_>>()
         };
         wait::until_right("the order in the Lease", orders, |orders| orders.len() == 1).await;
-        // The one that knows is lost before the next one starts, and another one after that, which is all that is left.
+        // The one that knows is lost before the next one starts, and another one after that, which
+        // is all that is left.
         let mark = shop.mark();
         one.daemon.kill();
         for name in ["two", "three"] {
@@ -286,7 +291,8 @@ fn a_new_node_knows_who_asked_first_from_those_that_were_there() {
 #[test]
 fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
     cluster::run(async |cluster| {
-        // An older object of the attacker's asks for the victim's host when the first node serves that.
+        // An older object of the attacker's asks for the victim's host when the first node serves
+        // that.
         let evil = attacker(cluster).await;
         let attack = |host: &str| ingress("attack").host(host, "web");
         create(cluster, &evil, attack("own.example")).await;
@@ -296,7 +302,8 @@ fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
         let notes = async || told(&evil, "attack", "HostOwned").await;
         wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
         evil.until_published("attack", &[]).await;
-        // Whoever knows nothing of before goes by what other nodes say, and one that has it wrong by what it has.
+        // Whoever knows nothing of before goes by what other nodes say, and one that has it wrong
+        // by what it has.
         let attacked = evil.follow_addresses("attack").await;
         let (mark, mut two) = (shop.mark(), cluster.add_node("two"));
         two.daemon.set(SHORT.0, SHORT.1);

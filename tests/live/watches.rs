@@ -1,4 +1,4 @@
-//! Watches that end, lie or are slow, and credentials that change; this must not know how the daemon watches.
+//! Watches that end, send wrong data or are slow, and credentials that change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,8 +93,9 @@ fn an_object_that_cannot_be_read_harms_no_other() {
         cluster.start().await;
         let told = |status: &Value| tells(status, "Ingress listed", "Undecodable");
         cluster.daemon.status_when("the finding", told).await;
-        // In the stream, where a good version was before. Its status must have been written, because that makes a version
-        // which can be read; the watch has told of it when it tells of what came later.
+        // In the stream, where a good version was before. Its status must have been written,
+        // because that makes a version which can be read; the watch has told of it when it tells
+        // of what came later.
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         expect_followed(cluster, "after-list").await;
         let event = json!({"type": "MODIFIED", "object": newer(cluster, "shop")});
@@ -109,7 +110,8 @@ fn an_object_that_cannot_be_read_harms_no_other() {
 /// What is watched, as paths name it.
 const WATCHED: [&str; 7] = ["ingresses", "ingressclasses", "services", "endpointslices", "secrets", "nodes", "leases"];
 
-/// Changes something of each kind: a host of its own class, with its own Service, other pods, another certificate.
+/// Changes something of each kind: a host of its own class, with its own Service, other pods,
+/// another certificate.
 async fn change_all(cluster: &Cluster, round: usize) {
     let objects = &cluster.objects;
     let (name, class) = (format!("round-{round}"), format!("round-{round}-{}", objects.namespace()));
@@ -181,7 +183,8 @@ fn watches_may_be_dropped_at_any_time() {
     });
 }
 
-/// The address of the node whose API server is slow. Other tests publish theirs in the same cluster.
+/// The address of the node whose API server is slow. Other tests publish theirs in the same
+/// cluster.
 const OWN: &str = "192.0.2.183";
 
 #[test]
@@ -191,7 +194,8 @@ fn a_slow_api_server_is_waited_for() {
         serve_shop(cluster).await;
         proxy.rules.add(|_| true, Action::Delay(Duration::from_secs(2)));
         cluster.daemon.set("publish.addresses", &format!("[{OWN:?}]"));
-        // A renewal may take a third of it, which has to be much more than the delay on a machine that is slow itself.
+        // A renewal may take a third of it, which has to be much more than the delay on a machine
+        // that is slow itself.
         cluster.daemon.set("publish.lease-duration", "30s");
         cluster.start().await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
@@ -200,8 +204,8 @@ fn a_slow_api_server_is_waited_for() {
         cluster.objects.until_published("more", &[OWN]).await;
         proxy.streams.cut(|_| true);
         expect_followed(cluster, "even-more").await;
-        // The lead is kept: its Lease is made, and renewed each time that a third of it is over. With three renewals it was held
-        // for longer than it counts.
+        // The lead is kept: its Lease is made, and renewed each time that a third of it is over.
+        // With three renewals it was held for longer than it counts.
         let renewals =
             |call: &Call| call.resource == "leases" && call.is_write() && call.name.as_deref() == Some("ingressd");
         proxy.counted("renewals", 3, 200, renewals).await;

@@ -1,4 +1,5 @@
-//! Nodes that should get no requests any more, although they live: their addresses go long before any Lease ends; this must not know how nodes agree.
+//! Nodes that should get no more requests although they run: their addresses are withdrawn long
+//! before their Lease expires.
 
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -9,7 +10,8 @@ use crate::nodes::{LONG, expect_served, nodes};
 use crate::rig::client::get;
 use crate::rig::manifests::ingress;
 
-/// Takes each of two nodes out and back in, the leader first; the addresses follow and nothing else happens to them.
+/// Takes each of two nodes out and back in, the leader first; the addresses follow and nothing
+/// else happens to them.
 fn each_is_withdrawn(out: impl AsyncFn(&mut Node) + Send + 'static, back: impl AsyncFn(&mut Node) + Send + 'static) {
     cluster::run(async move |cluster| {
         let (mut nodes, shop) = nodes(cluster, ["one", "two"], &[LONG]).await;
@@ -63,7 +65,8 @@ fn all_of_them_and_the_first_that_is_back_is_published_alone() {
 #[test]
 fn a_node_whose_nginx_stays_at_an_old_generation_is_published_where_that_serves() {
     cluster::run(async |cluster| {
-        // When the reload of the leader is given up, it is known what it cannot serve and others may.
+        // When the reload of the leader is given up, it is known what it cannot serve and others
+        // may.
         let (mut nodes, shop) = nodes(cluster, ["one", "two"], &[LONG, ("apply.confirm-timeout", "8s")]).await;
         let mark = shop.mark();
         let both = nodes.each_ref().map(|node| node.address.clone());

@@ -1,4 +1,4 @@
-//! Objects with something wrong, at least one for each reason that an Event can name; this must not know what is done about them.
+//! Objects with a mistake, at least one for each reason that an Event can have.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -66,7 +66,8 @@ fn to_port(name: &str, port: u16) -> Ingress {
     ingress(name).class("nginx").path_to(&format!("{name}.example"), "Prefix", "/", backend)
 }
 
-/// Ingresses with something wrong: the reason, the object that the Event is on, and what of the field it names.
+/// Ingresses with something wrong: the reason, the object that the Event is on, and what of the
+/// field it names.
 pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
     let with = |name: &str, key: &str, value: &str| good(name).annotation(key, value);
     let with_tls = |name: &str, secret: &str| good(name).tls(&[&format!("{name}.example")], secret);
@@ -146,7 +147,8 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
     ]
 }
 
-/// Writes them, and what they refer to. The API server takes nothing that cannot be decoded: the proxy puts it into what is read.
+/// Writes them, and what they refer to. The API server takes nothing that cannot be decoded: the
+/// proxy puts it into what is read.
 pub async fn write_wrongs(cluster: &mut Cluster) -> Proxy {
     let service_of = |name: &str, spec: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec});
     let ports = json!([{"name": "http", "port": 80}]);

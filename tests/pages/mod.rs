@@ -1,4 +1,4 @@
-//! The pages of the documentation, cut into what can be tried; it must not know what any of it says.
+//! The pages of the documentation, divided into blocks that can be tried.
 
 #![expect(dead_code, reason = "each test uses what it needs")]
 
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 /// Folders with pages, and the pages beside them.
 const PAGES: &[&str] = &["*.md", "docs/*.md", "docs/decisions/*.md", "packaging/*.md"];
 
-/// Pages whose commands are run on a booted system, one page after the other and each from top to bottom.
+/// Pages whose commands are run on a booted system, one page after the other and each from top to
+/// bottom.
 pub const TRIED: &[&str] = &[
     "docs/install.md",
     "docs/first-ingress.md",
@@ -72,7 +73,8 @@ impl Block {
         }
     }
 
-    /// Its commands: lines, put together where a line ends with a backslash; a here-document belongs to its command.
+    /// Its commands: lines, put together where a line ends with a backslash; a here-document
+    /// belongs to its command.
     pub fn commands(&self) -> Vec<String> {
         let (mut commands, mut lines) = (Vec::<String>::new(), self.text.lines());
         while let Some(line) = lines.next() {

@@ -1,4 +1,4 @@
-//! The alerts and the configuration that administrators are given, as promtool judges them; this must not know how metrics come about.
+//! The shipped alerts and configuration, checked by promtool.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod rows;

@@ -1,4 +1,4 @@
-//! For each alert series that make it fire, and series like them that do not; this must not know what the alerts ask for.
+//! For each alert, series that make it fire, and similar series that do not.
 
 /// A series and its values, one a minute, as promtool has them.
 pub type Series = (&'static str, &'static str);

@@ -1,4 +1,4 @@
-//! Authorities that sign certificates of clients and backends, and take them back; they must not know who asks for them.
+//! Authorities that sign and revoke certificates of clients and backends.
 
 use std::sync::Arc;
 

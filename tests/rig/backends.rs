@@ -1,4 +1,4 @@
-//! Echo backends on every address of the namespace; they must not know who asks.
+//! Echo backends on every address of the namespace.
 
 use ingressd::demo::echo::Echo;
 use tokio::net::TcpListener;

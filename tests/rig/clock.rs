@@ -1,4 +1,4 @@
-//! The wall clock of a daemon, which may be off and jump; it must not know what depends on it.
+//! The wall clock of a daemon, which may be wrong and jump.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,8 @@ use std::process::Command;
 
 use super::daemon::Daemon;
 
-/// Adds the number of seconds in the file `CLOCK_OFFSET` to the wall clock of the process that loads this.
+/// Adds the number of seconds in the file `CLOCK_OFFSET` to the wall clock of the process that
+/// loads this.
 const SHIM: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -55,7 +56,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Gives a daemon, which must not have been started yet, a clock that is right until it is told otherwise.
+    /// Gives a daemon, which must not have been started yet, a clock that is right until it is
+    /// told otherwise.
     pub fn of(daemon: &mut Daemon) -> Self {
         let clock = Clock { offset: daemon.folder().join("clock-offset") };
         clock.set_offset(0);

@@ -1,4 +1,4 @@
-//! The daemon as users run it: the binary with a settings file; it must not know what happens inside.
+//! The daemon as users run it, with a settings file.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -86,7 +86,8 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Writes the settings and the line of `conf.d`; nothing runs yet. It will run in the network that this is called in.
+    /// Writes the settings and the line of `conf.d`; nothing runs yet. It will run in the network
+    /// that this is called in.
     pub fn prepare(folder: &Path, nginx: &Nginx, source: Source) -> Self {
         let daemon = Self::prepare_in(folder, nginx, source);
         daemon.include(nginx);
@@ -185,7 +186,8 @@ impl Daemon {
         self.process = Some(self.namespace.within(|| command.spawn()).unwrap());
     }
 
-    /// A command of ingressd with the settings of this daemon, and with the umask that its unit gives it.
+    /// A command of ingressd with the settings of this daemon, and with the umask that its unit
+    /// gives it.
     pub fn command(&self, name: &str) -> Command {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "umask 0077 && exec \"$@\"", "sh"]).arg(&self.program);
@@ -197,13 +199,15 @@ impl Daemon {
         command
     }
 
-    /// Waits until it says that nginx serves its confirmed generation, and that everything asked for is in it.
+    /// Waits until it says that nginx serves its confirmed generation, and that everything asked
+    /// for is in it.
     pub async fn ready(&mut self) {
         wait::until("the daemon to be ready", async || {
             self.must_run();
             // Not by /readyz, which sends requests elsewhere when the node is drained.
             let status = self.status().await?;
-            // A daemon that waits for its source serves what an earlier run left, and does not know its hosts.
+            // A daemon that waits for its source serves what an earlier run left, and does not
+            // know its hosts.
             let is_known = status["hosts"].is_u64();
             (status["ready"] == true && status["phase"] == "serving" && is_known).then_some(())
         })
@@ -219,7 +223,8 @@ impl Daemon {
         wait::until_right(what, ask, right).await
     }
 
-    /// Waits until nginx is confirmed to run an Ingress. Before, workers of the generation before may still take connections.
+    /// Waits until nginx is confirmed to run an Ingress. Before, workers of the generation before
+    /// may still take connections.
     pub async fn confirmed(&mut self, ingress: &str) {
         let names = |status: &Value| {
             let ingresses = status["ingresses"].as_array();
@@ -233,7 +238,8 @@ impl Daemon {
         serde_json::from_slice(&self.get("/status.json").await?.body).ok()
     }
 
-    /// `/metrics`: the value of a time series, written with its labels as it stands there; 0 when it is not there.
+    /// `/metrics`: the value of a time series, written with its labels as it stands there; 0 when
+    /// it is not there.
     pub async fn metric(&self, series: &str) -> f64 {
         let reply = self.get("/metrics").await.expect("metrics are served");
         let text = String::from_utf8(reply.body).unwrap();

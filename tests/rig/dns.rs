@@ -1,4 +1,4 @@
-//! A DNS server whose answers a test sets; it must not know who asks.
+//! A DNS server whose answers a test sets.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -68,7 +68,8 @@ impl Dns {
         self.zone.lock().unwrap().silent_about.push(format!("{end}."));
     }
 
-    /// Gives the addresses of a name in another order each time, and only the first so many of them.
+    /// Gives the addresses of a name in another order each time, and only the first so many of
+    /// them.
     pub fn rotate(&self, most: usize) {
         self.zone.lock().unwrap().rotates = Some(most);
     }

@@ -1,4 +1,4 @@
-//! Steady traffic whose failures are counted as clients count them; it must not know what changes meanwhile.
+//! Steady traffic, with a count of failures as clients see them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,8 @@ pub struct Report {
     pub kept: u64,
     /// Requests on connections of their own.
     pub fresh: u64,
-    /// Kept connections that nginx closed at the very moment of a request; the request was sent again on a new one.
+    /// Kept connections that nginx closed at the very moment of a request; the request was sent
+    /// again on a new one.
     pub cuts: u64,
     /// What failed: no answer, or one that was not right. Empty when all is well.
     pub failures: Vec<String>,
@@ -50,8 +51,8 @@ pub struct Running {
 }
 
 impl Load {
-    /// 200 requests a second on kept connections and 50 on new ones, taking the requests in turn; an answer is right
-    /// when its status is 200.
+    /// 200 requests a second on kept connections and 50 on new ones, taking the requests in turn;
+    /// an answer is right when its status is 200.
     pub fn new(requests: &[Request]) -> Self {
         Load { requests: requests.into(), right: Arc::new(|reply| reply.status == 200), kept_rate: 200, fresh_rate: 50 }
     }
@@ -147,8 +148,8 @@ impl Load {
     }
 }
 
-/// Whether the other end closed the connection instead of answering: with an end when it had not seen the request yet,
-/// with a reset when the request came after it had closed.
+/// Whether the other end closed the connection instead of answering: with an end when it had not
+/// seen the request yet, with a reset when the request came after it had closed.
 fn is_cut(error: &hyper::Error) -> bool {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<std::io::Error>());

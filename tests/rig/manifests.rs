@@ -1,4 +1,4 @@
-//! The folder of manifests that the daemon watches, and short ways to write objects; it must not know who reads them.
+//! The folder of manifests that the daemon watches, and short ways to write objects.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,8 @@ impl Ingress {
         self
     }
 
-    /// Adds a path (and its type) of a host that goes to port 80 of a Service. An empty host is the catch-all.
+    /// Adds a path (and its type) of a host that goes to port 80 of a Service. An empty host is
+    /// the catch-all.
     pub fn path(self, host: &str, path_type: &str, path: &str, service: &str) -> Self {
         self.path_to(host, path_type, path, json!({"service": {"name": service, "port": {"number": 80}}}))
     }

@@ -1,4 +1,4 @@
-//! A minute in which routes and endpoints change all the time and no request may fail; it must not know how changes get to the daemon.
+//! One minute of changes of routes and endpoints, in which no request may fail.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ const BETWEEN_CHANGES: Duration = Duration::from_millis(75);
 /// Least time from the start of one reload to that of the next, as the settings have it.
 const SPACING: Duration = Duration::from_millis(150);
 
-/// Hosts that clients ask for; each has a route of its own that never changes, beside others that do. They are enough to share a
-/// server, which a change makes one of them leave.
+/// Hosts that clients ask for; each has a route of its own that never changes, beside others that
+/// do. They are enough to share a server, which a change makes one of them leave.
 const HOSTS: usize = 20;
 
 /// A change.
@@ -37,7 +37,8 @@ pub enum Change {
 pub fn objects() -> Vec<Value> {
     let busy = |number| {
         let name = format!("busy-{number}");
-        // Every other one has a backend that never changes, so that a variable names the backends of the shared server.
+        // Every other one has a backend that never changes, so that a variable names the backends
+        // of the shared server.
         let backend = if number % 2 == 0 { "web" } else { &name };
         let ingress = ingress(&name).host(&format!("{name}.example"), backend).build();
         service_at(&name, &["10.244.0.2"], ECHO).into_iter().chain([ingress])
@@ -45,7 +46,8 @@ pub fn objects() -> Vec<Value> {
     service_at("web", &["10.244.0.1"], ECHO).into_iter().chain((0..HOSTS).flat_map(busy)).collect()
 }
 
-/// One of the changes: a host comes or goes, a busy host gets another route, the pods behind everything are others.
+/// One of the changes: a host comes or goes, a busy host gets another route, the pods behind
+/// everything are others.
 fn change(number: usize) -> Change {
     let turn = number / 4;
     match number % 4 {
@@ -63,7 +65,8 @@ fn change(number: usize) -> Change {
     }
 }
 
-/// Lets traffic and changes go on over [`objects`], which a daemon serves. `make` makes one change.
+/// Lets traffic and changes go on over [`objects`], which a daemon serves. `make` makes one
+/// change.
 ///
 /// # Panics
 ///

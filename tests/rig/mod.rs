@@ -1,4 +1,5 @@
-//! What every end-to-end test stands on: a network namespace, a real nginx, the daemon, backends and a client.
+//! What every end-to-end test stands on: a network namespace, a real nginx, the daemon, backends
+//! and a client.
 //!
 //! ```no_run
 //! #[test]
@@ -11,8 +12,9 @@
 //! }
 //! ```
 //!
-//! Each test has a thread, a network namespace and a folder of its own: ports and addresses are free to choose, and
-//! tests run at the same time. A test waits for events with [`wait`], never for time to pass.
+//! Each test has a thread, a network namespace and a folder of its own: ports and addresses are
+//! free to choose, and tests run at the same time. A test waits for events with [`wait`], never
+//! for time to pass.
 #![expect(dead_code, reason = "the tests use what they need; others come")]
 
 pub mod authority;
@@ -52,7 +54,8 @@ pub struct Rig {
     pub daemon: Daemon,
     /// The nginx, not started.
     pub nginx: Nginx,
-    /// The folder that the daemon watches: classes, and Service `web` at 10.244.0.1, stand in it already.
+    /// The folder that the daemon watches: classes, and Service `web` at 10.244.0.1, stand in it
+    /// already.
     pub manifests: Manifests,
     /// What answers behind nginx.
     pub backends: Backends,
@@ -96,7 +99,8 @@ impl Rig {
         self.daemon.ready().await;
     }
 
-    /// Writes Services of these names, each with one address of its own, for [`Rig::who`] to tell apart.
+    /// Writes Services of these names, each with one address of its own, for [`Rig::who`] to tell
+    /// apart.
     pub fn serve(&mut self, names: &[&str]) {
         self.services = names.iter().map(|name| (*name).to_owned()).collect();
         let services = (1..).zip(names).flat_map(|(number, name)| {
@@ -114,7 +118,8 @@ impl Rig {
         number.map_or_else(|| address.to_string(), |(_, name)| name.clone())
     }
 
-    /// Sends each request and compares who answered: rows of a table of request and Service (or status).
+    /// Sends each request and compares who answered: rows of a table of request and Service (or
+    /// status).
     pub async fn expect(&self, rows: impl IntoIterator<Item = (Request, &str)>) {
         let mut wrong = Vec::new();
         for (request, expected) in rows {

@@ -1,4 +1,4 @@
-//! File systems of a test's own, seen by it and what it starts; it must not know what is kept on them.
+//! File systems that only the test and its child processes see.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -44,7 +44,8 @@ impl Mount {
         let end = Instant::now() + LIMIT;
         loop {
             match mount(None::<&str>, &self.0, None::<&str>, flags, None::<&str>) {
-                // Somebody has a file there open for writing: the kernel refuses, and does not wait for the end of that.
+                // Somebody has a file there open for writing: the kernel refuses, and does not
+                // wait for the end of that.
                 Err(Errno::EBUSY) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
                 done => {
                     done.unwrap();

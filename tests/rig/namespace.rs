@@ -1,4 +1,4 @@
-//! A network of its own for each test, in which every pod address is local; it must not know what runs in it.
+//! A network of its own for each test, in which every pod address is local.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -13,7 +13,8 @@ const SET_UP: &[&[&str]] = &[
     &["link", "set", "lo", "up"],
     &["route", "add", "local", "10.244.0.0/16", "dev", "lo"],
     &["-6", "route", "add", "local", "fd00:10:244::/64", "dev", "lo"],
-    // Networks of nodes, cluster addresses and load balancers, for the other ways to reach a Service.
+    // Networks of nodes, cluster addresses and load balancers, for the other ways to reach a
+    // Service.
     &["route", "add", "local", "192.0.2.0/24", "dev", "lo"],
     &["route", "add", "local", "10.96.0.0/16", "dev", "lo"],
     &["route", "add", "local", "203.0.113.0/24", "dev", "lo"],
@@ -56,8 +57,8 @@ impl Namespace {
     }
 }
 
-/// Runs a test on a thread of its own in a network namespace of its own. Processes and sockets made from that thread
-/// are in the namespace; the namespace ends with the last of them.
+/// Runs a test on a thread of its own in a network namespace of its own. Processes and sockets
+/// made from that thread are in the namespace; the namespace ends with the last of them.
 ///
 /// # Panics
 ///
@@ -89,7 +90,8 @@ pub fn ip(arguments: &[&str]) {
     assert!(output.status.success(), "ip {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Adds an interface of this name to the namespace that this thread is in; all that is connected to it is another one beside it.
+/// Adds an interface of this name to the namespace that this thread is in; all that is connected
+/// to it is another one beside it.
 pub fn add_interface(name: &str) {
     let other = format!("{name}-peer");
     ip(&["link", "add", "name", name, "type", "veth", "peer", "name", &other]);

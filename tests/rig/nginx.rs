@@ -1,4 +1,4 @@
-//! The distribution's nginx under a private prefix, started as the service manager would; it must not know the daemon.
+//! The distribution's nginx under a private prefix, started as the service manager would.
 
 use std::cell::RefCell;
 use std::fs;
@@ -11,7 +11,8 @@ use nix::unistd::Pid;
 use super::namespace::{Namespace, has_users};
 use super::wait;
 
-/// What Debian's `nginx.conf` sets, with paths below the prefix. `{prefix}` and `{user}` are filled in.
+/// What Debian's `nginx.conf` sets, with paths below the prefix. `{prefix}` and `{user}` are
+/// filled in.
 const CONFIGURATION: &str = r#"
 user {user};
 worker_processes 2;
@@ -79,11 +80,12 @@ impl Nginx {
         found.expect("nginx is not installed: run `make test`, which installs it")
     }
 
-    /// Makes a copy of the binary the program that is run, in place of the copy before, as the upgrade of a package does. What
-    /// runs goes on.
+    /// Makes a copy of the binary the program that is run, in place of the copy before, as the
+    /// upgrade of a package does. What runs goes on.
     pub fn replace_program(&mut self) -> &Path {
         let (program, new) = (self.prefix.join("nginx"), self.prefix.join("nginx.new"));
-        // A process of its own has it open for writing: one that another test starts now would keep it busy.
+        // A process of its own has it open for writing: one that another test starts now would
+        // keep it busy.
         let copied = Command::new("cp").arg(Self::binary()).arg(&new).status().unwrap();
         assert!(copied.success());
         fs::rename(new, &program).unwrap();
@@ -91,8 +93,9 @@ impl Nginx {
         &self.program
     }
 
-    /// Puts a shell script in the place of [`Nginx::replace_program`]'s copy: whoever tests a configuration runs that. `{nginx}` is
-    /// the binary, which a master that was started before goes on to be.
+    /// Puts a shell script in the place of [`Nginx::replace_program`]'s copy: whoever tests a
+    /// configuration runs that. `{nginx}` is the binary, which a master that was started before
+    /// goes on to be.
     pub fn wrap_program(&self, script: &str) {
         use std::os::unix::fs::PermissionsExt;
         let new = self.prefix.join("nginx.new");

@@ -1,4 +1,4 @@
-//! A real Prometheus that scrapes a daemon, in the network of the test; it must not know what is measured.
+//! A real Prometheus that scrapes a daemon, in the network of the test.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -18,8 +18,8 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    /// Scrapes this address five times a second as the job `ingressd`, and judges the rules of this file as often. Its data and log
-    /// are below the folder.
+    /// Scrapes this address five times a second as the job `ingressd`, and judges the rules of
+    /// this file as often. Its data and log are below the folder.
     pub async fn start(folder: &Path, target: &str, rules: &Path) -> Self {
         let folder = folder.join("prometheus");
         fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! The signals that ask a program to end; this must not know what ends then.
+//! The signals that end a program.
 
 use tokio::signal::unix::{SignalKind, signal};
 

@@ -1,4 +1,4 @@
-//! What `/status.json` says, in the words of tests; it must not know how it comes about.
+//! The contents of `/status.json`.
 
 use serde_json::Value;
 
@@ -38,7 +38,8 @@ pub fn watch<'a>(status: &'a Value, kind: &str) -> &'a str {
     find_watch(status, kind).and_then(|watch| watch["state"].as_str()).unwrap_or_default()
 }
 
-/// How many seconds ago the API server last confirmed what it told of a kind; `None` when it never did.
+/// How many seconds ago the API server last confirmed what it told of a kind; `None` when it never
+/// did.
 pub fn watch_age(status: &Value, kind: &str) -> Option<u64> {
     find_watch(status, kind)?["age_seconds"].as_u64()
 }

@@ -1,4 +1,4 @@
-//! What systemd would be told by the daemon and show of it; it must not know what is true.
+//! The messages of the daemon to systemd.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Waiting for what a process will do, with an end; it must not know what is waited for.
+//! Waiting for an event of a process, with a time limit.
 
 use std::fmt::Debug;
 use std::time::Duration;

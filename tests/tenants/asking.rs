@@ -1,4 +1,4 @@
-//! Asking what a row asks, and reading what is told; it must not know when.
+//! Sends the requests of a row, and reads its findings.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -120,7 +120,8 @@ pub fn check_told(told: &Told, scene: &Scene, status: &Value) -> Option<String> 
     })
 }
 
-/// What is wrong with the victim's objects: findings of other reasons than these, and objects that are not served.
+/// What is wrong with the victim's objects: findings of other reasons than these, and objects that
+/// are not served.
 pub fn check_victim(allowed: &[&str], ingresses: &[Value], scene: &Scene, status: &Value) -> Vec<String> {
     let findings = findings(status, &scene.victim).into_iter();
     let surprises = findings.filter(|finding| !allowed.contains(&text(finding, "reason")));
@@ -163,7 +164,8 @@ impl Watcher {
                     if let Some(failure) = check(ask, scene).await {
                         found.lock().unwrap().push((*number, format!("meanwhile: {failure}")));
                     }
-                    // What it is there to see is seen in between; the machine has other things to do.
+                    // What it is there to see is seen in between; the machine has other things to
+                    // do.
                     tokio::time::sleep(BETWEEN).await;
                 }
             }

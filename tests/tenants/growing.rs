@@ -1,4 +1,4 @@
-//! Texts with variables that become much more than they are with each request: what that may cost everybody.
+//! Texts with variables that grow with each request, and their cost for others.
 
 use serde_json::Value;
 
@@ -36,7 +36,8 @@ fn rewritten(scene: &Scene) -> Value {
     object.path(&scene.host("rewritten"), "ImplementationSpecific", "/(.*)", "web").build()
 }
 
-/// nginx has a place for each of these names in each request of anybody, and compares all of them when it reads one.
+/// nginx has a place for each of these names in each request of anybody, and compares all of them
+/// when it reads one.
 fn names(scene: &Scene) -> Vec<Value> {
     let object = |number: usize| {
         let key: String = (0..30).map(|part| format!("$arg_n{number}x{part}")).collect();

@@ -1,4 +1,4 @@
-//! Objects that become much more than they are: what that may cost everybody.
+//! Objects that grow far beyond their size, and their cost for others.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,8 @@ fn denylist(scene: &Scene) -> Vec<Value> {
     (0..5).map(object).collect()
 }
 
-/// A Service of the attacker's with these ports and addresses, each port with a path, in so many objects.
+/// A Service of the attacker's with these ports and addresses, each port with a path, in so many
+/// objects.
 fn ports(scene: &Scene, count: usize, addresses: usize, objects: usize) -> Vec<Value> {
     let numbers = || (0..count).map(|number| 1000 + number);
     let service_ports: Vec<_> = numbers().map(|port| json!({"name": format!("p{port}"), "port": port})).collect();
@@ -175,7 +176,8 @@ weights! {
     };
     a_namespace_has_so_many_ports => Weight {
         name: "ports-times-paths",
-        // What fits is served, and of 8000 ports and paths, which are below the default, the rest is not.
+        // What fits is served, and of 8000 ports and paths, which are below the default, the rest
+        // is not.
         settings: &[("limits.namespace-upstreams", "200")],
         attack: |scene| ports(scene, 8_000, 1, 50),
         told: &[told("Ingress attack-49", &["OverBudget"]).words("limits.namespace-upstreams")],

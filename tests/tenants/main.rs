@@ -1,8 +1,10 @@
-//! What tenants share: whatever somebody may create in one namespace changes nothing for clients of another one.
+//! What tenants share: whatever somebody may create in one namespace changes nothing for clients
+//! of another one.
 //!
-//! Most of it is rows of data (`row.rs`), many of which are tried at once through one nginx (`stage.rs`). Each row is tried in both
-//! dialects, under both rules of who owns a host and in every order of creation, each time in two namespaces and with hosts of its
-//! own. What takes a machine to its limits is weighed by itself (`weigh.rs`).
+//! Most of it is rows of data (`row.rs`), many of which are tried at once through one nginx
+//! (`stage.rs`). Each row is tried in both dialects, under both rules of who owns a host and in
+//! every order of creation, each time in two namespaces and with hosts of its own. What takes a
+//! machine to its limits is weighed by itself (`weigh.rs`).
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod alone;

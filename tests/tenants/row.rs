@@ -1,4 +1,4 @@
-//! What a row of the suite says; it must not know how rows are tried.
+//! What a row of the suite says.
 
 use serde_json::Value;
 
@@ -17,7 +17,8 @@ pub struct Row {
     pub victim: fn(&Scene) -> Vec<Value>,
     /// The attacker's objects.
     pub attack: fn(&Scene) -> Vec<Value>,
-    /// What holds before, during and after the attack, whenever the victim's objects are there: it is asked all the time.
+    /// What holds before, during and after the attack, whenever the victim's objects are there: it
+    /// is asked all the time.
     pub clients: &'static [Ask],
     /// What holds while the attack stands.
     pub during: &'static [Ask],
@@ -34,7 +35,8 @@ pub struct Row {
 /// Orders in which the victim's claims are the older ones.
 pub const VICTIM_OLDER: &[Order] = &[Order::Young, Order::Edited, Order::SameSecond, Order::Together];
 
-/// The orders that matter most: objects that are older than the victim's and change, and both at the first start.
+/// The orders that matter most: objects that are older than the victim's and change, and both at
+/// the first start.
 pub const USUAL: &[Order] = &[Order::Edited, Order::Together];
 
 /// A row that says nothing yet; the victim has its shop.
@@ -85,7 +87,8 @@ pub struct Ask {
     pub unseen: &'static [&'static str],
     /// A header of the answer and what stands in it.
     pub header: Option<(&'static str, &'static str)>,
-    /// The cookie that is set: its name and what stands behind its value. An empty name: there is none.
+    /// The cookie that is set: its name and what stands behind its value. An empty name: there is
+    /// none.
     pub cookie: Option<(&'static str, &'static str)>,
     /// Under which rule alone it holds.
     pub only: Option<Ownership>,

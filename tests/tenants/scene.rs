@@ -1,4 +1,4 @@
-//! The names, dates and objects of one case of a row; it must not know what is asked or expected.
+//! The names, dates and objects of one case of a row.
 
 use std::fmt;
 
@@ -121,7 +121,8 @@ impl Scene {
         manifests::ingress(name).namespace(&self.evil).class(self.class()).created(created)
     }
 
-    /// The victim's `shop`, at which most attacks aim: everything goes to `web`, and `/admin` to `admin` for 10.244.5.0/24 only.
+    /// The victim's `shop`, at which most attacks aim: everything goes to `web`, and `/admin` to
+    /// `admin` for 10.244.5.0/24 only.
     pub fn shop(&self) -> Vec<Value> {
         let host = self.host("shop");
         let admin = self.of_victim("admin").path(&host, "Exact", "/admin", "admin");
@@ -141,7 +142,8 @@ impl Scene {
     }
 }
 
-/// What the attacker's objects were before they were changed: as old, by the same names, with a host of their own.
+/// What the attacker's objects were before they were changed: as old, by the same names, with a
+/// host of their own.
 pub fn harmless(scene: &Scene, objects: Vec<Value>) -> Vec<Value> {
     let tame = |mut object: Value| {
         if object["kind"] == "Ingress" {

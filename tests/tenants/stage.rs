@@ -1,4 +1,4 @@
-//! Tries many rows at once through one nginx, in lockstep; it must not know what they are about.
+//! Tries many rows at once through one nginx, in lockstep.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -227,7 +227,8 @@ impl Play<'_> {
     }
 }
 
-/// Waits until nginx serves an Ingress of this name in namespace `default`, and says what is told then.
+/// Waits until nginx serves an Ingress of this name in namespace `default`, and says what is told
+/// then.
 pub async fn taken(rig: &mut Rig, marker: &str) -> Value {
     let is_served = |status: &Value| {
         let mut known = status["ingresses"].as_array().into_iter().flatten();

@@ -1,7 +1,8 @@
-//! What a tenant's objects weigh: bytes, files, memory, tests and reloads against those of the victim alone; it must not know why.
+//! What a tenant's objects weigh: bytes, files, memory, tests and reloads against those of the
+//! victim alone.
 //!
-//! Nothing here is timed. A row runs through one nginx in which both dialects are attacked at once, so that each bound is that of two
-//! namespaces.
+//! Nothing here is timed. A row runs through one nginx in which both dialects are attacked at
+//! once, so that each bound is that of two namespaces.
 
 use std::fs;
 use std::path::Path;

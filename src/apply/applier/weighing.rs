@@ -47,15 +47,15 @@ impl<H: Host> Applier<H> {
 
     /// The message for those whose objects make tests or reloads too slow.
     pub(super) fn slow(&self) -> String {
-        format!("it needed longer than {:?} to take the configuration with it", self.options.confirm_timeout)
+        format!("it needed more than {:?} to load the configuration with this version", self.options.confirm_timeout)
     }
 
     /// The message for those whose objects keep a generation from being confirmed.
     pub(super) fn late(&self, why: &str) -> String {
         match why {
             RESIGNED => {
-                "it does not start with it, though nginx -t accepts it: its error log says why; often memory or file \
-                         descriptors are short"
+                "it does not start new workers with this version, though nginx -t accepts it: its error log says why; \
+                 often memory or file descriptors are exhausted"
                     .to_owned()
             }
             _ => self.slow(),
@@ -65,7 +65,7 @@ impl<H: Host> Applier<H> {
 
 /// The message for those whose objects need more memory or files than the host has.
 pub(super) fn short(words: &str) -> String {
-    format!("it cannot take the configuration with it: {words}")
+    format!("it cannot load the configuration with this version: {words}")
 }
 
 /// The time limit of a test that a reload has to follow in time, when a test of the files in place

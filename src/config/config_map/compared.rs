@@ -8,13 +8,14 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     (
         "allow-snippet-annotations",
         Compared::Stricter(
-            "With true, snippets of annotations count in namespaces that snippets.allowed names, with directives of a list.",
+            "With true, snippets in annotations are used in namespaces that snippets.allowed names, with the \
+                directives of a list.",
             "",
         ),
     ),
     (
         "annotation-value-word-blocklist",
-        Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
+        Compared::Stricter("Values are parsed, so no word in them can do harm.", "remove it"),
     ),
     (
         "access-log-path",
@@ -23,48 +24,55 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     (
         "add-headers",
         Compared::Stricter(
-            "The ConfigMap has to be in the same namespace, and values may tell only what clients sent.",
+            "The ConfigMap has to be in the same namespace, and values may contain only variables about the request \
+             of the client.",
             "",
         ),
     ),
     (
         "custom-http-errors",
-        Compared::Stricter(
-            "Statuses below 400 are refused: redirects reach clients, also those that nginx makes.",
-            "list those from 400 on",
-        ),
+        Compared::Stricter("Statuses below 400 are refused: redirects always reach clients.", "list those from 400 on"),
     ),
     (
         "forwarded-for-proxy-protocol-header",
-        Compared::Different("ingress-nginx keeps a value of its own in it on the way, which is not needed here.", ""),
+        Compared::Different("ingress-nginx uses this header internally; ingressd does not need it.", ""),
     ),
     (
         "default-type",
-        Compared::Different("Other answers of nginx itself say their type; those of backends have the backend's.", ""),
+        Compared::Different(
+            "It concerns only responses of snippets; other responses of nginx, and those of backends, \
+            have their own type.",
+            "",
+        ),
     ),
     (
         "enable-access-log-for-default-backend",
         Compared::Different(
             "Without the key requests for unknown hosts are logged.",
-            "write false, as ingress-nginx has it",
+            "set it to false, the default of ingress-nginx",
         ),
     ),
     (
         "enable-aio-write",
-        Compared::Different("It counts where it is written; without the key files are written by the worker.", ""),
+        Compared::Different(
+            "It has an effect only when it is set; without the key the worker itself writes \
+            files.",
+            "",
+        ),
     ),
     ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
     (
         "enable-brotli",
         Compared::Different(
-            "Answers are compressed only on nodes whose nginx has the module.",
+            "Responses are compressed only on nodes whose nginx has the module.",
             "install libnginx-mod-http-brotli-filter on each node",
         ),
     ),
     (
         "enable-owasp-modsecurity-crs",
         Compared::Stricter(
-            "It also counts where an Ingress asks for the firewall by itself; on nodes without the rules the routes answer 503.",
+            "It also applies where an Ingress itself asks for the firewall; on nodes without the rules the routes \
+                answer 503.",
             "install modsecurity-crs on each node",
         ),
     ),
@@ -74,7 +82,7 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "log-format-upstream",
-        Compared::Different("Names of Services are those of requests that reached one; others have a dash.", ""),
+        Compared::Different("The names of Services are a dash for requests that reached no Service.", ""),
     ),
     (
         "log-format-stream",
@@ -89,8 +97,8 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     (
         "proxy-ssl-location-only",
         Compared::Different(
-            "It is as with true: TLS towards backends is a matter of the routes of an object.",
-            "take it out",
+            "ingressd always acts as with true: the annotations concern only the routes of their object.",
+            "remove it",
         ),
     ),
     ("proxy-headers-hash-bucket-size", Compared::Equal),
@@ -101,16 +109,16 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     (
         "proxy-set-headers",
         Compared::Stricter(
-            "The ConfigMap has to be in the same namespace, values may tell only what clients sent, and what every backend \
-             is told anyway stays.",
+            "The ConfigMap has to be in the same namespace, values may contain only variables about the request of \
+                the client, and the headers that every backend gets cannot be set.",
             "use upstream-vhost for another Host",
         ),
     ),
     (
         "retry-non-idempotent",
-        Compared::Different("An annotation proxy-next-upstream counts as it is written.", "add non_idempotent there"),
+        Compared::Different("It has no effect on an annotation proxy-next-upstream.", "add non_idempotent there"),
     ),
-    ("reuse-port", Compared::Different("All workers take connections from one queue, whatever it says.", "")),
+    ("reuse-port", Compared::Different("All workers always accept connections from one queue.", "")),
     (
         "ssl-dh-param",
         Compared::Stricter(
@@ -121,9 +129,9 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     (
         "server-tokens",
         Compared::Stricter(
-            "The version of nginx is never told. With false the header Server is taken out only where nginx has the module \
-             headers-more; elsewhere it says nginx.",
-            "install libnginx-mod-http-headers-more-filter to be without it",
+            "The header Server never contains the version of nginx. With false it is removed only where nginx has the \
+                module headers-more; elsewhere it is nginx.",
+            "install libnginx-mod-http-headers-more-filter to remove it",
         ),
     ),
     (
@@ -133,30 +141,27 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
             "set access-log.stream-path to others",
         ),
     ),
-    (
-        "strict-validate-path-type",
-        Compared::Different("Paths are judged by the rules of the API server, whatever it says.", ""),
-    ),
+    ("strict-validate-path-type", Compared::Different("Paths are always checked by the rules of the API server.", "")),
     (
         "syslog-host",
         Compared::Stricter(
-            "Only an IP address is taken: nginx would have to ask DNS at each reload.",
+            "Only an IP address is accepted, because nginx would have to ask DNS at each reload.",
             "write the address",
         ),
     ),
     (
         "upstream-keepalive-connections",
-        Compared::Different("It counts for each upstream, not for all backends together.", ""),
+        Compared::Different("The number is for each upstream, not for all backends together.", ""),
     ),
     (
         "use-geoip2",
         Compared::Different(
-            "The databases are those of each node, which fetches them itself; nginx has the module only where it is installed.",
+            "The administrator of each node has to install the module and download the databases.",
             "install libnginx-mod-http-geoip2 on each node, and name its databases in geoip2.databases",
         ),
     ),
     (
         "use-forwarded-headers",
-        Compared::Stricter("Only proxies that are trusted are believed, also about host and scheme.", ""),
+        Compared::Stricter("Only the headers of trusted proxies are used, also those about host and scheme.", ""),
     ),
 ];

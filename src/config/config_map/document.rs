@@ -7,26 +7,26 @@ use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::{Compared, OnError, Row};
 
 const INTRODUCTION: &str = "# The ConfigMap of ingress-nginx\n\n\
-With this page you can look up what each key of the ConfigMap of an ingress-nginx does here. Words\n\
-that it does not explain are in the [glossary](glossary.md).\n\n\
-An ingress-nginx is given a ConfigMap with its flag `--configmap`. ingressd reads the same one:\n\n\
+With this page you can look up what ingressd does with each key of the ConfigMap of ingress-nginx.\n\
+Words that the page does not explain are in the [glossary](glossary.md).\n\n\
+ingress-nginx reads the ConfigMap that its flag `--configmap` names. ingressd reads the same one:\n\n\
 ```toml\n[ingress-nginx]\nconfigmap = \"ingress-nginx/ingress-nginx-controller\"\n```\n\n\
-What it says counts for all Ingresses that are served, and before the settings of `ingressd.toml`;\n\
-annotations count before it. A change is one reload. A key that cannot be used is a finding at the\n\
-ConfigMap (`ingressd status`, and an Event on it); the others count. Where the value of a key that\n\
-protects something cannot be used, such as `whitelist-source-range` or `proxy-real-ip-cidr`, the\n\
-last good version of the ConfigMap goes on counting. Without one a list of clients closes the\n\
-routes (503) until it is mended; other keys have no effect then. A ConfigMap that is deleted while\n\
-the setting names it goes on counting as it was: take the setting out first. An empty value is\n\
-the same as no key.\n\n\
-The account needs the right to read ConfigMaps in that namespace: `ingressd kubeconfig` grants it\n\
-when the setting is there.\n\n\
-`enable-underscores-in-headers: true` and `ignore-invalid-headers: false` let clients send headers\n\
-such as `X_Forwarded_For` and `ssl_client_verify`, which some backends take for those with dashes\n\
-that nginx vouches for.\n\n\
-Until nginx knows the host of a request, directives of every server, such as `keep-alive`, count\n\
-as the default server of the port has them.\n\n\
-| key | about | what it does |\n| --- | --- | --- |\n";
+It applies to all Ingresses of ingressd. Its keys override the settings of `ingressd.toml`, and\n\
+annotations override its keys. A change takes one reload. A key that cannot be used is a finding of\n\
+the ConfigMap (`ingressd status`, and an Event), and the other keys stay in force. There is one\n\
+exception: when the value of a key that protects something cannot be used, such as\n\
+`whitelist-source-range` or `proxy-real-ip-cidr`, the last good version of the whole ConfigMap\n\
+stays in force. Without such a version a bad list of clients closes the routes (503) until it is\n\
+corrected, and other bad keys have no effect. A ConfigMap that is deleted while the setting names\n\
+it also stays in force: remove the setting first. An empty value is the same as no key.\n\n\
+The account of the node needs the right to read ConfigMaps in that namespace: `ingressd kubeconfig`\n\
+grants it when the setting is there.\n\n\
+With `enable-underscores-in-headers: true` or `ignore-invalid-headers: false` clients can send\n\
+headers such as `X_Forwarded_For` and `ssl_client_verify`, which some backends confuse with the\n\
+headers with dashes that nginx sets.\n\n\
+Directives that are set in every server, such as `keep-alive`, have the values of the default\n\
+server of the port until nginx knows the host of a request.\n\n\
+| key | about | effect |\n| --- | --- | --- |\n";
 
 /// The page.
 pub fn document() -> String {
@@ -68,40 +68,39 @@ fn words(key: &Key) -> String {
         Effect::Annotation(name) => match ANNOTATIONS.find(name) {
             Some(row) if row.is_served() => format!("default of the annotation `{name}`"),
             Some(Row { on_error: OnError::Close, .. }) => {
-                format!("closes the routes (503), because the annotation `{name}` protects them and is not served yet")
+                format!("closes the routes (503), because the annotation `{name}` protects them and is not served")
             }
             _ => format!("no effect as long as the annotation `{name}` is not served"),
         },
-        Effect::Setting(name, _) => format!("takes the place of the setting `{name}`"),
+        Effect::Setting(name, _) => format!("overrides the setting `{name}`"),
         Effect::Server(row, _) => format!("`{}` in every server", row.name),
-        Effect::Headers(Headers::Answers) => "headers of all answers, one for each key of the ConfigMap of the same \
-                                              namespace that it names, besides the setting `headers.answers`"
+        Effect::Headers(Headers::Answers) => "headers of all responses, one for each key of the ConfigMap of the same \
+                                              namespace that it names, in addition to the setting `headers.answers`"
             .to_owned(),
         Effect::Headers(Headers::Requests) => "headers of all requests to backends, one for each key of the ConfigMap of \
-                                               the same namespace that it names, besides the setting `headers.requests`"
+                                               the same namespace that it names, in addition to the setting `headers.requests`"
             .to_owned(),
         Effect::Directives(words, _) | Effect::Finally(_, words, _) | Effect::Read(words, _) => words.to_owned(),
-        Effect::Brotli(_) => "says with the others how answers are compressed by Brotli in every server, when `enable-brotli` is \
-                              true and nginx has the module (libnginx-mod-http-brotli-filter)"
+        Effect::Brotli(_) => "compression of responses by Brotli in every server, when `enable-brotli` is true and nginx has the \
+                              module (libnginx-mod-http-brotli-filter)"
             .to_owned(),
-        Effect::Gzip(_) => "says with the others how answers are compressed in every server, when `use-gzip` is true: \
-                            `gzip-level`, `gzip-min-length`, `gzip-types` and `gzip-disable`"
+        Effect::Gzip(_) => "compression of responses by gzip in every server, when `use-gzip` is true, with `gzip-level`, \
+                            `gzip-min-length`, `gzip-types` and `gzip-disable`"
             .to_owned(),
-        Effect::Forwarded(_) => "says with the others who is believed about clients, in the place of the \
-                                 setting `access.trusted-proxies`: `use-forwarded-headers` or `enable-real-ip` switches \
-                                 it on or off for `X-Forwarded` headers, `use-proxy-protocol` switches it on for the PROXY \
-                                 protocol alone, `proxy-real-ip-cidr` lists the proxies; without a list, and without the \
-                                 setting, everybody is believed, with a finding"
+        Effect::Forwarded(_) => "trusted proxies, instead of the setting `access.trusted-proxies`: `use-forwarded-headers` or \
+                                 `enable-real-ip` switches `X-Forwarded` headers on or off, `use-proxy-protocol` switches \
+                                 the PROXY protocol on, `proxy-real-ip-cidr` lists the proxies; without a list, and without \
+                                 the setting, every client is trusted, with a finding"
             .to_owned(),
-        Effect::Host(directive) => format!("no effect: belongs to nginx.conf of each node as `{directive}`"),
+        Effect::Host(directive) => format!("no effect: set `{directive}` in nginx.conf of each node"),
         Effect::Snippet(annotation, _) => format!(
-            "counts for all routes beside the annotation `{annotation}` where the setting `snippets.allowed` lets the namespace of \
-             the ConfigMap write it"
+            "applies to all routes, in addition to the annotation `{annotation}`, where the setting `snippets.allowed` allows it to \
+             the namespace of the ConfigMap"
         ),
-        Effect::Tables => "tables (`map` and `geo`) whose variables snippets may read, where the setting `snippets.allowed` lets the \
-                           namespace of the ConfigMap write them"
+        Effect::Tables => "tables (`map` and `geo`) whose variables snippets may read, where the setting `snippets.allowed` allows them \
+                           to the namespace of the ConfigMap"
             .to_owned(),
         Effect::Unserved { harmless: "", instead } => format!("no effect: {instead}"),
-        Effect::Unserved { harmless, instead } => format!("no effect but as `{harmless}`: {instead}"),
+        Effect::Unserved { harmless, instead } => format!("no effect, and no finding for `{harmless}`: {instead}"),
     }
 }

@@ -62,7 +62,8 @@ pub fn log_file(value: &str) -> Result<String, Refused> {
     match value.trim().strip_prefix(LOGS).is_some_and(|name| !name.is_empty() && fits(name)) {
         true => Ok(value.trim().to_owned()),
         false => Err(Refused::because(
-            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log, or access-log.stream-path, to others on each node",
+            "a ConfigMap may name only files in /var/log/nginx/; for other files set listen.access-log or \
+                access-log.stream-path on each node",
         )),
     }
 }

@@ -33,12 +33,13 @@ impl Layer<'_> {
             return self.find(Reason::InvalidValue, origin.clone(), note);
         };
         if *own != **namespace {
-            let note = format!("the ConfigMap has to be in namespace {namespace}, which alone is read; copy it there");
+            let note = format!("the ConfigMap has to be in the namespace {namespace}; copy it there");
             return self.find(Reason::CrossNamespace, origin.clone(), note);
         }
         let Some(stored) = self.snapshot.config_map(own, name) else {
             let note = format!(
-                "ConfigMap {own}/{name} does not exist, or may not be read (docs/kubeconfig.md): none of its headers is set"
+                "ConfigMap {own}/{name} does not exist, or the node may not read it (docs/kubeconfig.md); none of its \
+                    headers is set"
             );
             return self.find(Reason::MissingConfigMap, origin.clone(), note);
         };

@@ -186,14 +186,15 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
 }
 
 /// What is told of a key that ingress-nginx does not have any more.
-pub(super) const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
+pub(super) const REMOVED: &str = "ingress-nginx itself ignores it; remove it";
 /// How a snippet of the ConfigMap is allowed.
-pub(super) const ALLOW: &str = "raw configuration is not read; write what all hosts need into nginx.conf of each node, or let \
-    snippets.allowed name the key and the namespace of the ConfigMap for the directives in docs/snippets.md";
-const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
-const TRACING: &str = "no release of Debian or Ubuntu has nginx's module for OpenTelemetry: with nginx and nginx-module-otel of nginx.org set \
-    otel_exporter and otel_trace in the block http of nginx.conf, which all hosts inherit, or have the backends trace, which get the \
-    headers of their clients' traces";
+pub(super) const ALLOW: &str = "raw configuration is not read; write directives for all hosts into nginx.conf of each \
+    node, or have snippets.allowed name the key and the namespace of the ConfigMap for the directives in \
+    docs/snippets.md";
+const NO_LUA: &str = "it configures the Lua of ingress-nginx, which ingressd does not need; remove it";
+const TRACING: &str = "no release of Debian or Ubuntu has nginx's module for OpenTelemetry: use nginx and \
+    nginx-module-otel of nginx.org and set otel_exporter and otel_trace in the http block of nginx.conf, or have the \
+    backends trace, which get the trace headers of clients";
 
 /// Every key, sorted by name.
 pub(super) const KEYS: &[Key] = &[
@@ -206,11 +207,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     setting("allow-cross-namespace-resources", "cross-namespace", same),
     setting("allow-snippet-annotations", "snippets.annotations", same),
-    unserved(
-        "annotation-value-word-blocklist",
-        "",
-        "values are parsed, so that no word of one can do harm; take it out",
-    ),
+    unserved("annotation-value-word-blocklist", "", "values are parsed, so no word in them can do harm; remove it"),
     setting("annotations-risk-level", "access.max-trust", |value| Ok(value.trim().to_lowercase())),
     setting("bind-address", "listen.addresses", same),
     setting("block-cidrs", "access.blocked-networks", same),
@@ -235,15 +232,18 @@ pub(super) const KEYS: &[Key] = &[
     unserved(
         "debug-connections",
         "",
-        "it belongs to the block events of nginx.conf, which is not ours to write: set debug_connection there, on the node where \
-         you look, with an nginx that was built for it (nginx -V says --with-debug)",
+        "ingressd does not change nginx.conf: set debug_connection in its events block, on the node that you examine, \
+            with an nginx that was built with --with-debug (see nginx -V)",
     ),
     Key {
         name: "default-type",
-        effect: Effect::Read("type of the texts by which snippets answer (`return 200 text`)", |layer, value, _| {
-            layer.settings.gate.everywhere.default_type = Some(media_type(value)?);
-            Ok(())
-        }),
+        effect: Effect::Read(
+            "media type of responses of snippets with a text (`return 200 text`)",
+            |layer, value, _| {
+                layer.settings.gate.everywhere.default_type = Some(media_type(value)?);
+                Ok(())
+            },
+        ),
     },
     annotation("denylist-source-range"),
     setting("disable-access-log", "access-log.enabled", only_off),
@@ -275,8 +275,9 @@ pub(super) const KEYS: &[Key] = &[
     unserved(
         "enable-ocsp",
         "false",
-        "nginx would ask the address that a certificate names, and whoever writes its Secret chooses that: where you trust them \
-         all, set ssl_stapling, ssl_stapling_verify and resolver in the block http of nginx.conf of each node",
+        "nginx would send requests to the address in a certificate, which the author of its Secret chooses: where you \
+            trust all authors, set ssl_stapling, ssl_stapling_verify and resolver in the http block of nginx.conf of \
+            each node",
     ),
     annotation("enable-opentelemetry"),
     unserved("enable-opentracing", "", REMOVED),
@@ -285,8 +286,8 @@ pub(super) const KEYS: &[Key] = &[
     unserved(
         "enable-serial-reloads",
         "false",
-        "reloads are spaced by their cost and by how many generations of old workers still have connections: set \
-         pacing.most-draining to 1 on each node for fewer of them",
+        "the time between reloads depends on their cost and on the number of old workers: to have fewer old workers, \
+         set pacing.most-draining to a lower number on each node",
     ),
     setting("enable-syslog", "access-log.syslog", same),
     server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, switch),
@@ -298,7 +299,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved(
         "forwarded-for-proxy-protocol-header",
         "X-Forwarded-For-Proxy-Protocol",
-        "ingress-nginx keeps a value of its own in it on the way, which is not needed here; take it out",
+        "ingress-nginx uses this header internally, and ingressd does not need it; remove it",
     ),
     setting("forwarded-host-header", "access.host-header", same),
     setting("generate-request-id", "headers.request-ids", same),
@@ -323,7 +324,8 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "grpc-buffer-size-kb",
         effect: Effect::Read(
-            "`grpc_buffer_size` of routes that speak gRPC, where no `proxy-buffer-size` says it; 0 leaves it as it is",
+            "`grpc_buffer_size` of routes that speak gRPC, where no `proxy-buffer-size` sets it; 0 leaves nginx's \
+                default",
             |layer, value, _| {
                 let size = ByteSize(integer(value, 0, 1024)? << 10);
                 layer.settings.gate.everywhere.grpc_buffer = Some(size).filter(|size| size.0 > 0);
@@ -370,8 +372,8 @@ pub(super) const KEYS: &[Key] = &[
     unserved(
         "limit-conn-zone-variable",
         "$binary_remote_addr",
-        "clients are counted by their address, which they cannot choose, and not by what they send; list proxies in front in \
-         proxy-real-ip-cidr, whose clients are counted then",
+        "clients are counted by their address, because they can choose everything else; list proxies in front of \
+            nginx in proxy-real-ip-cidr, and their clients are counted",
     ),
     annotation("limit-rate"),
     annotation("limit-rate-after"),
@@ -382,17 +384,13 @@ pub(super) const KEYS: &[Key] = &[
     unserved(
         "log-format-escape-none",
         "false",
-        "what clients send could write lines of its own into the log: values are escaped as nginx does by itself, or for \
-         JSON with log-format-escape-json",
+        "clients could forge lines of the log: values are escaped by nginx's default, or for JSON with \
+            log-format-escape-json",
     ),
     setting("log-format-stream", "access-log.stream-line", same),
     setting("log-format-upstream", "access-log.line", same),
     unserved("lua-shared-dicts", "", NO_LUA),
-    unserved(
-        "main-snippet",
-        "",
-        "it belongs to the whole nginx of a node, with all its sites: write it into nginx.conf of each node",
-    ),
+    unserved("main-snippet", "", "it concerns all sites of a node: write it into nginx.conf of each node"),
     host("map-hash-bucket-size", "map_hash_bucket_size"),
     host("max-worker-connections", "worker_connections"),
     host("max-worker-open-files", "worker_rlimit_nofile"),
@@ -426,8 +424,8 @@ pub(super) const KEYS: &[Key] = &[
     annotation("proxy-connect-timeout"),
     annotation("proxy-cookie-domain"),
     annotation("proxy-cookie-path"),
-    unserved("proxy-headers-hash-bucket-size", "64", "it is 128, which is enough for all headers that are set"),
-    unserved("proxy-headers-hash-max-size", "512", "it is 512, which is enough for all headers that are set"),
+    unserved("proxy-headers-hash-bucket-size", "64", "ingressd sets 128, which is enough for all headers"),
+    unserved("proxy-headers-hash-max-size", "512", "ingressd sets 512, which is enough for all headers"),
     annotation("proxy-http-version"),
     annotation("proxy-max-temp-file-size"),
     annotation("proxy-next-upstream"),
@@ -444,7 +442,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved(
         "proxy-ssl-location-only",
         "true",
-        "what is said about TLS towards backends holds for the routes of its object alone; take it out",
+        "annotations about TLS towards backends always concern only the routes of their object; remove it",
     ),
     setting("proxy-stream-next-upstream", "ingress-nginx.proxy-stream-next-upstream", same),
     setting("proxy-stream-next-upstream-timeout", "ingress-nginx.proxy-stream-next-upstream-timeout", same),
@@ -463,12 +461,12 @@ pub(super) const KEYS: &[Key] = &[
     unserved(
         "reuse-port",
         "false",
-        "all workers take connections from one queue, which loses none when their number changes; take it out",
+        "all workers accept connections from one queue, so that none is lost when their number changes; remove it",
     ),
     unserved(
         "server-name-hash-bucket-size",
         "",
-        "it follows the longest name of a host; where nginx.conf of a node sets server_names_hash_bucket_size, that counts",
+        "ingressd sets it by the longest host, unless nginx.conf of a node sets server_names_hash_bucket_size",
     ),
     host("server-name-hash-max-size", "server_names_hash_max_size"),
     Key { name: "server-snippet", effect: Effect::Snippet("server-snippet", SnippetKind::Server) },
@@ -500,8 +498,9 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "ssl-session-ticket-key",
         effect: Effect::Read(
-            "`ssl_session_ticket_key` in every server with a certificate, where `ssl-session-tickets` is true, so that sessions \
-             count on all nodes; who may read the ConfigMap can read what was sent with it",
+            "`ssl_session_ticket_key` in every server with a certificate, where `ssl-session-tickets` is true, so \
+                that clients can resume sessions on all nodes; everybody who may read the ConfigMap can decrypt these \
+                connections",
             tls::ticket_key,
         ),
     },
@@ -511,10 +510,10 @@ pub(super) const KEYS: &[Key] = &[
     unserved(
         "stream-snippet",
         "",
-        "what it opens are ports of the node: name TCP and UDP services in ingress-nginx.tcp-services-configmap and \
-         ingress-nginx.udp-services-configmap, or write the block stream into nginx.conf of each node",
+        "it opens ports of the node: name TCP and UDP services in ingress-nginx.tcp-services-configmap and \
+         ingress-nginx.udp-services-configmap, or write a stream block into nginx.conf of each node",
     ),
-    unserved("strict-validate-path-type", "true", "paths are judged by the rules of the API server"),
+    unserved("strict-validate-path-type", "true", "paths are always checked by the rules of the API server"),
     setting("syslog-host", "access-log.syslog-address", same),
     setting("syslog-port", "access-log.syslog-port", same),
     setting("upstream-keepalive-connections", "upstreams.keepalive", same),

@@ -82,8 +82,8 @@ impl Settings {
         let Some((namespace, name)) = &self.ingress_nginx.config_map else { return layered };
         let Some(stored) = snapshot.config_map(namespace, name) else {
             let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)));
-            let note = "there is no such ConfigMap, but ingress-nginx.configmap names it; its last good version goes on \
-                        counting, where there is one, until the setting is gone";
+            let note = "the setting ingress-nginx.configmap names this ConfigMap, which does not exist; its last good \
+                version, if there is one, stays in force; create it, or remove the setting";
             layered.refused = Some((Arc::clone(&origin.object), Version("".into())));
             layered.findings.push(Finding::new(Reason::MissingConfigMap, origin, note));
             return layered;
@@ -290,8 +290,8 @@ impl Layer<'_> {
         let asked = [read("use-forwarded-headers"), read("enable-real-ip")];
         let protocol = self.settings.translate.listeners.proxy_protocol;
         if protocol && asked[0] == Some(true) {
-            let note = "clients are known by the PROXY protocol alone: whoever speaks it passes on headers that \
-                        clients send, so nobody is believed about these; take the key out";
+            let note = "it has no effect beside use-proxy-protocol: load balancers that speak the PROXY protocol pass \
+                        on the X-Forwarded headers of clients, so nginx trusts none of them; remove the key";
             self.find(Reason::UnsupportedKey, origin("use-forwarded-headers"), note);
         }
         // Proxies that were trusted for the PROXY protocol may pass on headers of strangers.
@@ -320,8 +320,9 @@ impl Layer<'_> {
                 self.told(by(true), SETTING, &everybody);
                 self.settings.translate.trusted_proxies = everybody;
                 let origin = origin(if protocol { "use-proxy-protocol" } else { "use-forwarded-headers" });
-                let note = "every client is believed about its address, and gets past lists of addresses with that: \
-                            list the proxies in proxy-real-ip-cidr, or in the setting access.trusted-proxies";
+                let note = "nginx trusts the X-Forwarded headers of every client, so that clients can bypass lists of \
+                            addresses: list the proxies in proxy-real-ip-cidr, or in the setting \
+                            access.trusted-proxies";
                 self.find(Reason::UnsupportedKey, origin, note);
             }
             // An invalid value has a finding, and no proxy is trusted for it.

@@ -113,7 +113,7 @@ impl Settings {
 pub(super) fn note(name: &str, value: &str) -> Result<Option<String>, Refused> {
     let words = |asked: AskedOfNode| {
         let (line, block) = (asked.line(None), asked.block);
-        format!("it belongs to nginx.conf of each node, which is not ours to write: set `{line}` there, {block}")
+        format!("ingressd does not change nginx.conf: set `{line}` there on each node, {block}")
     };
     // What ingressd writes where nginx.conf does not is as large as it has to be.
     Ok(AskedOfNode::of(name, value)?.filter(|asked| !asked.absent.is_empty()).map(words))

@@ -1,5 +1,5 @@
-//! The keys that bring files for TLS: the key of sessions that clients keep, and parameters for
-//! ciphers with DHE; it must not know files.
+//! Reads the keys with contents of files for TLS: the key for session tickets, and parameters for
+//! DHE ciphers. It must not access files.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ pub(super) use crate::source::cluster::KEY_OF_DH_PARAMETERS as DH_PARAMETERS;
 use crate::source::{Snapshot, Version};
 use crate::translate::value::excerpt;
 
-/// What the Secret calls them.
+/// The key of the Secret with the parameters.
 const NAME: &str = "dhparam.pem";
-/// What PEM calls them.
+/// The label of their PEM block.
 const LABEL: &str = "DH PARAMETERS";
 /// Bits of the prime. The TLS library refuses smaller ones, and with larger ones each handshake
-/// would keep a worker busy.
+/// would take a worker too long.
 const BITS: std::ops::RangeInclusive<u64> = 2048..=4096;
 
-/// Reads the key by which sessions are encrypted. What it was is not told.
+/// Reads the key that encrypts session tickets. Findings never contain it.
 pub(super) fn ticket_key(layer: &mut Layer<'_>, value: &str, origin: &Origin) -> Result<(), Refused> {
     let text: String = value.split_ascii_whitespace().collect();
     let bytes = BASE64.decode(text).map_err(|_| Refused::because("it is not base64"));
@@ -31,8 +31,8 @@ pub(super) fn ticket_key(layer: &mut Layer<'_>, value: &str, origin: &Origin) ->
         Ok(key) => layer.settings.gate.everywhere.ticket_key = Some(key),
         Err(refused) => {
             let note = format!(
-                "it is refused: {refused}; it takes 48 or 80 random bytes in base64, as `openssl rand -base64 80` makes them, and \
-                 without it nginx makes a key of its own"
+                "it is refused: {refused}; write 48 or 80 random bytes in base64, as `openssl rand -base64 80` prints \
+                    them; until then each nginx uses a key of its own"
             );
             layer.find(Reason::InvalidValue, origin.clone(), note);
         }
@@ -46,17 +46,21 @@ pub(super) fn version<'s>(value: &str, namespace: &str, snapshot: &'s Snapshot) 
     snapshot.secret(own, name).filter(|_| own == namespace).map(|stored| &stored.version)
 }
 
-/// Reads the parameters of the Secret that is named.
+/// Reads the parameters from the Secret that the value names.
 pub(super) fn dh_parameters(layer: &mut Layer<'_>, value: &str, origin: &Origin) -> Result<(), Refused> {
     let namespace = Arc::clone(&layer.id.namespace);
     let (own, name) = value.trim().split_once('/').ok_or(Refused::because("it is not of the form namespace/name"))?;
     if *own != *namespace {
-        let note = format!("the Secret has to be in namespace {namespace}; copy it there");
+        let note = format!("the Secret has to be in the namespace {namespace}; copy it there");
         layer.find(Reason::CrossNamespace, origin.clone(), note);
         return Ok(());
     }
     let Some(secret) = layer.snapshot.secret(own, name) else {
-        let note = format!("Secret {} does not exist, or may not be read (docs/kubeconfig.md)", excerpt(value.trim()));
+        let note = format!(
+            "Secret {} does not exist, or the node may not read it \
+            (docs/kubeconfig.md)",
+            excerpt(value.trim())
+        );
         layer.find(Reason::MissingSecret, origin.clone(), note);
         return Ok(());
     };
@@ -71,9 +75,9 @@ pub(super) fn dh_parameters(layer: &mut Layer<'_>, value: &str, origin: &Origin)
     Ok(())
 }
 
-/// Proves parameters, and writes them anew.
+/// Checks parameters, and encodes them again.
 fn parameters(text: &[u8]) -> Result<Arc<[u8]>, Refused> {
-    let wrong = Refused::because("dhparam.pem holds no parameters, as `openssl dhparam 2048` makes them");
+    let wrong = Refused::because("dhparam.pem holds no parameters; write the output of `openssl dhparam 2048`");
     let block = Pem::iter_from_buffer(text).filter_map(Result::ok).find(|block| block.label == LABEL);
     let block = block.ok_or_else(|| wrong.clone())?;
     let (_, sequence) = Sequence::from_der(&block.contents).map_err(|_| wrong.clone())?;
@@ -87,7 +91,7 @@ fn parameters(text: &[u8]) -> Result<Arc<[u8]>, Refused> {
         None => 0,
     };
     if !BITS.contains(&bits) {
-        return Err(Refused(format!("its prime has {bits} bits, and 2048 to 4096 are taken").into()));
+        return Err(Refused(format!("its prime has {bits} bits; use one of 2048 to 4096 bits").into()));
     }
     let is_odd = prime.last().is_some_and(|last| last % 2 == 1);
     let is_small = |number: &[u8]| number.len() <= 1 && number.first().is_none_or(|byte| *byte < 2);
@@ -103,7 +107,7 @@ fn parameters(text: &[u8]) -> Result<Arc<[u8]>, Refused> {
 mod tests {
     use super::*;
 
-    /// A number as DER has it.
+    /// A number in DER.
     fn integer(bytes: &[u8]) -> Vec<u8> {
         let length = u16::try_from(bytes.len()).unwrap().to_be_bytes();
         [&[2, 0x82, length[0], length[1]], bytes].concat()

@@ -87,7 +87,7 @@ impl Cycle {
     /// again and again, for everybody. So the heaviest namespace is left out, after another kill
     /// the next two, and so on, and none is let back in for an hour.
     pub(super) fn convict_killers(&mut self, words: &str, snapshot: &Snapshot, (served, files): (&Snapshot, &FileSet)) {
-        let words = format!("{words}; whatever else changes in its namespace waits for an hour");
+        let words = format!("{words}; other changes in its namespace wait for an hour");
         let complaint = Complaint { words, ..Complaint::default() };
         let suspects = self.heaviest_first(served, files);
         let namespaces = suspects.chunk_by(|one, other| one.id.namespace == other.id.namespace);

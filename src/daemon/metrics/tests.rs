@@ -165,7 +165,7 @@ fn the_page_about_prometheus_has_every_metric() {
     let page = std::fs::read_to_string(PAGE).unwrap();
     let (before, rest) = page.split_once("<!-- metrics: generated -->\n").expect("the mark before it");
     let (committed, after) = rest.split_once("<!-- metrics: end -->\n").expect("the mark behind it");
-    let mut table = String::from("| metric | type | labels | what it tells |\n| --- | --- | --- | --- |\n");
+    let mut table = String::from("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n");
     for metric in described() {
         let name = match &*metric.kind {
             "histogram" => metric.name.clone(),

@@ -51,7 +51,7 @@ pub fn kubeconfig(facts: &Facts) -> Vec<Line> {
         Ok(()) => Line::ok(format!("{} can be used, and is for its owner alone", cluster.kubeconfig.display())),
         Err(why) => Line::error(
             why,
-            format!("mend {}, or make another with `ingressd kubeconfig`", cluster.kubeconfig.display()),
+            format!("correct {}, or make another one with `ingressd kubeconfig`", cluster.kubeconfig.display()),
         ),
     }]
 }

@@ -212,7 +212,7 @@ pub fn configuration(facts: &Facts) -> Vec<Line> {
             tested.words.trim()
         )),
         Ok(tested) => {
-            let remedy = "mend what it names, and look with `nginx -t`";
+            let remedy = "correct what it names, and test with `nginx -t`";
             Line::error(format!("nginx refuses {file}: {}", tested.words.trim()), remedy)
         }
         Err(why) => Line::error(format!("{file} cannot be tested: {why}"), "run this as root"),

@@ -160,7 +160,7 @@ mod tests {
             rows.map(|row| row.resource).collect::<Vec<_>>()
         };
         // The table marks these, and no others.
-        let may_be = access::everywhere().into_iter().filter(|row| row.purpose.contains("may be left out"));
+        let may_be = access::everywhere().into_iter().filter(|row| row.purpose.contains("not needed"));
         let may_be: Vec<_> = may_be.map(|row| row.resource).collect();
         assert_eq!(optional(&settings), ["configmaps", "nodes", "namespaces"]);
         settings.publish.status = false;

@@ -272,7 +272,7 @@ fn described(certificate: &[u8], host: &str) -> String {
     let within = host.split_once('.').map(|(_, parent)| format!("*.{parent}"));
     let is_for_host = names.iter().any(|name| *name == host || Some(name) == within.as_ref());
     if !is_for_host && parsed.issuer() == parsed.subject() {
-        return "one that the program made, for another host".to_owned();
+        return "a self-signed one, for another host".to_owned();
     }
     format!("{}, {digest}", names.join(" "))
 }

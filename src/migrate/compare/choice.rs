@@ -35,12 +35,12 @@ impl LeftOut {
     /// Each number with its name for machines, and in words.
     pub fn counts(&self) -> [(&'static str, &'static str, u64); 6] {
         [
-            ("unreadable", "lines that are not of the log's format", self.unreadable),
+            ("unreadable", "lines that do not have the format of the log", self.unreadable),
             ("unsafeMethod", "lines with a method that may change something", self.unsafe_method),
-            ("withoutHost", "lines that tell no host and no backend of an Ingress", self.without_host),
+            ("withoutHost", "lines without a host and without a backend of an Ingress", self.without_host),
             ("notSendable", "lines with a host or path that cannot be sent", self.not_sendable),
             ("own", "lines of an earlier comparison", self.own),
-            ("beyond", "requests beyond those that were to be sent, see --most", self.beyond),
+            ("beyond", "requests above the limit of --most", self.beyond),
         ]
     }
 }

@@ -29,19 +29,15 @@ const PASSTHROUGH: u16 = 10267;
 const HEALTH: u16 = 10264;
 
 const HEAD: &str = "
-# The time side by side: no port of the controller's, also where it has the network of this node, and nothing that it
-# writes. Take the place of this file with `ingressd migrate settings` when it ends.
+# Settings for the time side by side: no port of the controller, also where it uses the network of this node, and no
+# writes to statuses. Replace this file with the output of `ingressd migrate settings` afterwards.
 ";
 
 /// The settings meanwhile, whatever the flags are, with the reasons.
 fn settings(ports: Ports) -> [(&'static str, String, &'static str); 7] {
     [
         ("listen.http-port", ports.http.to_string(), ""),
-        (
-            "listen.https-port",
-            ports.https.to_string(),
-            "redirects name the port 443 all the same: see listen.public-https-port",
-        ),
+        ("listen.https-port", ports.https.to_string(), "redirects name the port 443: see listen.public-https-port"),
         ("listen.status", format!("\"127.0.0.1:{STATUS}\""), "the controller has 10246"),
         ("listen.passthrough-port", PASSTHROUGH.to_string(), "the controller has 10247"),
         ("http.address", format!("\"127.0.0.1:{HEALTH}\""), "the controller has 10254"),
@@ -62,8 +58,16 @@ pub fn side_by_side(drop_in: &str, ports: Ports) -> String {
         };
     }
     let is_replaced = |line: &str| settings.iter().any(|(key, ..)| line.starts_with(&format!("{key} = ")));
-    let line =
-        |line: &str| if is_replaced(line) { format!("# Side by side not: {line}\n") } else { format!("{line}\n") };
+    let line = |line: &str| {
+        if is_replaced(line) {
+            format!(
+                "# Not side by side: {line}
+"
+            )
+        } else {
+            format!("{line}\n")
+        }
+    };
     // Keys stand before tables.
     let (keys, tables) = drop_in.split_at(drop_in.find("\n[[").unwrap_or(drop_in.len()));
     keys.lines().map(line).collect::<String>() + &own + tables

@@ -18,15 +18,13 @@ const AHEAD: Duration = Duration::from_secs(300);
 ///
 /// The argument against the move; one clause.
 pub fn comparison(text: &str, now: Timestamp, oldest: Duration) -> Result<String, String> {
-    let report: Value = serde_json::from_str(text).map_err(|error| format!("it is no report: {error}"))?;
+    let report: Value = serde_json::from_str(text).map_err(|error| format!("it is not a report: {error}"))?;
     let number = |key: &str| report[key].as_u64();
     let finished = report["finished"].as_str().and_then(|text| text.parse::<Timestamp>().ok());
     let (Some(VERSION), Some(asked), Some(different), Some(finished)) =
         (number("version"), number("asked"), number("different"), finished)
     else {
-        return Err(
-            "it is no report that this version of ingressd can read, or is of a run that did not end".to_owned()
-        );
+        return Err("this version of ingressd cannot read the report, or the run of it did not end".to_owned());
     };
     let age = now.duration_since(finished);
     // Requests that neither side answered prove nothing.
@@ -40,7 +38,7 @@ pub fn comparison(text: &str, now: Timestamp, oldest: Duration) -> Result<String
         Ok(age) if age <= oldest => {}
         Err(_) if age.unsigned_abs() <= AHEAD => {}
         Ok(_) => return Err(format!("it is of {finished}, and may be at most {} h old", oldest.as_secs() / 3600)),
-        Err(_) => return Err(format!("it is of {finished}, which is yet to come")),
+        Err(_) => return Err(format!("it is of {finished}, which is in the future")),
     }
     Ok(format!("none of {asked} answers differs, as of {finished}"))
 }
@@ -59,14 +57,14 @@ mod tests {
         let said = comparison(&clean.to_string(), now, day).unwrap();
         assert!(said.contains("none of 120"), "{said}");
         for (key, value, expected) in [
-            ("version", json!(2), "can read"),
+            ("version", json!(2), "cannot read"),
             ("asked", json!(0), "nothing was answered"),
             ("unanswered", json!(120), "nothing was answered"),
             ("different", json!(3), "3 of 120 answers differ"),
-            ("different", json!(null), "can read"),
+            ("different", json!(null), "cannot read"),
             ("finished", json!("2026-03-01T11:59:59Z"), "at most 24 h old"),
-            ("finished", json!("2026-03-02T12:05:01Z"), "yet to come"),
-            ("finished", json!("yesterday"), "can read"),
+            ("finished", json!("2026-03-02T12:05:01Z"), "in the future"),
+            ("finished", json!("yesterday"), "cannot read"),
             ("finished", json!(null), "did not end"),
         ] {
             let mut report = clean.clone();

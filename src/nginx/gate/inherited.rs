@@ -23,16 +23,16 @@ pub fn resets(other_sites: &OtherSites, version: Version, http2: Http2, findings
             Inherited::Permanent => tell(
                 findings,
                 format!(
-                    "nginx.conf sets {} for all sites, and nginx has no way to except ours: it changes hosts of the cluster; \
-                     move it into the sites that need it",
+                    "nginx.conf sets {} for all sites, which changes hosts of the cluster, because ingressd cannot \
+                        undo it there; move it into the sites that need it",
                     row.name
                 ),
             ),
             Inherited::TakenBack(reset) => {
                 if reset.protects {
                     let words = format!(
-                        "nginx.conf sets {} for all sites: hosts of the cluster do not inherit it; protect them by the settings of \
-                         ingressd or by annotations",
+                        "nginx.conf sets {} for all sites, and hosts of the cluster do not inherit it; protect them \
+                            by settings of ingressd or by annotations",
                         row.name
                     );
                     tell(findings, words);

@@ -50,13 +50,15 @@ pub fn gate(
     if !capabilities.has(Module::RealIp) && !model.forwarded.trusted.is_empty() {
         // To trust no proxy can only close routes: address lists then see the proxy's own address.
         model.forwarded.trusted.clear();
-        let words = "nginx has no ngx_http_realip_module: the trusted proxies are not believed about their clients";
+        let words = "nginx has no ngx_http_realip_module, so it does not use the headers of trusted proxies; install \
+                     an nginx with this module";
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
     }
     if !has_tls && model.asks_for_tls() {
         let asks = |server: &&Arc<crate::model::Server>| server.tls != TlsTermination::Default;
         for server in model.servers.iter().filter(asks) {
-            let words = "TLS cannot be had on this host: the host is served over plain HTTP only";
+            let words = "this node serves no TLS, so the host is served only over plain HTTP; see the finding about \
+                         TLS of the node";
             findings.push(Finding::new(Reason::MissingCapability, server.origin.clone(), words));
         }
     }
@@ -80,7 +82,7 @@ pub fn gate(
     };
     if let Some(other) = other_sites.listens.iter().find(|listen| listen.address == options.status) {
         let words = format!(
-            "{} listens on {}, where nginx is to tell our generation: set listen.status to a port of its own",
+            "{} listens on {}, which ingressd needs to ask nginx for its generation; set listen.status to another port",
             other.place, options.status
         );
         let finding = Finding::new(Reason::HostConflict, host(), words);
@@ -97,9 +99,9 @@ pub fn gate(
         && sockets.listens.iter().any(|listen| !listen.default_server)
     {
         let words = format!(
-            "{place} lets through headers that nginx drops by itself, and another site is the default server, by which nginx \
-             reads headers before it knows the host: clients of the cluster's hosts may send X_Forwarded_For and the like, which \
-             some backends take for X-Forwarded-For; move the line into sites that are no default server"
+            "{place} admits headers with underscores in the default server, whose rules nginx uses until it knows the \
+                host of a request: clients of the cluster's hosts can send headers such as X_Forwarded_For, which \
+                some backends confuse with X-Forwarded-For; move the line into sites that are not a default server"
         );
         findings.push(Finding::new(Reason::HostConflict, host(), words));
     }
@@ -163,8 +165,9 @@ fn firewall(
     let conflict = other_sites.firewall_rules.as_ref().filter(|_| *shared);
     if let Some(place) = conflict {
         let words = format!(
-            "{place} reads rules of its own, which would meet those of all sites there, and nginx takes no rule twice: each host of \
-             the cluster with the firewall reads them for itself; take them out of the site, or set firewall.shared to false"
+            "{place} reads rules of ModSecurity, and nginx accepts each rule only once, so the rules cannot be shared \
+                and each host of the cluster with the firewall reads them for itself; remove the rules from the site, \
+                or set firewall.shared to false"
         );
         findings.push(Finding::new(Reason::HostConflict, host(), words));
     }
@@ -207,7 +210,7 @@ fn logs(
         let (line, missing) = line.fit(has);
         decided.line = Some(line.into());
         findings.extend(missing.iter().map(|name| {
-            let words = format!("this nginx has no ${name}: in the access log a dash stands for it");
+            let words = format!("this nginx has no variable ${name}; in the access log there is a dash instead");
             Finding::new(Reason::MissingCapability, host(), words)
         }));
     }
@@ -225,7 +228,11 @@ fn fits(path: &std::path::Path) -> bool {
 /// Why nothing at all can be served, if so.
 fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<String> {
     if let Some(module) = INDISPENSABLE.into_iter().find(|module| !capabilities.has(*module)) {
-        return Some(format!("nginx has no {}: nothing can be served", Capabilities::name(module)));
+        return Some(format!(
+            "nginx has no {}, so nothing can be served; install an nginx with \
+            it",
+            Capabilities::name(module)
+        ));
     }
     [Some(&options.current), options.access_log.path.as_ref(), options.access_log.streams.path.as_ref()]
         .into_iter()
@@ -233,7 +240,7 @@ fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<Stri
         .find(|path| !fits(path.as_path()))
         .map(|path| {
             format!(
-                "{} cannot be written into nginx's configuration: an absolute path without $ is needed",
+                "{} cannot be written into nginx's configuration; set it to an absolute path without $",
                 path.display()
             )
         })
@@ -252,7 +259,8 @@ fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
     let routes = model.servers.iter().flat_map(|server| server.all_routes());
     let external = routes.filter_map(|route| route.behaviour.external_authentication.as_deref());
     let wants = external.filter(|external| !can && external.policy.memory.is_some());
-    let words = "nginx does not tell a folder for its temporary files, or has no cache: each answer of the service is asked for anew";
+    let words = "nginx was built without a cache, or `nginx -V` names no folder for temporary files, so answers of \
+        the service are not cached";
     wants.map(|external| Finding::new(Reason::MissingCapability, external.origin.clone(), words)).collect()
 }
 
@@ -263,8 +271,8 @@ fn too_few_connections(upstreams: usize, other_sites: &OtherSites, options: &Gat
     let needed = u32::try_from(2 * upstreams).unwrap_or(u32::MAX);
     let words = || {
         format!(
-            "nginx.conf gives each worker {connections} connections, and one is kept for a minute to each of {upstreams} \
-             Services: set worker_connections to at least {}, and worker_rlimit_nofile to twice that",
+            "nginx.conf allows each worker {connections} connections, and a worker keeps one for a minute to each of \
+                {upstreams} Services; set worker_connections to at least {}, and worker_rlimit_nofile to twice that",
             needed.saturating_mul(2)
         )
     };

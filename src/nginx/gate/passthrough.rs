@@ -115,12 +115,12 @@ fn lacking(
 fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOptions) -> Option<Obstacle> {
     let conflict = |words: String| Some((Reason::HostConflict, words));
     if outside.is_empty() {
-        return conflict("nothing is served over TLS here".to_owned());
+        return conflict("nginx serves no TLS here".to_owned());
     }
     let site = other_sites.listens.iter().find(|site| outside.iter().any(|own| streams::meet(*own, site.address)));
     if let Some(site) = site {
         return conflict(format!(
-            "{} listens on {}, and would not get its connections any more; give that site another address or port",
+            "{} listens on {} and would lose its connections; give that site another address or port",
             site.place, site.address
         ));
     }
@@ -135,18 +135,20 @@ fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOpti
     let programs = programs.map(|(_, address)| ("another program of this host", *address));
     let mut all = sites.chain(streams).chain(programs);
     let (who, address) = all.find(|(_, address)| is_inside(*address))?;
-    conflict(format!("{who} has {address}, which nginx needs for itself; set listen.passthrough-port to another port"))
+    conflict(format!(
+        "{who} uses {address}, which nginx needs for passthrough; set listen.passthrough-port to another \
+                      port"
+    ))
 }
 
 /// Closes the hosts: to terminate TLS that should be passed through would be something else than
 /// what the object asks for.
 fn close(model: &mut Model, reason: Reason, words: &str, findings: &mut Vec<Finding>) {
     let passthroughs = std::mem::take(&mut model.passthroughs.hosts);
-    let told =
-        format!("TLS of {} hosts cannot be passed on unopened, and they answer 503: {words}", passthroughs.len());
+    let told = format!("TLS of {} hosts cannot be passed through, so they answer 503: {words}", passthroughs.len());
     findings.push(Finding::new(reason, host(), told));
     for passthrough in &passthroughs {
-        let note = format!("TLS of the host cannot be passed on unopened, so it answers 503: {words}");
+        let note = format!("TLS of the host cannot be passed through, so it answers 503: {words}");
         findings.push(Finding::new(Reason::ClosedRoute, passthrough.origin.clone(), note));
     }
     let closed: BTreeSet<_> = passthroughs.iter().map(|passthrough| &passthrough.name).collect();

@@ -161,7 +161,7 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
         }
         let model = Model { listeners: passing(proxy_protocol), ..both() };
         let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());
-        let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("unopened")).collect();
+        let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("passed through")).collect();
         match words.is_empty() {
             true => {
                 assert!(told.is_empty() && closed(&plan).is_empty() && plan.decisions.preread.is_some(), "{told:?}");

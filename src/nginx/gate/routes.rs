@@ -113,8 +113,8 @@ fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Fi
     if let Some(asked) =
         client_certificates.filter(|asked| !known.has_tls || !known.authorities.contains(&*asked.authority.id))
     {
-        let words =
-            "TLS cannot be had on this host, so clients cannot show certificates: the routes of the host answer 503";
+        let words = "this node serves no TLS, so clients cannot send certificates, and the routes of the host answer 503; see \
+             the finding about TLS of the node";
         findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), words));
         return Arc::new(closed(server));
     }
@@ -124,7 +124,7 @@ fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Fi
     for directive in server.directives.iter().filter(missing) {
         if directive.row.security {
             let words = format!(
-                "nginx {} lacks {}, which protects the host: its routes answer 503",
+                "nginx {} has no {}, which the protection of the host needs, so its routes answer 503",
                 known.capabilities.version, directive.row.name
             );
             findings.push(Finding::new(Reason::ClosedRoute, directive.origin.clone(), words));
@@ -231,7 +231,11 @@ fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) ->
     for directive in behaviour.directives.iter().filter(missing) {
         let name = directive.row.name;
         if directive.row.security {
-            let words = format!("nginx {} lacks {name}, which protects the route", known.capabilities.version);
+            let words = format!(
+                "nginx {} has no {name}, which the protection of the route \
+                needs",
+                known.capabilities.version
+            );
             findings.push(Finding::new(Reason::ClosedRoute, directive.origin.clone(), words));
             return Some(Change::Close);
         }
@@ -240,7 +244,10 @@ fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) ->
         fitted.directives.retain(|other| other.row != directive.row);
     }
     if behaviour.cors.as_deref().is_some_and(is_too_long) {
-        let words = format!("a list of methods or headers is longer than {LONGEST} bytes: no other origin is let in");
+        let words = format!(
+            "a list of methods or headers is longer than {LONGEST} bytes, so no other origin is \
+                             admitted; shorten it"
+        );
         findings.push(Finding::new(Reason::InvalidValue, route.origin.clone(), words));
         fitted.get_or_insert_with(|| (**behaviour).clone()).cors = None;
     }
@@ -270,14 +277,14 @@ fn tell_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<Fi
         None => &[],
     };
     for module in needed.iter().copied().filter(|module| lacks(*module)) {
-        tell(module, &route.origin, "each endpoint takes its turn, whatever the object asks for");
+        tell(module, &route.origin, "requests go to the endpoints in turn");
     }
     let shares = route.action.split().filter(|split| lacks(Module::SplitClients) && !split.shares.is_empty());
     if let Some(split) = shares {
         tell(
             Module::SplitClients,
             &split.origin,
-            "no share of the requests goes to the canary, only those that it names",
+            "the canary gets no share by weight, only requests with its header or cookie",
         );
     }
     shares.is_some()
@@ -293,9 +300,9 @@ fn leave_out_shares(action: &mut Action) {
 fn uncopied(behaviour: &Behaviour, known: &Referable<'_>) -> Option<(Origin, String)> {
     let mirror = behaviour.mirror.as_deref()?;
     let words = match known.capabilities.has(Module::Mirror) {
-        false => format!("nginx has no {}: no request is copied", Capabilities::name(Module::Mirror)),
+        false => format!("nginx has no {}, so no request is mirrored", Capabilities::name(Module::Mirror)),
         true if !known.upstreams.contains(&mirror.service) => {
-            "the service that gets copies is not known: no request is copied".to_owned()
+            "the service that gets copies is not known, so no request is mirrored".to_owned()
         }
         true => return None,
     };
@@ -345,7 +352,7 @@ fn unprotectable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String
         let (name, remedy) = (Capabilities::name(module), remedy.unwrap_or_default());
         return Some((
             Reason::ClosedRoute,
-            format!("nginx has no {name}, which protects the route: it answers 503{remedy}"),
+            format!("nginx has no {name}, which the protection of the route needs, so it answers 503{remedy}"),
         ));
     }
     if let Some(firewall) = behaviour.firewall.as_deref() {
@@ -353,23 +360,23 @@ fn unprotectable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String
         if let Some(words) = rules.as_ref().or(core_rules.as_ref().filter(|_| firewall.core_rules)) {
             return Some((
                 Reason::ClosedRoute,
-                format!("the route answers 503 without the rules of its firewall: {words}"),
+                format!("the route answers 503, because the rules of its firewall are missing: {words}"),
             ));
         }
     }
     if let Some(name) = known.untold.decides(behaviour) {
         return Some((
             Reason::ClosedRoute,
-            format!("a snippet decides by {name}, which no database tells on this host: the route answers 503"),
+            format!(
+                "a snippet decides by {name}, which no database on this node provides, so the route answers 503; \
+                     see geoip2.databases"
+            ),
         ));
     }
     if let Some(external) = behaviour.external_authentication.as_deref()
         && !known.upstreams.contains(&external.service)
     {
-        return Some((
-            Reason::ClosedRoute,
-            "the service that says who may pass is not known: it answers 503".to_owned(),
-        ));
+        return Some((Reason::ClosedRoute, "the service in auth-url is not known: it answers 503".to_owned()));
     }
     match behaviour.basic_authentication.as_deref() {
         Some(basic) if !known.password_files.contains(&basic.file) => {

@@ -31,7 +31,8 @@ pub fn choose(
     let tls = match (model.asks_for_tls(), capabilities.has(Module::Ssl), &model.default_certificate) {
         (false, ..) => false,
         (_, false, _) => {
-            let words = "nginx has no ngx_http_ssl_module: nothing is served over https";
+            let words = "nginx has no ngx_http_ssl_module, so nothing is served over https; install an nginx with \
+                         this module";
             findings.push(Finding::new(Reason::MissingCapability, host(), words));
             false
         }
@@ -66,15 +67,20 @@ fn socket(
         && let Some(other) = others().find(both)
         && !others().any(|other| other.address == address)
     {
-        let words = format!("{} takes IPv4 on port {} with its IPv6 socket; so do we", other.place, address.port());
+        let words = format!(
+            "{} also accepts IPv4 on port {} with its IPv6 socket, and so do the hosts of the \
+            cluster",
+            other.place,
+            address.port()
+        );
         tell(Reason::HostConflict, words);
         return None;
     }
     let meets = |other: &&StreamListen| other.transport == Transport::Tcp && streams::meet(other.address, address);
     if let Some(other) = other_sites.stream_listens.iter().find(meets) {
         let words = format!(
-            "{} has {} for connections of a stream block, and nginx gives an address to one block alone: nothing is served on \
-             {address}",
+            "{} listens on {} in a stream block, and nginx allows an address in only one block, so nothing is served \
+                on {address}; give that site another address or port",
             other.place, other.address
         );
         tell(Reason::HostConflict, words);
@@ -83,7 +89,11 @@ fn socket(
     let same: Vec<_> = others().filter(|other| other.address == address).collect();
     if let Some(other) = same.iter().find(|other| other.ssl != ssl) {
         let (theirs, ours) = if ssl { ("plain HTTP", "https") } else { ("https", "plain HTTP") };
-        let words = format!("{} serves {theirs} on {address}: nothing is served there over {ours}", other.place);
+        let words = format!(
+            "{} serves {theirs} on {address}, so nothing is served there over {ours}; give that site \
+                             another address or port",
+            other.place
+        );
         tell(Reason::HostConflict, words);
         return None;
     }
@@ -92,13 +102,14 @@ fn socket(
         let place = &other.place;
         let words = match proxy_protocol {
             true => format!(
-                "{place} shares {address} with us and has no proxy_protocol: because of listen.proxy-protocol, nginx closes \
-                 connections to that site too that begin without the PROXY protocol; give the site an address or a port of its own"
+                "{place} shares {address} with the cluster's hosts and has no proxy_protocol; because of \
+                    listen.proxy-protocol, nginx also closes connections to that site without a header of the PROXY \
+                    protocol; give the site another address or port"
             ),
             false => format!(
-                "{place} has proxy_protocol on {address}: nginx closes connections to hosts of the cluster too that begin \
-                 without it, and takes no address of a client from it there; set listen.proxy-protocol and \
-                 access.trusted-proxies, or give the site an address or a port of its own"
+                "{place} has proxy_protocol on {address}, so nginx also closes connections to hosts of the cluster \
+                    without that header, and does not use the client address in it there; set listen.proxy-protocol \
+                    and access.trusted-proxies, or give the site another address or port"
             ),
         };
         tell(Reason::HostConflict, words);
@@ -110,22 +121,29 @@ fn socket(
             && other.address.is_ipv4() == address.is_ipv4()
     };
     for other in others().filter(narrower) {
-        let words =
-            format!("{} listens on {} itself: requests to that address go only there", other.place, other.address);
+        let words = format!(
+            "{} listens on {} itself, so requests to that address go only there; change its listen line to \
+                     serve hosts of the cluster there",
+            other.place, other.address
+        );
         tell(Reason::HostConflict, words);
     }
     // Where no site says `default_server`, nginx takes the first server that it reads.
     let (owner, first) = (same.iter().find(|other| other.default_server), same.first());
     let default_server = match (owner, first) {
         (Some(other), _) => {
-            let words =
-                format!("{} is the default server of {address}: requests for unknown hosts go there", other.place);
+            let words = format!(
+                "{} is the default server of {address}, so requests for unknown hosts go there; remove \
+                         default_server there to change that",
+                other.place
+            );
             tell(Reason::DefaultServerTaken, words);
             false
         }
         (None, Some(other)) if other.before_ours => {
             let words = format!(
-                "{} is the default server of {address}, because nginx reads it first: requests for unknown hosts go there",
+                "{} is the default server of {address}, because nginx reads it first, so requests for unknown hosts \
+                    go there; to change that, have nginx read that site after the files of ingressd",
                 other.place
             );
             tell(Reason::DefaultServerTaken, words);
@@ -134,8 +152,9 @@ fn socket(
         // One of our servers would be first either way; our catch-all is better than any tenant's.
         (None, Some(other)) => {
             let words = format!(
-                "{} loses the requests for unknown hosts on {address}: nginx reads our files first, and no site says \
-                 default_server there; write default_server into the listen line of the site that is to have them",
+                "{} no longer gets the requests for unknown hosts on {address}, because nginx reads the files of \
+                 ingressd first and no site has default_server there; write default_server into the listen line of \
+                 the site that is to get them",
                 other.place
             );
             tell(Reason::HostConflict, words);
@@ -161,7 +180,7 @@ fn http2(
         return Http2::Off;
     }
     if !capabilities.has(Module::Http2) {
-        return off("nginx has no ngx_http_v2_module: HTTP/2 is not offered".to_owned());
+        return off("nginx has no ngx_http_v2_module, so HTTP/2 is not offered".to_owned());
     }
     if capabilities.knows(&catalogue::HTTP2) {
         return Http2::Directive;
@@ -171,9 +190,11 @@ fn http2(
         !other.http2 && listens.iter().any(|listen| listen.ssl && listen.address == other.address)
     };
     match other_sites.listens.iter().find(without) {
-        Some(other) => {
-            off(format!("{} shares its socket with us and has no http2: HTTP/2 is not offered", other.place))
-        }
+        Some(other) => off(format!(
+            "{} shares its socket with the cluster's hosts and has no http2, so HTTP/2 is not offered; \
+                         add http2 to its listen line",
+            other.place
+        )),
         None => Http2::Parameter,
     }
 }

@@ -34,7 +34,10 @@ pub fn fit(
         let holder = holder(&stream.listener, other_sites);
         if let Some(holder) = &holder {
             let port = stream.listener.port;
-            let words = format!("nothing is served on {port}, because {holder}: take another port, or free this one");
+            let words = format!(
+                "the service is not served on {port}, because {holder}; use another port, or free \
+                                 this one"
+            );
             findings.push(Finding::new(Reason::PortConflict, stream.origin.clone(), words));
         }
         holder.is_none()
@@ -42,8 +45,8 @@ pub fn fit(
     findings.extend(too_many(model, other_sites));
     let accepts = model.streams.iter().any(|stream| stream.listener.proxy_protocol);
     if accepts && !model.forwarded.trusted.is_empty() && !capabilities.has(Module::StreamRealIp) {
-        let words = "nginx has no ngx_stream_realip_module: what trusted proxies say of their clients by the PROXY protocol \
-                     does not reach the endpoints of TCP services";
+        let words = "nginx has no ngx_stream_realip_module, so endpoints of TCP services do not get the client \
+            addresses of trusted proxies";
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
     }
 }
@@ -84,8 +87,9 @@ fn too_many(model: &mut Model, other_sites: &OtherSites) -> Option<Finding> {
     model.streams.truncate(room);
     let words = || {
         format!(
-            "{} of {all} TCP and UDP services are left out, those with the highest ports: nginx.conf gives each worker \
-             {connections} connections, of which listening sockets may take half; set worker_connections to at least {}",
+            "{} of {all} TCP and UDP services are left out, those with the highest ports: nginx.conf allows each \
+             worker {connections} connections, and listening sockets may use half of them; set worker_connections to \
+             at least {}",
             all - room,
             2 * all * addresses
         )
@@ -109,7 +113,7 @@ fn holder(listener: &Listener, other_sites: &OtherSites) -> Option<String> {
     }
     let mut programs = other_sites.occupied.iter().filter(|(transport, _)| *transport == port.transport);
     let (_, address) = programs.find(|(_, address)| meets(*address))?;
-    Some(format!("another program of this host has {address}"))
+    Some(format!("another program of this host uses {address}"))
 }
 
 /// Whether two `listen` directives of nginx conflict. Its IPv6 sockets accept no IPv4 unless
@@ -189,7 +193,7 @@ mod tests {
         assert!(left.is_empty() && told(&findings).contains("3 TCP and UDP services"), "{findings:?}");
         assert!(told(&findings).contains("libnginx-mod-stream"), "{findings:?}");
         let (left, findings) = without(Module::StreamRealIp);
-        assert!(left == ALL && told(&findings).contains("PROXY protocol"), "{findings:?}");
+        assert!(left == ALL && told(&findings).contains("ngx_stream_realip_module"), "{findings:?}");
         let (left, findings) = fitted(&all, &OtherSites { leaves_streams_out: true, ..OtherSites::default() }, &both);
         assert!(left.is_empty() && told(&findings).contains("ingressd setup"), "{findings:?}");
         let nothing = &mut Model::default();

@@ -43,21 +43,23 @@ pub fn drop_taken_hosts(model: &mut Model, other_sites: &OtherSites, listens: &[
         let holder = taken.holder(&server.name);
         if let Some(site) = holder {
             let words = format!(
-                "{}: a site of this host has the name {} and keeps it, so the host is not served for the cluster; \
-                 take the name from that site, or use another one",
+                "the site at {} has the name {}, so the host is not served for the cluster; remove the name from that \
+                 site, or use another host",
                 site.place, site.name
             );
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
         } else if let Some(place) = taken.rest.filter(|_| matches!(server.name, ServerName::Expression(_))) {
             let words = format!(
-                "{place}: a site of this host has the requests for hosts that nobody names and keeps them, so the expression is not \
-                 served for the cluster; take the default server or the expression from that site, or use names and wildcards"
+                "the site at {place} takes the requests for unknown hosts, so the regular expression is not served \
+                    for the cluster; remove the default server or the expression from that site, or use names and \
+                    wildcards"
             );
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
             return false;
         } else if let Some(site) = taken.perhaps(&server.name) {
             let words = format!(
-                "{}: a site of this host has the expression {}, which may mean this host too; its requests come here",
+                "the site at {} has the regular expression {}, which may match this host, too; ingressd gets the \
+                 requests",
                 site.place, site.name
             );
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
@@ -186,8 +188,8 @@ mod tests {
     const SITE: &[&str] = &["same.example", "*.wild.example", ".dot.example", "www.*", "~^shop\\d+\\.EXAMPLE$"];
     /// Words of the finding about a host: the site keeps it, or the site's expression may match
     /// it.
-    const KEPT: &str = "and keeps ";
-    const UNCLEAR: &str = "may mean this host too";
+    const KEPT: &str = "is not served for the cluster";
+    const UNCLEAR: &str = "may match this host, too";
 
     fn server(name: ServerName) -> Server {
         let origin = Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", "a")), field: Field::Object };

@@ -165,7 +165,7 @@ fn without_an_indispensable_module_nothing_is_served_out_loud() {
         lacking.modules.remove(&module);
         let (plan, findings) = gate(model(), &lacking, &OtherSites::default(), &GateOptions::default());
         let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
-        let words = format!("nginx has no {name}: nothing can be served");
+        let words = format!("nginx has no {name}, so nothing can be served; install an nginx with it");
         assert_eq!((plan, notes), (Plan::default(), vec![(Reason::MissingCapability, &*words)]), "{name}");
     }
 }
@@ -176,7 +176,11 @@ fn the_proxy_protocol_is_spoken_on_whole_sockets() {
     let rows: &[Row<'_>] = &[
         (true, &[], None),
         (true, &[("0.0.0.0:80", &["default_server", "proxy_protocol"])], None),
-        (true, &[("0.0.0.0:80", &["default_server"])], Some("shares 0.0.0.0:80 with us and has no proxy_protocol")),
+        (
+            true,
+            &[("0.0.0.0:80", &["default_server"])],
+            Some("shares 0.0.0.0:80 with the cluster's hosts and has no proxy_protocol"),
+        ),
         (
             false,
             &[("[::]:443", &["ssl", "http2", "proxy_protocol", "default_server"])],

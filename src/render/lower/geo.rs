@@ -1,5 +1,5 @@
-//! What databases of GeoIP2 tell of the addresses of clients, for whatever asks for it; it must
-//! not know who does.
+//! Renders the variables of GeoIP2 databases that the configuration uses. It must not know which
+//! feature uses them.
 
 use crate::model::Refused;
 use crate::nginx::{Geo, Plan};
@@ -9,7 +9,7 @@ use crate::render::view::{Block, Tables};
 
 use super::tables::Files;
 
-/// The file that servers require where somebody asks.
+/// The file that servers require where one of the variables is used.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let geo = &plan.decisions.geo;
     if geo.is_asked() {

@@ -95,7 +95,7 @@ impl<K: Watched> Store<K> {
     fn object_to(&mut self, id: &Arc<ObjectId>, unfit: Unfit) -> Effect {
         let Unfit { problems, uid, published } = unfit;
         let finding = |problem: Problem| {
-            let note = format!("{}; the last version that could be used goes on being served", problem.note);
+            let note = format!("{}; the last usable version is served", problem.note);
             Finding::new(problem.reason, Origin::field(id, problem.field), note)
         };
         let findings: Vec<_> = problems.into_iter().map(finding).collect();

@@ -209,7 +209,7 @@ pub fn trust(table: &'static Table, most: Trust) -> Vec<Check<'static>> {
         let keys: Vec<String> = served(trust).flat_map(|row| spellings(row, table)).map(|(key, _)| key).collect();
         let named = expression::list(keys.iter().map(String::as_str));
         let fault =
-            format!("it needs trust {}, and the administrator's access.max-trust is {}", trust.name(), most.name());
+            format!("it needs the trust {}, and the administrator's access.max-trust is {}", trust.name(), most.name());
         let set = "k in variables.annotations && variables.annotations[k].trim() != ''";
         (!keys.is_empty()).then(|| Check {
             expression: format!("!{named}.exists(k, {set})"),

@@ -5,7 +5,7 @@ use crate::translate::annotation::Table;
 
 /// A Markdown table of the policies.
 pub fn policies() -> String {
-    let head = "| policy | what it is against | unless told otherwise |\n| --- | --- | --- |\n".to_owned();
+    let head = "| policy | what it refuses | default action |\n| --- | --- | --- |\n".to_owned();
     let rows = Policy::ALL
         .map(|policy| format!("| `{}` | {} | {} |\n", policy.name(), policy.about(), policy.usual_action().name()));
     head + &rows.concat()

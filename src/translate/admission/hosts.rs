@@ -22,7 +22,7 @@ pub fn checks(entries: &[AllowedHosts]) -> Vec<Check<'_>> {
     let allowed: Vec<_> =
         entries.iter().map(|entry| format!("({} && {})", selects(entry), holds(&entry.hosts))).collect();
     let allowed = allowed.join(" || ");
-    const FAULT: &str = "the administrator does not let this namespace ask for the host (hosts.allowed)";
+    const FAULT: &str = "the administrator does not allow the host to this namespace (hosts.allowed)";
     vec![Check {
         expression: format!("variables.hosts.all(h, {allowed})"),
         message: FAULT.to_owned(),

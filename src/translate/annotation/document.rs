@@ -14,12 +14,13 @@ impl Scope {
                 "host (of several objects, the oldest of the namespace that asked for the host first decides)"
             }
             Scope::Matching => {
-                "routes of the object, and in the dialect of ingress-nginx how all paths of its namespace on the host are matched"
+                "routes of the object, and in the ingress-nginx dialect the matching of all paths of its namespace on \
+                    the host"
             }
             Scope::Route => "routes of the object",
-            Scope::Upstream => "way to the backends",
-            Scope::Listener => "listeners, of which the administrator decides alone",
-            Scope::Node => "node, of which the administrator decides alone",
+            Scope::Upstream => "connections to the backends",
+            Scope::Listener => "listeners, which only the administrator sets",
+            Scope::Node => "node, which only the administrator sets",
         }
     }
 }
@@ -35,7 +36,11 @@ fn remarks(row: &Row) -> String {
     let ceiling = match row.ceiling {
         Ceiling::Setting { key, unit, of, .. } => match of(&Limits::default()) {
             0 => format!(" The administrator's `{key}` may set a ceiling; there is none by default."),
-            most => format!(" At most {} by default: the administrator's `{key}` says.", unit.written(most)),
+            most => format!(
+                " At most {} by default: the administrator's `{key}` sets the \
+                ceiling.",
+                unit.written(most)
+            ),
         },
         Ceiling::NoNumber | Ceiling::NotNeeded(_) => String::new(),
     };
@@ -45,7 +50,7 @@ fn remarks(row: &Row) -> String {
     };
     let setting = match row.setting {
         "" => String::new(),
-        setting => format!("Without it the administrator's `{setting}` counts. "),
+        setting => format!("Without it the administrator's `{setting}` is used. "),
     };
     let alone = match row.counts_with {
         [] => String::new(),
@@ -60,8 +65,8 @@ fn remarks(row: &Row) -> String {
 fn outcome(gives: Gives) -> (&'static str, &'static str) {
     match gives {
         Gives::Sets(line) => ("gives ", line),
-        Gives::Cut(line) => ("is too much and gives ", line),
-        Gives::Near(line) => ("is not quite served and gives ", line),
+        Gives::Cut(line) => ("is reduced to the ceiling and gives ", line),
+        Gives::Near(line) => ("is served in part and gives ", line),
         Gives::Nothing => ("changes nothing", ""),
         Gives::Refused(text) => ("is refused: ... ", text),
         Gives::LeftOut(text) => ("is left out: ... ", text),
@@ -79,8 +84,8 @@ pub fn summary(table: &Table) -> String {
     let (all, ours) =
         table.families.iter().fold((0, 0), |(all, ours), family| (all + family.rows.len(), ours + served(family.rows)));
     let mut text = format!(
-        "{ours} of the {all} annotations `{}*`\nare served as ingress-nginx does, or more strictly. Each of the others is a \
-         finding that says\nwhat to use instead.\n\n| family | served |\n| --- | --- |\n",
+        "{ours} of the {all} annotations `{}*`\nare served as ingress-nginx does, or more strictly. Each of the \
+            others causes a finding\nthat says what to use instead.\n\n| family | served |\n| --- | --- |\n",
         table.prefix
     );
     for family in table.families {
@@ -92,8 +97,9 @@ pub fn summary(table: &Table) -> String {
 /// The page `docs/annotations.md`.
 pub fn document(table: &Table) -> String {
     let mut text = format!(
-        "# Annotations\n\nWith this page you can look up every annotation: what it does, which values it takes, and what follows from a wrong one. \
-         Words that it does not explain are in the [glossary](glossary.md).\n\nPrefix of all keys: `{}`.\n\n",
+        "# Annotations\n\nWith this page you can look up every annotation: what it does, which values it takes, and \
+            what happens with a wrong value. Words that the page does not explain are in the \
+            [glossary](glossary.md).\n\nPrefix of all keys: `{}`.\n\n",
         table.prefix
     );
     for paragraph in table.introduction {

@@ -406,12 +406,15 @@ impl Draft {
     pub fn above_ceiling(&mut self, origin: Origin, asked: &str, instead: &str, setting: &str) {
         // Charts set such values for large files: the ceiling is meant for them.
         if asked.trim_matches('"').trim_end_matches(|unit: char| unit.is_ascii_alphabetic()) == "0" {
-            let note = format!("{asked} asks for no bound: {instead}, the administrator's {setting}, is it");
+            let note = format!(
+                "{asked} asks for no limit; the ceiling of {instead} is used, which the \
+                                administrator's {setting} sets"
+            );
             let finding = Finding::new(Reason::AboveCeiling, origin, note);
             return self.reading.findings.push(Finding { severity: Severity::Info, ..finding });
         }
         let note = format!(
-            "{asked} is above the ceiling of {instead}, which takes its place; the administrator's {setting} sets it"
+            "{asked} is above the ceiling of {instead}, which is used instead; the administrator's {setting} sets it"
         );
         self.find(Reason::AboveCeiling, origin, note);
     }

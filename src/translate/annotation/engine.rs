@@ -41,7 +41,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
         if let Some(name) = key.strip_prefix(table.prefix) {
             match table.find(name) {
                 Some(row) if row.key != name && is_set(&format!("{}{}", table.prefix, row.key)) => {
-                    let note = format!("{} is set as well and wins", row.key);
+                    let note = format!("{} is set as well and is used instead; remove one of them", row.key);
                     draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                 }
                 Some(row) => {
@@ -63,7 +63,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
             }
         } else if let Some(name) = key.strip_prefix(OWN_PREFIX) {
             let note = match name {
-                "endpoints" => "this key is read on Services; put it there",
+                "endpoints" => "this key is read only on Services; move it there",
                 _ => "no key with this prefix is read on an Ingress",
             };
             draft.find(Reason::UnknownAnnotation, entry.origin(), note);
@@ -72,8 +72,12 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
         }
     }
     if let Some(key) = foreign {
-        let note =
-            format!("annotations such as {} are not read for this class; use those of {}", excerpt(key), table.prefix);
+        let note = format!(
+            "annotations such as {} are not read for this class; use the prefix of \
+                {}",
+            excerpt(key),
+            table.prefix
+        );
         draft.find(Reason::UnsupportedAnnotation, Origin::field(context.object, Field::Object), note);
     }
     companions::tell(&dependents, context, annotations, &implied, &mut draft);
@@ -183,14 +187,14 @@ fn trusted(row: &Row, options: &NotedOptions<'_>) -> Result<(), Refused> {
         return Ok(());
     }
     let (needed, most) = (row.trust.name(), options.max_trust().name());
-    Err(Refused(format!("it needs trust {needed}, and the administrator's access.max-trust is {most}").into()))
+    Err(Refused(format!("it needs the trust {needed}, and the administrator's access.max-trust is {most}").into()))
 }
 
 /// Checks the length of a value, whatever its row is: lists can have any length, and are read
 /// again for each change.
 pub(super) fn within(options: &NotedOptions<'_>, entry: &Entry<'_>, draft: &mut Draft) -> Result<(), Refused> {
     let refused = |has: usize, what: &str, key: &str, most: u64| {
-        Err(Refused(format!("{has} {what} are more than limits.{key} allows, which is {most}").into()))
+        Err(Refused(format!("{has} {what} are more than the {most} that limits.{key} allows").into()))
     };
     let too_many = |has: usize, most: u64| u64::try_from(has).is_ok_and(|has| has > most);
     let (bytes, most) = (entry.value.len(), options.annotation_bytes());
@@ -222,17 +226,17 @@ pub(super) fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: 
         }
         OnError::WithholdCors => {
             draft.cors.withheld = true;
-            let note = format!("{value} is refused: {refused}; no CORS headers are sent until it is mended");
+            let note = format!("{value} is refused: {refused}; no CORS headers are sent until it is corrected");
             let finding = Finding::new(Reason::InvalidValue, entry.origin(), note);
             draft.reading.findings.push(Finding { severity: Severity::Error, ..finding });
         }
         OnError::WithholdCopies => {
             draft.mirror.is_broken = true;
-            let note = format!("{value} is refused: {refused}; nothing is copied until it is mended");
+            let note = format!("{value} is refused: {refused}; no request is mirrored until it is corrected");
             draft.find(Reason::InvalidValue, entry.origin(), note);
         }
         OnError::Close => {
-            let note = format!("{value} is refused: {refused}; the routes answer 503 until it is mended");
+            let note = format!("{value} is refused: {refused}; the routes answer 503 until it is corrected");
             draft.host_is_broken |= row.scope == Scope::Server;
             draft.close(Reason::InvalidSecurityValue, entry.origin(), note);
         }
@@ -254,7 +258,7 @@ fn unserved(row: &Row, entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
             draft.find(Reason::UnsupportedAnnotation, entry.origin(), instead);
         }
         OnError::Close => {
-            let note = format!("{instead}; the routes answer 503, because without it they would be open");
+            let note = format!("{instead}; the routes answer 503, because without this key they would be unprotected");
             draft.close(Reason::ClosedRoute, entry.origin(), note);
         }
         OnError::Refuse => {

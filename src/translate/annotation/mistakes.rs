@@ -28,7 +28,7 @@ impl Elsewhere {
             Elsewhere::Refuse => "the object is refused",
             Elsewhere::Close => "503",
             Elsewhere::CloseHost => "the host answers 403",
-            Elsewhere::LeaveOut => "the key counts for nothing, nor do those that belong to it",
+            Elsewhere::LeaveOut => "the key and those that belong to it have no effect",
         }
     }
 }
@@ -58,19 +58,19 @@ const fn beside(there: Elsewhere, here: OnError) -> Compared {
         | (Elsewhere::Refuse, OnError::Refuse)
         | (Elsewhere::Close, OnError::Close) => Compared::Equal,
         (Elsewhere::Default | Elsewhere::LeaveOut, OnError::Close) => {
-            Compared::Stricter("What protects is never left out because of a mistake.", "")
+            Compared::Stricter("A protection is never left out because of a mistake.", "")
         }
         (Elsewhere::CloseHost, OnError::Close) => {
-            Compared::Different("A mistake closes the routes of its namespace alone, with 503.", "")
+            Compared::Different("A mistake closes only the routes of its own namespace, with 503.", "")
         }
         (Elsewhere::Refuse, OnError::Close) => Compared::Stricter(
             "An earlier version may protect less, and where the object is left out another path may take its requests.",
             "",
         ),
-        (_, OnError::WithholdCors) => Compared::Stricter("A mistake lets no other origin in.", ""),
-        (_, OnError::WithholdCopies) => Compared::Stricter("A mistake sends requests to nobody else.", ""),
+        (_, OnError::WithholdCors) => Compared::Stricter("A mistake admits no other origin.", ""),
+        (_, OnError::WithholdCopies) => Compared::Stricter("A mistake sends requests to no other backend.", ""),
         (Elsewhere::Default | Elsewhere::LeaveOut, OnError::Refuse) => Compared::Stricter(
-            "Requests were to go elsewhere, or to be looked into first: they do not reach the backend without that.",
+            "Requests were to go elsewhere, or to be checked first: they do not reach the backend without that.",
             "",
         ),
         (_, OnError::Skip) => Compared::Different("The object is served with the default, which is as safe.", ""),

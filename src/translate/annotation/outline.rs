@@ -28,7 +28,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         say(format!("backends speak {name}"));
     }
     if reading.passthrough.is_some() {
-        say("TLS goes to the backend unopened".into());
+        say("TLS is passed through to the backend".into());
     }
     if let Some((status, location)) = &reading.redirect {
         say(format!("all requests: {status} to {location}"));
@@ -36,10 +36,10 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if let Some(headers) = behaviour.backend_headers.as_deref() {
         let texts = [("Host", &headers.host), ("X-Forwarded-Prefix", &headers.prefix)];
         for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?))) {
-            say(format!("backends are told {name}: {}", joined("", text.parts())));
+            say(format!("backends get {name}: {}", joined("", text.parts())));
         }
         if let Some(connection) = headers.connection {
-            say(format!("backends are told Connection: {}", connection.name()));
+            say(format!("backends get Connection: {}", connection.name()));
         }
     }
     for header in behaviour.answer_headers.as_deref().unwrap_or_default() {
@@ -82,13 +82,13 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if let Some(fastcgi) = behaviour.fastcgi.as_deref() {
         fastcgi.index.iter().for_each(|index| say(format!("the script of a folder is {index}")));
         let parameters = fastcgi.parameters.iter();
-        parameters.for_each(|(name, value)| say(format!("backends are told the parameter {name}: {value}")));
+        parameters.for_each(|(name, value)| say(format!("backends get the parameter {name}: {value}")));
     }
     if reading.opts_out {
         say("the service for all objects is not asked".into());
     }
     if behaviour.satisfy == Satisfy::Any {
-        say("one way of being let in is enough".into());
+        say("one way of authentication is enough".into());
     }
     if let Some(limits) = &behaviour.limits {
         for (rate, burst) in &limits.rates {
@@ -142,7 +142,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         Some(Balance::SharedKey(key, endpoints)) => {
             say(format!("{endpoints} endpoints by {}", joined("", key.parts())));
         }
-        Some(Balance::TwoByChance) => say("endpoints by chance and their connections".into()),
+        Some(Balance::TwoByChance) => say("the less loaded of two random endpoints".into()),
         Some(Balance::LeastConnections) => say("endpoints by their connections".into()),
         None => {}
     }
@@ -209,7 +209,7 @@ fn external_authentication(requested: &RequestedAuthentication, say: &mut impl F
         say(format!("signs in at {url}"));
     }
     if !response_headers.is_empty() {
-        say(format!("the backend is told {}", joined(", ", response_headers)));
+        say(format!("the backend gets {}", joined(", ", response_headers)));
     }
     let redirect = requested.policy.request_redirect.iter();
     let redirect = redirect.map(|redirect| format!("the question has X-Auth-Request-Redirect: {redirect}"));
@@ -224,7 +224,7 @@ fn external_authentication(requested: &RequestedAuthentication, say: &mut impl F
     }
     if let Some(reuse) = requested.service.reuse.as_deref() {
         say(format!(
-            "keeps {} connections to the service, each for {} questions and {} s",
+            "keeps {} connections to the service, each for {} requests and {} s",
             reuse.connections,
             reuse.requests,
             reuse.timeout.as_secs()
@@ -252,7 +252,7 @@ fn client_certificates(rule: &ClientCertificates, say: &mut impl FnMut(String)) 
         say(format!("without a good certificate: to {page}"));
     }
     if rule.is_told {
-        say("backends are told the certificate".into());
+        say("backends get the certificate".into());
     }
 }
 

@@ -49,10 +49,11 @@ impl Scope {
         let about = self.about();
         match self.is_of_objects() {
             true => format!(
-                "it is no annotation: the controller's ConfigMap says it for all, about {about}; write it there"
+                "it is not an annotation but a key of the controller's ConfigMap, about {about} of all objects; write \
+                 it there"
             ),
             false => format!(
-                "it is about {about}, which no object decides: the administrator does, in the controller's ConfigMap or the settings"
+                "it is about {about}, which only the administrator sets, in the controller's ConfigMap or the settings"
             ),
         }
     }
@@ -106,16 +107,16 @@ impl OnError {
     pub const fn sentence(self) -> &'static str {
         match self {
             OnError::Skip => "A value that cannot be used is skipped with a finding.",
-            OnError::WithholdCopies => "While a value cannot be used, nothing is copied, with a finding.",
+            OnError::WithholdCopies => "With a value that cannot be used no request is mirrored, with a finding.",
             OnError::WithholdCors => {
-                "A value that cannot be used switches all CORS headers of the object off, with a finding."
+                "With a value that cannot be used the object sends no CORS headers, with a finding."
             }
             OnError::Close => {
-                "A value that cannot be used closes the routes of the object: they answer 503 until it is mended."
+                "A value that cannot be used closes the routes of the object: they answer 503 until it is corrected."
             }
             OnError::Refuse => {
-                "A value that cannot be used refuses this version of the object; its last good one goes on being \
-                 served."
+                "With a value that cannot be used this version of the object is refused, and its last good version \
+                 stays in use."
             }
         }
     }

@@ -91,10 +91,10 @@ fn add<'a>(
             // The object's own value takes precedence over the administrator's default.
             _ if entry.default.is_some() && (said.is_some() || is_implied) => {}
             Some(said) => {
-                return Err(Refused(format!("the annotation {said} says the same or otherwise; say it once").into()));
+                return Err(Refused(format!("the annotation {said} sets the same; use only one of them").into()));
             }
             None if is_implied => {
-                return Err(Refused(format!("another snippet says {key} as well; say it once").into()));
+                return Err(Refused(format!("another snippet has {key} as well; use it only once").into()));
             }
             None => implied.push(ImpliedAnnotation { row, value, snippet: entry }),
         }

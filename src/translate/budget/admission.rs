@@ -171,8 +171,8 @@ fn object_over(demand: &Demand, limits: &Limits) -> Option<Why> {
     let (paths, most) = (demand.own.routes, limits.object.paths);
     (paths > most).then(|| Why {
         note: format!(
-            "it has {paths} paths, of which limits.object-paths allows {most}; spread them over several objects, or have \
-             the administrator raise it"
+            "it has {paths} paths, and limits.object-paths allows {most}; distribute them over several objects, or \
+                have the administrator raise the limit"
         ),
         by_itself: true,
     })
@@ -265,15 +265,15 @@ impl<'a> Tally<'a> {
             let used = used(&cost).div_ceil(*unit);
             let allows = match total.as_ref().filter(|_| share < own) {
                 Some(Total { key, limit }) => format!(
-                    "of which {} is its share, because all namespaces together ask for more than the {} that {key} allows",
+                    "and its fair share is {}, because all namespaces together need more than the {} that {key} allows",
                     share / unit,
                     limit(limits) / unit
                 ),
-                None => format!("of which {key} allows {}", own / unit),
+                None => format!("and {key} allows {}", own / unit),
             };
             let note = format!(
-                "with it the namespace {:?} asks for {used} {what}, {allows}; older objects go first, and it is not served; take \
-                 out what is not needed, or have the administrator raise the limit",
+                "with this object the namespace {:?} needs {used} {what}, {allows}; older objects take precedence, so \
+                    this one is not served; remove what is not needed, or have the administrator raise the limit",
                 namespace(subject)
             );
             return Some(Why { note, by_itself: false });
@@ -368,7 +368,8 @@ impl<'a> Admission<'a> {
         let tell = |(object, host): (Arc<ObjectId>, String)| {
             let note = format!(
                 "its paths on {host} answer 503, because newer objects of the namespace protect more paths there than \
-                 limits.namespace-routes leaves room for, and requests for those must not get here; see their findings"
+                    limits.namespace-routes allows, and their requests must not reach this object; see the findings \
+                    of these objects"
             );
             Finding::new(Reason::ClosedRoute, Origin::object(&object), note)
         };

@@ -49,9 +49,9 @@ pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Ve
         let largest = upstreams.iter().max_by_key(|upstream| upstream.endpoints.len());
         if let Some(largest) = largest {
             let note = format!(
-                "the Services of the namespace {namespace:?} have {of_all} endpoints, of which {of_used} are used, at most \
-                 {each} of a port, chosen by their addresses: {key} allows {most}; refer to fewer ports, or have the \
-                 administrator raise it"
+                "the Services of the namespace {namespace:?} have {of_all} endpoints, and {key} allows {most}; \
+                    {of_used} of them are used, at most {each} of a port; refer to fewer ports, or have the \
+                    administrator raise the limit"
             );
             findings.push(Finding::new(Reason::TooManyEndpoints, largest.origin.clone(), note));
         }
@@ -66,8 +66,8 @@ pub fn bound_one(origin: &Origin, port: &str, endpoints: &mut Vec<Endpoint>, lim
     choose(endpoints, most);
     let note = || {
         format!(
-            "port {port} has {all} endpoints, of which {most} are used, chosen by their addresses: limits.upstream-endpoints \
-             allows no more; use fewer and larger pods, or have the administrator raise it"
+            "port {port} has {all} endpoints, of which the {most} that limits.upstream-endpoints allows are used; use \
+                fewer and larger pods, or have the administrator raise the limit"
         )
     };
     match all > most {

@@ -72,18 +72,18 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
             three.clone(),
             |limits| limits.namespace.hosts = 2,
             "a b",
-            "asks for 3 hosts, of which limits.namespace-hosts allows 2",
+            "needs 3 hosts, and limits.namespace-hosts allows 2",
         ),
-        ("paths", three.clone(), |limits| limits.namespace.routes = 1, "a", "asks for 2 paths"),
+        ("paths", three.clone(), |limits| limits.namespace.routes = 1, "a", "needs 2 paths"),
         // An object after one that is too large is served if it fits.
-        ("the largest", large.join("\n---\n"), |limits| limits.namespace.routes = 2, "a c", "asks for 3 paths"),
+        ("the largest", large.join("\n---\n"), |limits| limits.namespace.routes = 2, "a c", "needs 3 paths"),
         // A Service and a Secret that several objects refer to count once.
         (
             "Services",
             services.join("\n---\n"),
             |limits| limits.namespace.upstreams = 1,
             "a c",
-            "asks for 2 ports of Services",
+            "needs 2 ports of Services",
         ),
         // Each way to its endpoints is an upstream of its own.
         (
@@ -91,18 +91,18 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
             sticky.clone(),
             |limits| limits.namespace.upstreams = 1,
             "a c",
-            "asks for 2 ports of Services",
+            "needs 2 ports of Services",
         ),
-        ("files of sessions", sticky, |limits| limits.namespace.files = 4, "a c", "asks for 6 files"),
+        ("files of sessions", sticky, |limits| limits.namespace.files = 4, "a c", "needs 6 files"),
         ("one Service", one_service, |limits| limits.namespace.upstreams = 2, "a b c", ""),
         (
             "Secrets",
             certificates.join("\n---\n"),
             |limits| limits.namespace.certificates = 1,
             "a c",
-            "asks for 2 Secrets with certificates",
+            "needs 2 Secrets with certificates",
         ),
-        ("files", three, |limits| limits.namespace.files = 3, "a b", "asks for 4 files"),
+        ("files", three, |limits| limits.namespace.files = 3, "a b", "needs 4 files"),
         ("zones", limited, |limits| limits.namespace.zones = 200 << 10, "a b", "MiB of shared memory"),
         // Each host loads the rules for itself.
         ("rules of a firewall", core, |limits| limits.namespace.memory = 60 << 20, "a b", "MiB of nginx's memory"),
@@ -224,7 +224,7 @@ fn what_the_node_has_is_shared_fairly() {
                 "{what}: {key}"
             );
             let tells =
-                |note: &&str| note.contains("is its share, because all namespaces together") && note.contains(key);
+                |note: &&str| note.contains("because all namespaces together need more than") && note.contains(key);
             assert!(over.iter().all(tells), "{what}: {over:?}");
             // The administrator gets a finding in any case.
             assert!(about(Reason::NearBudget).any(|finding| *finding.origin.object.name == *key), "{what}: {key}");
@@ -412,7 +412,7 @@ fn lists_and_values_of_an_object_have_bounds() {
         (vec![allow(10)], ""),
         (
             vec![allow(11)],
-            "a InvalidSecurityValue 11 elements in the lists of the object are more than limits.object-list-entries",
+            "a InvalidSecurityValue 11 elements in the lists of the object are more than the 10 that limits.object-list-entries",
         ),
         // They count together.
         (vec![allow(5), deny(5)], ""),
@@ -420,12 +420,12 @@ fn lists_and_values_of_an_object_have_bounds() {
         (vec![allow(10), exempt(2), ("limit-rps", "1".to_owned())], "a RefusedValue 12 elements"),
         (
             vec![("auth-realm", "r".repeat(201))],
-            "a InvalidValue 201 bytes are more than limits.object-annotation-bytes",
+            "a InvalidValue 201 bytes are more than the 200 that limits.object-annotation-bytes",
         ),
         (vec![("enable-cors", "true".to_owned()), origins(2)], ""),
         (
             vec![("enable-cors", "true".to_owned()), origins(3)],
-            "a InvalidValue 3 origins are more than limits.object-origins",
+            "a InvalidValue 3 origins are more than the 2 that limits.object-origins",
         ),
     ];
     for (annotations, expected) in rows {

@@ -17,8 +17,9 @@ pub static FAMILY: Family = Family {
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Addresses,
-            documentation: "Lets in only clients of these addresses and networks, a comma-separated list; all others \
-                are answered 403. It replaces the administrator's list. An empty value is the same as none.",
+            documentation: "Admits only clients from these addresses and networks, a comma-separated list; all others \
+                            get 403. It replaces the administrator's list. An empty value is the same as no \
+                            annotation.",
             tries: &[
                 ("10.0.0.0/8", Gives::Sets("allow 10.0.0.0/8")),
                 ("192.0.2.1, 2001:db8::/32", Gives::Sets("allow 192.0.2.1/32")),
@@ -38,8 +39,9 @@ pub static FAMILY: Family = Family {
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Addresses,
-            documentation: "Answers 403 to clients of these addresses and networks, a comma-separated list, even when \
-                another list lets them in. It replaces the administrator's list. An empty value is the same as none.",
+            documentation: "Answers 403 to clients from these addresses and networks, a comma-separated list, even \
+                            when another list admits them. It replaces the administrator's list. An empty value is \
+                            the same as no annotation.",
             tries: &[
                 ("203.0.113.7", Gives::Sets("deny 203.0.113.7/32")),
                 ("everybody", Gives::Refused("not an address or network")),

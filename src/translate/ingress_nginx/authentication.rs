@@ -25,9 +25,9 @@ pub static FAMILY: Family = Family {
             default: DEFAULT_REALM,
             trust: Trust::Medium,
             form: Form::Text(&REALM),
-            documentation: "The text that browsers show when they ask for a name and password: printable ASCII without \
-                quotes, backslash and $. A bad text is replaced by the default; the word off, \
-                which nginx would take for no authentication, is a bad text.",
+            documentation: "The text that browsers show when they ask for a name and password: printable ASCII \
+                without quotes, backslash and $. Another text is replaced by the default, and so is the word off, \
+                which would switch authentication off in nginx.",
             beside: &[("auth-type", "basic"), ("auth-secret", "users")],
             tries: &[
                 ("Members only", Gives::Sets("password for \"Members only\" by the file in Secret default/users")),
@@ -134,11 +134,12 @@ pub static FAMILY: Family = Family {
             key: "satisfy",
             on_error: OnError::Close,
             form: Form::Word(&["all", "any"]),
-            documentation: "How address lists, passwords and external authentication go together: with all, the default, a client \
-                has to be let in by each of them that is set, with any by one of them. Client certificates are asked for in any \
-                case. With any, clients of a denied address are let in who are let in otherwise.",
+            documentation: "How lists of addresses, passwords and external authentication are combined: with all, the \
+                default, a client has to satisfy each of them that is set, with any one of them. Client certificates \
+                are required in any case. With any, a client from a denied address is admitted if it satisfies \
+                another one.",
             tries: &[
-                ("any", Gives::Sets("one way of being let in is enough")),
+                ("any", Gives::Sets("one way of authentication is enough")),
                 ("all", Gives::Nothing),
                 ("some", Gives::Refused("not all or any")),
             ],
@@ -163,7 +164,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         // A bad auth-secret has closed the routes already, with a finding.
         (Some(_), None) if draft.reading.closed => {}
         (Some(asked), None) => {
-            draft.close(Reason::ClosedRoute, asked, "there is no auth-secret; the routes answer 503 until there is");
+            draft.close(Reason::ClosedRoute, asked, "auth-secret is missing; the routes answer 503 until it is set");
         }
         (Some(_), Some(secret)) => {
             let realm = requested.realm.map_or_else(|| Text::new(DEFAULT_REALM), Ok);

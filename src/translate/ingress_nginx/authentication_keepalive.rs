@@ -27,16 +27,16 @@ pub const CONNECTIONS: Row = Row {
     ceiling: Ceiling::NotNeeded("it goes to 1000, and each is closed when nobody uses it"),
     form: Form::Integer { least: 0, most: MOST_KEPT as u64 },
     documentation: "How many idle connections each worker keeps to the service at auth-url, up to 1000; 0 keeps none. \
-        Without it there are as many as to other backends. nginx keeps a connection after an answer without a body: \
-        204, Content-Length: 0, or any answer to auth-method HEAD; and after one that it remembers (auth-cache-key). \
-        The body of another answer is not read, and its connection ends.",
+                    Without it there are as many as to other backends. nginx keeps a connection after an answer \
+                    without a body (204, Content-Length: 0, or any answer to auth-method HEAD), and after one that it \
+                    caches (auth-cache-key). It closes the connection after any other answer.",
     compared: Compared::Different(
-        "nginx keeps connections after answers without a body, and after those that it remembers.",
-        "let the service answer without a body, or set auth-method: HEAD where it takes that",
+        "nginx keeps connections only after answers without a body, and after those that it caches.",
+        "have the service answer without a body, or set auth-method: HEAD where it accepts that",
     ),
     tries: &[
-        ("8", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 60 s")),
-        ("0", Gives::Sets("keeps 0 connections to the service, each for 1000 questions and 60 s")),
+        ("8", Gives::Sets("keeps 8 connections to the service, each for 1000 requests and 60 s")),
+        ("0", Gives::Sets("keeps 0 connections to the service, each for 1000 requests and 60 s")),
         ("-1", Gives::Refused("whole number")),
         ("1001", Gives::Refused("whole number")),
     ],
@@ -54,10 +54,11 @@ pub const REQUESTS: Row = Row {
     counts_with: &[("auth-keepalive", SOMETHING)],
     ceiling: Ceiling::NotNeeded("a connection ends sooner or later by itself"),
     form: Form::Integer { least: 1, most: u32::MAX as u64 },
-    documentation: "How many questions go over one connection to the service at auth-url before it ends; 1000 by default.",
+    documentation: "How many requests go over one connection to the service at auth-url before it is closed; 1000 by \
+        default.",
     beside: &[URL, ("auth-keepalive", "8")],
     tries: &[
-        ("100", Gives::Sets("keeps 8 connections to the service, each for 100 questions and 60 s")),
+        ("100", Gives::Sets("keeps 8 connections to the service, each for 100 requests and 60 s")),
         ("1000", Gives::Nothing),
         ("0", Gives::Refused("whole number")),
     ],
@@ -73,8 +74,8 @@ pub const REQUESTS: Row = Row {
 pub const SHARED_VARIABLES: Row = Row {
     key: "auth-keepalive-share-vars",
     form: Form::Boolean,
-    documentation: "Whether the question to auth-url shares variables with the request. It does in any case, and sets none \
-        that the request has.",
+    documentation: "Whether the request to auth-url shares variables with the client's request. It always does, and \
+        sets none that the client's request has.",
     tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))],
     effect: Effect::Part(|_, entry| boolean(entry.value).map(drop)),
     ..KEEPALIVE
@@ -89,7 +90,7 @@ pub const TIMEOUT: Row = Row {
     documentation: "For how many seconds a connection to the service at auth-url may be idle, up to an hour; 60 by default.",
     beside: &[URL, ("auth-keepalive", "8")],
     tries: &[
-        ("30", Gives::Sets("keeps 8 connections to the service, each for 1000 questions and 30 s")),
+        ("30", Gives::Sets("keeps 8 connections to the service, each for 1000 requests and 30 s")),
         ("60", Gives::Nothing),
         ("1m", Gives::Refused("whole number")),
     ],
@@ -113,7 +114,7 @@ pub fn reuse(draft: &mut Draft, part: &ExternalDraft, whereabouts: &Whereabouts)
     if *whereabouts == Whereabouts::SameHost {
         let said = [keepalive, keepalive_requests, keepalive_timeout];
         for (_, origin) in said.into_iter().flatten() {
-            let note = "it has no effect where the host is $host: connections are those of that path";
+            let note = "it has no effect where the host is $host: the connections of that path are used";
             draft.find(Reason::UnsupportedAnnotation, origin.clone(), note);
         }
         return None;

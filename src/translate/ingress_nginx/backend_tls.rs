@@ -26,7 +26,7 @@ const ROW: Row = Row {
 
 /// The form of [`Ciphers`].
 pub const CIPHERS: Shape = Shape {
-    name: "a list of ciphers, in the words of OpenSSL",
+    name: "a list of ciphers, in the form of OpenSSL",
     pattern: r"[A-Za-z0-9+:_!@=.-]+",
     longest: 512,
     ..Shape::DEFAULT
@@ -40,8 +40,8 @@ pub static FAMILY: Family = Family {
             counts_with: SECRET,
             trust: Trust::Medium,
             form: Form::Text(&CIPHERS),
-            documentation: "Ciphers towards the backend up to TLS 1.2, in the words of OpenSSL. A list that leaves none over is \
-                refused by nginx, and the object version with it.",
+            documentation: "Ciphers towards the backend up to TLS 1.2, in the form of OpenSSL. nginx refuses a list \
+                without any known cipher, and with it this version of the object.",
             tries: &[
                 ("HIGH:!aNULL", Gives::Sets("to backends: ciphers HIGH:!aNULL")),
                 ("HIGH;", Gives::Refused("not a list of ciphers")),
@@ -59,8 +59,8 @@ pub static FAMILY: Family = Family {
             counts_with: SECRET,
             trust: Trust::High,
             form: Form::Text(&HOST_NAME),
-            documentation: "The name that the certificate of the backend must have, and that is told it with \
-                proxy-ssl-server-name; by default SERVICE.NAMESPACE.svc.",
+            documentation: "The name that the certificate of the backend must have, and that proxy-ssl-server-name \
+                            sends; SERVICE.NAMESPACE.svc by default.",
             tries: &[
                 ("backend.example.com", Gives::Sets("to backends: as backend.example.com")),
                 ("a{", Gives::Refused("is refused")),
@@ -75,7 +75,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-ssl-protocols",
             compared: Compared::Different(
-                "Without it TLS 1.3 is spoken as well.",
+                "Without it TLS 1.3 is used, too.",
                 "set it to TLSv1.2 where a backend needs that",
             ),
             counts_with: SECRET,
@@ -102,10 +102,10 @@ pub static FAMILY: Family = Family {
                 &Form::Text(&SECRET_REFERENCE),
                 "whether the Secret is there, may be named and holds what is needed",
             ),
-            documentation: "The Secret with the certificate that is shown to backends (tls.crt and tls.key) and the authority that \
-                has signed theirs (ca.crt); either may be absent. Other namespaces are refused unless the administrator allows them. A \
-                Secret that is missing or cannot be used closes the routes. It has an effect where backends are spoken to by HTTPS \
-                or GRPCS.",
+            documentation: "The Secret with the client certificate for backends (tls.crt and tls.key) and the \
+                authority of the backends' certificates (ca.crt); either may be absent. Other namespaces are refused \
+                unless the administrator allows them. A Secret that is missing or cannot be used closes the routes. \
+                It has an effect with the protocols HTTPS and GRPCS.",
             beside: &[("backend-protocol", "HTTPS")],
             tries: &[
                 ("default/backend", Gives::Sets("to backends: TLS by Secret default/backend, with a certificate")),
@@ -124,7 +124,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-ssl-server-name",
             counts_with: SECRET,
             form: ON_OFF,
-            documentation: "Whether the name is told the backend in the handshake (SNI); off by default.",
+            documentation: "Whether nginx sends the name in the TLS handshake with the backend (SNI); off by default.",
             tries: &[
                 ("on", Gives::Sets("to backends: the name is told")),
                 ("off", Gives::Nothing),
@@ -144,9 +144,9 @@ pub static FAMILY: Family = Family {
             ),
             on_error: OnError::Close,
             form: ON_OFF,
-            documentation: "Whether the certificate of the backend is verified: the authority in proxy-ssl-secret must have signed \
-                it, and it must have the name of proxy-ssl-name. Requests to others get 502; without an authority the routes answer \
-                503. Off by default.",
+            documentation: "Whether the certificate of the backend is verified: the authority in proxy-ssl-secret \
+                must have signed it, and it must have the name of proxy-ssl-name. Otherwise requests get 502; without \
+                an authority the routes answer 503. Off by default.",
             tries: &[
                 ("on", Gives::Sets("to backends: verified through at most 1 authorities")),
                 ("off", Gives::Nothing),
@@ -163,9 +163,12 @@ pub static FAMILY: Family = Family {
             compared: Compared::Stricter("5 is the most.", ""),
             counts_with: &[("proxy-ssl-verify", "on")],
             default: DEPTH,
-            ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
+            ceiling: Ceiling::NotNeeded(
+                "it is limited to 5, because each further one makes a worker verify a key of any size",
+            ),
             form: Form::Integer { least: 0, most: 5 },
-            documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 5 at most.",
+            documentation: "How many authorities may be between the certificate of the backend and an authority in \
+                the Secret; 5 at most.",
             beside: &[
                 ("backend-protocol", "HTTPS"),
                 ("proxy-ssl-secret", "default/backend"),
@@ -199,8 +202,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let Some(wanted) = requested.secret else {
         // A bad proxy-ssl-secret has closed the routes already, with a finding.
         if let Some(origin) = requested.verify.filter(|_| !draft.reading.closed) {
-            let note = "there is no proxy-ssl-secret with the authority (ca.crt) that has signed the backend's certificate; the \
-                    routes answer 503 until there is";
+            let note = "there is no proxy-ssl-secret with the authority (ca.crt) of the backend's certificate; the \
+                routes answer 503 until it is set";
             draft.close(Reason::ClosedRoute, origin, note);
         }
         return;

@@ -61,15 +61,16 @@ pub static FAMILY: Family = Family {
         Row {
             key: "affinity",
             compared: Compared::Different(
-                "The cookie has another value: whoever has one of ingress-nginx gets a new one, and perhaps another endpoint, once.",
+                "The cookie has another value: clients with a cookie of ingress-nginx once get a new one, and perhaps another endpoint.",
                 "",
             ),
             trust: Trust::Low,
             form: Form::Word(&["cookie"]),
-            documentation: "Keeps a client at one endpoint by a cookie, which comes with its first answer and names its \
-                session. Consistent hashing finds the endpoint of a session: when endpoints come or go, as few sessions as \
-                possible move to another one, and where one fails another one takes the request. Requests for the paths of \
-                the object give the cookie; it is HttpOnly.",
+            documentation: "Sends all requests of a client to one endpoint, by a cookie that the first response sets. \
+                            Consistent hashing finds the endpoint of a cookie: when endpoints are added or removed, \
+                            as few clients as possible move to another endpoint, and when an endpoint fails another \
+                            one takes the request. Responses to requests for the paths of the object set the cookie; \
+                            it is HttpOnly.",
             tries: &[("cookie", Gives::Sets("sessions by cookie INGRESSCOOKIE")), ("ip", Gives::Refused("not cookie"))],
             effect: Effect::Part(|draft, entry| {
                 draft.balance.affinity = one_of(entry.value, &[("cookie", true)], "it is not cookie")?;
@@ -82,8 +83,9 @@ pub static FAMILY: Family = Family {
             counts_with: &[("affinity", "cookie"), ("canary", "true")],
             trust: Trust::Low,
             form: Form::Word(&["sticky", "legacy"]),
-            documentation: "Whether a client stays on its side of a canary: `sticky` (the default) shares out sessions, \
-                `legacy` each request; either object may say so. A header or a cookie that the canary names decides first.",
+            documentation: "Whether a client always gets the canary or always the main object: `sticky` (the default) \
+                            divides sessions by the weight, `legacy` single requests; either object may have the \
+                            annotation. A header or a cookie of the canary takes precedence.",
             tries: &[
                 ("sticky", Gives::Nothing),
                 ("legacy", Gives::Sets("clients may change sides of a canary")),
@@ -100,8 +102,7 @@ pub static FAMILY: Family = Family {
             key: "affinity-mode",
             compared: Compared::Different("persistent is served as balanced.", ""),
             form: Form::Word(&["balanced", "persistent"]),
-            documentation: "How firmly a client is kept: `balanced` moves as few sessions as possible when endpoints come, \
-                `persistent` would move none, and is served as `balanced` with a finding.",
+            documentation: "Whether sessions move when endpoints are added: `balanced` moves as few as possible. `persistent` would move none, and is served as `balanced` with a finding.",
             tries: &[
                 ("balanced", Gives::Nothing),
                 ("persistent", Gives::Near("sessions by cookie INGRESSCOOKIE")),
@@ -110,7 +111,7 @@ pub static FAMILY: Family = Family {
             effect: Effect::Part(|draft, entry| {
                 let words = [("balanced", false), ("persistent", true)];
                 if one_of(entry.value, &words, "it is not balanced or persistent")? {
-                    let note = "it is served as balanced: when endpoints come, a part of the sessions moves to them";
+                    let note = "it is served as balanced: when endpoints are added, some sessions move to them";
                     draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                 }
                 Ok(())
@@ -122,18 +123,16 @@ pub static FAMILY: Family = Family {
             on_error: OnError::Refuse,
             elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
-                "ewma looks at connections, and not at how fast endpoints answer: of two by chance, the one with fewer takes a request.",
+                "ewma uses the number of connections, and not the response times: of two endpoints chosen at random, the one with fewer connections gets a request.",
                 "",
             ),
             trust: Trust::Low,
             form: Form::Word(&["round_robin", "least_conn", "ewma"]),
-            documentation: "How an endpoint is chosen: `round_robin` (the default) takes each in its turn, `least_conn` the one \
-                with the fewest connections. `ewma`, which only ingress-nginx has, takes of two by chance the one with fewer \
-                connections, as that takes the faster one, with a finding. A session or a key goes before it.",
+            documentation: "How an endpoint is chosen: `round_robin` (the default) uses each in turn, `least_conn` the one with the fewest connections. `ewma`, which only ingress-nginx has, chooses two at random and uses the one with fewer connections, with a finding; ingress-nginx uses the faster one. Affinity and upstream-hash-by take precedence.",
             tries: &[
                 ("round_robin", Gives::Nothing),
                 ("least_conn", Gives::Sets("endpoints by their connections")),
-                ("ewma", Gives::Near("endpoints by chance and their connections")),
+                ("ewma", Gives::Near("the less loaded of two random endpoints")),
                 ("chash", Gives::LeftOut("upstream-hash-by")),
                 ("sticky_balanced", Gives::LeftOut("affinity")),
                 ("random", Gives::Refused("not one of")),
@@ -143,13 +142,19 @@ pub static FAMILY: Family = Family {
                     "round_robin" => None,
                     "least_conn" => Some(Balance::LeastConnections),
                     "ewma" => {
-                        let note = "nginx does not know how fast endpoints answer: of two by chance the one with fewer connections takes \
-                                    a request";
+                        let note = "nginx does not measure how fast endpoints answer: it chooses two at random and \
+                            uses the one with fewer connections";
                         draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                         Some(Balance::TwoByChance)
                     }
                     "chash" | "chashsubset" => {
-                        return draft.leave_out(entry, &Refused::because("use upstream-hash-by, which says by what"));
+                        return draft.leave_out(
+                            entry,
+                            &Refused::because(
+                                "use upstream-hash-by, which also names the \
+                                                                         key",
+                            ),
+                        );
                     }
                     "sticky_balanced" | "sticky_persistent" => {
                         return draft.leave_out(entry, &Refused::because("use affinity"));
@@ -164,12 +169,11 @@ pub static FAMILY: Family = Family {
             key: "service-upstream",
             compared: Compared::Different(
                 "Requests go to the cluster address from this node.",
-                "see that the node has a route to cluster addresses (docs/networking.md), or take it out",
+                "give the node a route to cluster addresses (docs/networking.md), or remove it",
             ),
             trust: Trust::Low,
             form: Form::Boolean,
-            documentation: "Sends requests to the cluster address of the Service in place of its pods. Where this node does \
-                not reach cluster addresses, leave it out. An annotation of the Service (`ingressd/endpoints`) goes before it.",
+            documentation: "Sends requests to the cluster address of the Service instead of its pods. Do not set it where the nodes cannot reach cluster addresses. An annotation of the Service (`ingressd/endpoints`) takes precedence.",
             tries: &[
                 ("true", Gives::Sets("backends by cluster address")),
                 ("false", Gives::Nothing),
@@ -184,13 +188,12 @@ pub static FAMILY: Family = Family {
         Row {
             key: "session-cookie-change-on-failure",
             compared: Compared::Different(
-                "The new session leads to an endpoint by chance, which may be one that fails: then the next request brings another.",
+                "The new cookie leads to a random endpoint. If that one fails, too, the next request sets another cookie.",
                 "",
             ),
             trust: Trust::Low,
             form: Form::Boolean,
-            documentation: "Whether a client gets another cookie with the answer to a request for which one endpoint failed and \
-                another one answered; otherwise it keeps its own, and goes back to its endpoint when that is well again.",
+            documentation: "Whether a client gets another cookie when its endpoint failed and another one answered. Otherwise it keeps its cookie, and returns to its endpoint when that works again.",
             tries: &[
                 ("true", Gives::Sets("cookie: another one where an endpoint fails")),
                 ("false", Gives::Nothing),
@@ -207,8 +210,7 @@ pub static FAMILY: Family = Family {
             counts_with: &[("session-cookie-samesite", "none")],
             trust: Trust::Low,
             form: Form::Boolean,
-            documentation: "Whether SameSite=None (session-cookie-samesite: none) is left out for browsers that take it for Strict \
-                or drop the cookie: those of iOS 12 and Safari of macOS 10.14, Chrome 51 to 66, and UC Browser before 12.13.2.",
+            documentation: "Whether SameSite=None (session-cookie-samesite: none) is left out for browsers that misunderstand it: those of iOS 12 and Safari of macOS 10.14, Chrome 51 to 66, and UC Browser before 12.13.2.",
             beside: &[("affinity", "cookie"), ("session-cookie-samesite", "none")],
             tries: &[
                 ("true", Gives::Sets("cookie: SameSite=None, where browsers know it")),
@@ -224,7 +226,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "session-cookie-domain",
             form: Form::Text(&COOKIE_DOMAIN),
-            documentation: "Domain of the cookie, for hosts below it as well; the host alone by default.",
+            documentation: "Domain of the cookie, which includes hosts below it; only the host itself by default.",
             tries: &[
                 ("example.com", Gives::Sets("cookie: Domain=example.com")),
                 (".example.com", Gives::Sets("cookie: Domain=example.com")),
@@ -239,11 +241,14 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "session-cookie-expires",
-            compared: Compared::Different("It is told as Max-Age, which all browsers take, and not as Expires.", ""),
+            compared: Compared::Different(
+                "It is sent as Max-Age, which all browsers understand, and not as Expires.",
+                "",
+            ),
             ceiling: Ceiling::NotNeeded("clients keep it, as long as they like"),
             form: SECONDS,
-            documentation: "For how many seconds clients keep the cookie; told as Max-Age, and without effect beside \
-                session-cookie-max-age.",
+            documentation: "For how many seconds clients keep the cookie; it is sent as Max-Age, and has no effect \
+                            together with session-cookie-max-age.",
             tries: &[("3600", Gives::Sets("cookie: Max-Age=3600")), ("1h", Gives::Refused("whole number"))],
             effect: Effect::Part(|draft, entry| {
                 draft.balance.expires = Some(integer(entry.value, 0, u32::MAX.into())?);
@@ -255,7 +260,7 @@ pub static FAMILY: Family = Family {
             key: "session-cookie-max-age",
             ceiling: Ceiling::NotNeeded("clients keep it, as long as they like"),
             form: SECONDS,
-            documentation: "For how many seconds clients keep the cookie; until the browser ends by default.",
+            documentation: "For how many seconds clients keep the cookie; by default until the browser is closed.",
             tries: &[("3600", Gives::Sets("cookie: Max-Age=3600")), ("-1", Gives::Refused("whole number"))],
             effect: Effect::Part(|draft, entry| {
                 draft.balance.max_age = Some(integer(entry.value, 0, u32::MAX.into())?);
@@ -267,7 +272,7 @@ pub static FAMILY: Family = Family {
             key: "session-cookie-name",
             form: Form::Text(&COOKIE_NAME),
             default: NAME,
-            documentation: "Name of the cookie that keeps a client at its endpoint.",
+            documentation: "Name of the cookie for the affinity.",
             tries: &[
                 ("route", Gives::Sets("sessions by cookie route")),
                 ("my-app.session", Gives::Sets("sessions by cookie my-app.session")),
@@ -283,8 +288,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "session-cookie-path",
             form: Form::Text(&COOKIE_PATH),
-            documentation: "Path of the cookie: for which requests clients send it. The path of the rule by default, and `/` \
-                where that is an expression.",
+            documentation: "Path of the cookie: clients send it with requests below this path. The default is the path of the rule, and `/` where that is a regular expression.",
             tries: &[
                 ("/shop", Gives::Sets("cookie: Path=/shop")),
                 ("shop", Gives::Refused("begin with /")),
@@ -302,8 +306,7 @@ pub static FAMILY: Family = Family {
             key: "session-cookie-samesite",
             trust: Trust::Low,
             form: Form::AnyCase(&["none", "lax", "strict"]),
-            documentation: "SameSite of the cookie: none, lax or strict; not told by default. Browsers take none by https \
-                alone.",
+            documentation: "SameSite of the cookie: none, lax or strict; not set by default. Browsers accept none only over https.",
             tries: &[
                 ("Lax", Gives::Sets("cookie: SameSite=Lax")),
                 ("none", Gives::Sets("cookie: SameSite=None")),
@@ -322,8 +325,7 @@ pub static FAMILY: Family = Family {
             key: "session-cookie-secure",
             trust: Trust::Low,
             form: Form::Boolean,
-            documentation: "Whether the cookie is for https whatever the request came by; otherwise it is where the request \
-                came by https.",
+            documentation: "Whether the cookie always has the attribute Secure; otherwise only cookies for requests by https have it.",
             tries: &[
                 ("true", Gives::Sets("cookie: Secure")),
                 ("false", Gives::Nothing),
@@ -340,15 +342,15 @@ pub static FAMILY: Family = Family {
             on_error: OnError::Refuse,
             elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
-                "The ring is another one: a key leads to another endpoint than with ingress-nginx, and to the same one from then on.",
+                "The hash ring differs: a key leads to another endpoint than with ingress-nginx, and always to the same one.",
                 "",
             ),
             trust: Trust::High,
             form: Form::Text(&HASH_KEY),
-            documentation: "Chooses the endpoint by a hash of this: text and variables such as $request_uri, $host, \
-                $remote_addr, $arg_user or $http_x_user, those that rewrite-target takes. When endpoints come or go, as few \
-                as possible move to another one. Which endpoint it is differs from ingress-nginx. Without effect beside \
-                affinity.",
+            documentation: "Chooses the endpoint by a hash of this key: text and variables such as $request_uri, \
+                $host, $remote_addr, $arg_user or $http_x_user, those of rewrite-target. When endpoints are added or \
+                removed, as few keys as possible move to another endpoint. The endpoints differ from those of \
+                ingress-nginx. It has no effect together with affinity.",
             tries: &[
                 ("$request_uri", Gives::Sets("endpoints by ${request_uri}")),
                 ("user-$http_x_user", Gives::Sets("endpoints by user-${http_x_user}")),
@@ -375,15 +377,12 @@ pub static FAMILY: Family = Family {
             on_error: OnError::Refuse,
             elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
-                "The endpoints of a key are chosen one by one by its hash, and not from groups made beforehand: few keys move when \
-                 endpoints come or go, and a key may have some endpoints less.",
+                "The endpoints of a key are chosen one by one by its hash, and not as a fixed group: few keys move when endpoints are added or removed, and a key may have fewer endpoints.",
                 "",
             ),
             trust: Trust::Low,
             form: Form::Boolean,
-            documentation: "Shares the requests with one key (upstream-hash-by) out among several endpoints by chance: as many as \
-                upstream-hash-by-subset-size says, or fewer, as one may be chosen twice. Without effect without \
-                upstream-hash-by, and beside affinity.",
+            documentation: "Distributes the requests with one key (upstream-hash-by) among several endpoints at random: upstream-hash-by-subset-size of them, or fewer, because one may be chosen twice. It has no effect without upstream-hash-by, or together with affinity.",
             counts_with: &[("upstream-hash-by", SOMETHING)],
             beside: &[("upstream-hash-by", "$request_uri")],
             tries: &[
@@ -405,7 +404,7 @@ pub static FAMILY: Family = Family {
             ceiling: Ceiling::NotNeeded("it goes to 100, and nothing grows by it"),
             form: Form::Integer { least: 1, most: MOST_SHARING },
             default: SHARING,
-            documentation: "How many endpoints share a key at most, where upstream-hash-by-subset has some share it.",
+            documentation: "How many endpoints a key has at most, with upstream-hash-by-subset.",
             counts_with: &[("upstream-hash-by-subset", "true")],
             beside: &[("upstream-hash-by", "$request_uri"), ("upstream-hash-by-subset", "true")],
             tries: &[

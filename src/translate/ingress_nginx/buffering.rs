@@ -56,8 +56,8 @@ pub static FAMILY: Family = Family {
                 of: |limits| limits.body_size.0,
             },
             form: SIZE,
-            documentation: "Largest request body; larger ones are answered 413. 0 asks for no bound but the \
-                administrator's.",
+            documentation: "Largest request body; larger ones are answered 413. With 0 only the administrator's \
+                            ceiling applies.",
             tries: &[
                 ("8m", Gives::Sets("client_max_body_size 8m;")),
                 ("0", Gives::Cut("client_max_body_size 16384m;")),
@@ -73,8 +73,8 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             ceiling: size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 4),
             form: BUFFER,
-            documentation: "The buffer for the head of an answer, and the size of each of the other buffers; for \
-                answers with large headers or cookies.",
+            documentation: "Size of the buffer for the headers of a response, and of each other buffer. Raise it for \
+                            responses with large headers or cookies.",
             tries: &[
                 ("8k", Gives::Sets("proxy_buffer_size 8k;")),
                 ("8k", Gives::Sets("proxy_buffers 4 8k;")),
@@ -93,8 +93,8 @@ pub static FAMILY: Family = Family {
             key: "proxy-buffering",
             scope: Scope::Upstream,
             form: ON_OFF,
-            documentation: "Whether answers are collected before they go to the client, as nginx does it by itself. On \
-                hosts of the ingress-nginx dialect they go on as they come by default.",
+            documentation: "Whether nginx buffers responses before it sends them to the client. The default is on, \
+                            and off on hosts of the ingress-nginx dialect.",
             tries: &[
                 ("on", Gives::Sets("proxy_buffering on;")),
                 ("off", Gives::Sets("proxy_buffering off;")),
@@ -114,8 +114,8 @@ pub static FAMILY: Family = Family {
                 of: |limits| limits.answer_buffers.0 / BUFFER_SIZE.0,
             },
             form: Form::Integer { least: FEWEST_BUFFERS, most: MOST_BUFFERS },
-            documentation: "How many buffers there are for one answer, each of proxy-buffer-size; 4 where \
-                that alone is said.",
+            documentation: "Number of buffers for one response, each of proxy-buffer-size; 4 where only \
+                            proxy-buffer-size is set.",
             tries: &[
                 ("8", Gives::Sets("proxy_buffers 8 4k;")),
                 ("5000", Gives::Cut("proxy_buffers 512 4k;")),
@@ -133,8 +133,8 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             ceiling: size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 2),
             form: BUFFER,
-            documentation: "How much may be on its way to the client while the answer is still being read. It must be \
-                at least one buffer, and less than all buffers without one.",
+            documentation: "How much nginx may be sending to the client while it still reads the response. It must be \
+                            at least one buffer, and less than all buffers but one.",
             tries: &[
                 ("8k", Gives::Sets("proxy_busy_buffers_size 8k;")),
                 ("1g", Gives::Cut("proxy_busy_buffers_size 1m;")),
@@ -149,7 +149,8 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             ceiling: size_ceiling("limits.answer-file", |limits| limits.answer_file.0),
             form: SIZE,
-            documentation: "Largest temporary file for an answer that does not fit into the buffers; 0 writes none.",
+            documentation: "Largest temporary file for a response that does not fit into the buffers; with 0 there is \
+                            none.",
             tries: &[
                 ("1024m", Gives::Sets("proxy_max_temp_file_size 1024m;")),
                 ("100g", Gives::Cut("proxy_max_temp_file_size 1024m;")),
@@ -164,7 +165,7 @@ pub static FAMILY: Family = Family {
             default: "on",
             scope: Scope::Upstream,
             form: ON_OFF,
-            documentation: "Whether a request body is read completely before the backend is asked.",
+            documentation: "Whether nginx reads the whole request body before it sends the request to the backend.",
             tries: &[("off", Gives::Sets("proxy_request_buffering off;")), ("On", Gives::Refused("not on or off"))],
             effect: Effect::Directive(&PROXY_REQUEST_BUFFERING, switch),
             ..Row::DEFAULT
@@ -205,7 +206,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     // A buffer is at most a quarter of all, so that there are at least four.
     let fitting = if ceiling > 0 { (ceiling / size.0).max(FEWEST_BUFFERS) } else { count };
     if count > fitting {
-        let (asked, instead) = (format!("what {count} buffers of {size} take"), format!("{fitting} buffers"));
+        let (asked, instead) = (format!("{count} buffers of {size}"), format!("{fitting} buffers"));
         draft.above_ceiling(origin.clone(), &asked, &instead, "limits.answer-buffers");
     }
     let count = count.min(fitting);

@@ -34,18 +34,11 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "canary",
-            compared: Compared::Stricter(
-                "It takes a part of the requests of an object of its own namespace alone.",
-                "",
-            ),
+            compared: Compared::Stricter("It takes requests only from an object of its own namespace.", ""),
             scope: Scope::Upstream,
             on_error: OnError::Refuse,
             form: Form::Boolean,
-            documentation: "Makes the object the alternative for some requests to the paths of another, the main one: an \
-                object of the same namespace that has the host, the path and the type of the path. Which requests, the \
-                other keys say: a header decides first, then a cookie, then the weight. All other annotations of the \
-                object are without effect: the main one's count. Where there is no main object, or two canaries for one \
-                path, a finding says so; the older canary counts.",
+            documentation: "Makes the object a canary: its backends get some of the requests to the paths of another one, the main object, which has the same host, path and path type and is in the same namespace. The other keys decide which requests: a header takes precedence, then a cookie, then the weight. All other annotations of the canary have no effect: those of the main object apply. Where there is no main object, or two canaries for one path, there is a finding; the older canary is used.",
             tries: &[
                 ("true", Gives::Sets("canary: 0.00% of all other requests")),
                 ("false", Gives::Nothing),
@@ -63,8 +56,7 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             trust: Trust::Medium,
             form: Form::Text(&COOKIE_NAME),
-            documentation: "Requests go there whose cookie of this name is `always`, and to the main object those where it \
-                is `never`.",
+            documentation: "The canary gets requests whose cookie of this name is `always`, and the main object those where it is `never`.",
             beside: CANARY,
             tries: &[
                 ("canary", Gives::Sets("canary: cookie canary is \"always\"")),
@@ -83,8 +75,7 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             trust: Trust::Medium,
             form: Form::Text(&HEADER_NAME),
-            documentation: "Requests go there whose header of this name is `always`, and to the main object those where it \
-                is `never`, unless canary-by-header-value or canary-by-header-pattern says what it has to be.",
+            documentation: "The canary gets requests whose header of this name is `always`, and the main object those where it is `never`. With canary-by-header-value or canary-by-header-pattern the canary gets requests with that value.",
             beside: CANARY,
             tries: &[
                 ("X-Canary", Gives::Sets("canary: header X-Canary is \"always\"")),
@@ -105,8 +96,8 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             trust: Trust::Medium,
             form: EXPRESSION,
-            documentation: "The header has to match this expression, somewhere. Without effect beside \
-                canary-by-header-value.",
+            documentation: "Regular expression that matches a part of the header's value for the canary. It has no \
+                            effect together with canary-by-header-value.",
             beside: &[("canary", "true"), ("canary-by-header", "X-Canary")],
             tries: &[
                 ("^v[12]$", Gives::Sets("canary: header X-Canary matches \"^v[12]$\"")),
@@ -127,7 +118,7 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             trust: Trust::Medium,
             form: Form::Text(&VALUE),
-            documentation: "The header has to be this, letter for letter.",
+            documentation: "Exact value of the header for the canary.",
             beside: &[("canary", "true"), ("canary-by-header", "X-Canary")],
             tries: &[
                 ("beta", Gives::Sets("canary: header X-Canary is \"beta\"")),
@@ -145,8 +136,8 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             ceiling: Ceiling::NotNeeded("a share is everything at most"),
             form: Form::Integer { least: 0, most: u32::MAX as u64 },
-            documentation: "How many of canary-weight-total requests go there, of those that neither header nor cookie \
-                decides; none by default. It is rounded to a hundredth of a percent.",
+            documentation: "How many of canary-weight-total requests the canary gets, of those that neither header \
+                            nor cookie decides; none by default. It is rounded to a hundredth of a percent.",
             beside: CANARY,
             tries: &[
                 ("10", Gives::Sets("canary: 10.00% of all other requests")),
@@ -166,7 +157,7 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             ceiling: Ceiling::NotNeeded("it says what the weight is a part of"),
             form: Form::Integer { least: LEAST_WHOLE, most: u32::MAX as u64 },
-            documentation: "The whole, 100 at least.",
+            documentation: "The total of which canary-weight is a part, at least 100.",
             beside: &[("canary", "true"), ("canary-weight", "1")],
             tries: &[
                 ("1000", Gives::Sets("canary: 0.10% of all other requests")),
@@ -188,7 +179,7 @@ fn header(name: &str) -> Result<HeaderName, Refused> {
     match name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
         true => Ok(known),
         false => {
-            Err(Refused::because("nginx tells headers apart whose names have nothing but letters, digits, - and _"))
+            Err(Refused::because("nginx distinguishes only headers whose names consist of letters, digits, - and _"))
         }
     }
 }

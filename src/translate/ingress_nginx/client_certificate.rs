@@ -43,8 +43,8 @@ pub static FAMILY: Family = Family {
                 &Form::Text(&REDIRECT_URL),
                 "whether what follows in a URL is a host, and a port where there is one",
             ),
-            documentation: "Where clients are sent whose certificate is missing or not good, with status 302: a URL of http or \
-                https. They get 400 otherwise.",
+            documentation: "URL of http or https to which clients without a valid certificate are redirected, with \
+                status 302. Without it they get 400.",
             tries: &[
                 ("https://example.com/sorry", Gives::Sets("without a good certificate: to https://example.com/sorry")),
                 ("@sorry", Gives::LeftOut("not a URL")),
@@ -68,15 +68,16 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-tls-match-cn",
             compared: Compared::Stricter(
-                "It is matched with the common name, from its beginning, and not anywhere in the subject.",
+                "It is matched with the beginning of the common name, and not anywhere in the subject.",
                 "",
             ),
             elsewhere: &[Elsewhere::Refuse],
             trust: Trust::High,
             on_error: OnError::Close,
             form: Form::Partly(&Form::Text(&NAMED), "the expression, which is one of PCRE and has to be cheap"),
-            documentation: "Lets in only clients whose verified certificate has such a common name: `CN=` and an expression, with \
-                which the name begins; end it with `(,|$)` to take it whole. All others get 403.",
+            documentation: "Admits only clients whose verified certificate has such a common name: `CN=` and a \
+                regular expression for the beginning of the name; end it with `(,|$)` to match the whole name. All \
+                others get 403.",
             tries: &[
                 ("CN=client", Gives::Sets("the common name begins with \"client\"")),
                 ("CN=(alice|bob)(,|$)", Gives::Sets("the common name begins with \"(alice|bob)(,|$)\"")),
@@ -99,9 +100,9 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::Refuse],
             counts_with: SECRET,
             form: Form::Boolean,
-            documentation: "Tells backends the certificate, as PEM with percent signs, in the header ssl-client-cert.",
+            documentation: "Sends the certificate to backends, as percent-encoded PEM, in the header ssl-client-cert.",
             tries: &[
-                ("true", Gives::Sets("backends are told the certificate")),
+                ("true", Gives::Sets("backends get the certificate")),
                 ("false", Gives::Nothing),
                 ("yes", Gives::Refused("not true or false")),
             ],
@@ -114,20 +115,21 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-tls-secret",
             elsewhere: &[Elsewhere::Refuse, Elsewhere::CloseHost],
-            compared: Compared::Stricter("Requests without TLS are sent to https or get 403.", ""),
+            compared: Compared::Stricter("Requests without TLS are redirected to https or get 403.", ""),
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Partly(
                 &Form::Text(&SECRET_REFERENCE),
                 "whether the Secret is there, may be named and holds what is needed",
             ),
-            documentation: "Asks clients of the object's hosts for a certificate that an authority in this Secret has signed: name, \
-                or namespace/name. Its key ca.crt holds the authorities, ca.crl, where there is one, what each of them took back. Other \
-                namespaces are refused unless the administrator allows them. The rule holds for the whole host: the oldest object \
-                with one decides, of the namespace that asked for the host first. Where its Secret is missing or cannot be used, the \
-                routes of that namespace answer 503. Whoever shows no good certificate gets 400; requests without TLS are sent to \
-                https or get 403, but for challenges of ACME that have a path of their own. Backends get ssl-client-verify, \
-                ssl-client-subject-dn and ssl-client-issuer-dn. A host without a name cannot ask for certificates.",
+            documentation: "Requires clients of the object's hosts to have a certificate signed by an authority in \
+                this Secret: name, or namespace/name. Its key ca.crt has the authorities, and its optional key ca.crl \
+                their revocation lists. Other namespaces are refused unless the administrator allows them. The rule \
+                holds for the whole host: the oldest object with one decides, of the namespace that asked for the \
+                host first. Where its Secret is missing or cannot be used, the routes of that namespace answer 503. \
+                Clients without a valid certificate get 400. Requests without TLS are redirected to https or get 403, \
+                except ACME challenges with a path of their own. Backends get ssl-client-verify, \
+                ssl-client-subject-dn and ssl-client-issuer-dn. An object without a host cannot require certificates.",
             beside: &[],
             tries: &[
                 ("default/authority", Gives::Sets("certificates of clients by Secret default/authority")),
@@ -149,8 +151,9 @@ pub static FAMILY: Family = Family {
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Word(&["on", "off", "optional", "optional_no_ca"]),
-            documentation: "What clients have to show: `on` a good certificate, `optional` a good one or none, \
-                `optional_no_ca` anything, and backends are told what it is worth. `off` asks for nothing.",
+            documentation: "Which certificates are required: `on` a valid one, `optional` a valid one or none, \
+                            `optional_no_ca` any or none, and backends get the result of the verification. With `off` \
+                            no certificate is requested.",
             tries: &[
                 ("on", Gives::Nothing),
                 ("optional", Gives::Sets("a certificate is optional")),
@@ -176,9 +179,12 @@ pub static FAMILY: Family = Family {
             compared: Compared::Stricter("5 is the most.", ""),
             counts_with: SECRET,
             default: DEPTH,
-            ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
+            ceiling: Ceiling::NotNeeded(
+                "it is limited to 5, because each further one makes a worker verify a key of any size",
+            ),
             form: Form::Integer { least: 0, most: 5 },
-            documentation: "How many authorities may stand between a certificate and one of the Secret; 5 at most.",
+            documentation: "How many authorities may be between a certificate and an authority in the Secret; 5 at \
+                            most.",
             tries: &[
                 ("2", Gives::Sets("through at most 2 authorities")),
                 ("-1", Gives::Refused("whole number")),
@@ -208,8 +214,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let (Some(demand), Some(secret)) = (asked, requested.secret) else {
         let protects = requested.demand_at.filter(|_| asked.is_some());
         if let Some(origin) = protects.or(requested.common_name.map(|(_, origin)| origin)) {
-            let note = "it needs certificates of clients, which only auth-tls-secret without auth-tls-verify-client: off asks for; \
-                    the routes answer 503";
+            let note = "it needs client certificates, so set auth-tls-secret, and do not set auth-tls-verify-client \
+                to off; the routes answer 503";
             draft.close(Reason::ClosedRoute, origin, note);
             draft.reading.host.client_rule = Some(ClientRule::Broken);
         }

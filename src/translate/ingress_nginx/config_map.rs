@@ -55,8 +55,8 @@ pub fn headers<T>(
 fn missing(context: &Context<'_>, namespace: &str, name: &str) -> String {
     match context.snapshot.unseen.contains(&Kind::ConfigMap) {
         true => format!(
-            "ConfigMap {namespace}/{name} may not be read: give the account of this node the right to read ConfigMaps (see \
-             docs/kubeconfig.md)"
+            "the node may not read ConfigMap {namespace}/{name}: give its account the right to read ConfigMaps \
+                (docs/kubeconfig.md)"
         ),
         false => format!("ConfigMap {namespace}/{name} does not exist, or may not be read"),
     }
@@ -66,6 +66,6 @@ fn one_name(key: &str) -> Result<HeaderName, Refused> {
     let mut names = header_names(key)?;
     match names.len() {
         1 => Ok(names.remove(0)),
-        _ => Err(Refused::because("it is not one header name")),
+        _ => Err(Refused::because("it is not the name of a header")),
     }
 }

@@ -88,16 +88,16 @@ pub static FAMILY: Family = Family {
         Row {
             key: "cors-allow-origin",
             compared: Compared::Stricter(
-                "Where no origin can be used, nobody is let in; ingress-nginx lets in every origin then.",
+                "Where no origin can be used, no other origin is admitted; ingress-nginx admits every origin then.",
                 "",
             ),
             default: "*",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
             form: Form::Some(&ORIGIN),
-            documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, \
-                with *. in front of the host for one label more, null, or * for every origin. What \
-                is no origin is left out with a finding; where none is left, nobody is let in.",
+            documentation: "Origins that are admitted: a comma-separated list of scheme://host or scheme://host:port, \
+                with *. in front of the host for one more label, null, or * for every origin. An invalid origin is \
+                left out with a finding; where none is left, no other origin is admitted.",
             tries: &[
                 ("https://example.com", Gives::Sets("other origins: https://example.com")),
                 ("https://*.example.com:8443, null", Gives::Sets("other origins: https://*.example.com:8443, null")),
@@ -152,8 +152,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "enable-cors",
             form: Form::Boolean,
-            documentation: "Lets scripts of other origins use the routes: preflights are answered here, and answers \
-                carry the headers that the keys beginning with cors- describe.",
+            documentation: "Allows scripts of other origins to use the routes: nginx answers preflight requests, and \
+                            adds to responses the headers that the keys beginning with cors- describe.",
             tries: &[
                 ("true", Gives::Sets("other origins: *")),
                 ("false", Gives::Nothing),
@@ -183,8 +183,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         let most = context.options.origins();
         if u64::try_from(count).is_ok_and(|count| count > most) {
             let note = format!(
-                "{count} origins are more than limits.object-origins allows, which is {most}; no CORS headers are sent until \
-                 it is mended"
+                "{count} origins are more than the {most} that limits.object-origins allows; no CORS headers are sent until \
+                 it is corrected"
             );
             let finding = Finding::new(Reason::InvalidValue, origin, note);
             draft.reading.findings.push(Finding { severity: Severity::Error, ..finding });

@@ -27,11 +27,7 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Partly(&Form::List(&STATUS), "that nginx cannot answer 499, and how many statuses there are"),
-            documentation: "Statuses, a comma-separated list, whose answers the default backend gives: that of default-backend, \
-                or else that of the settings. It is asked for / with the method and query of the request, and told the status in \
-                X-Code, what the client accepts in X-Format, the request in X-Original-URI, and X-Namespace, X-Ingress-Name, \
-                X-Service-Name and X-Service-Port. The client gets its status. What nginx asks an authentication service is \
-                never answered by it.",
+            documentation: "Statuses, a comma-separated list, for which the default backend makes the response: that of default-backend, or else that of the settings. It gets a request for / with the method and query of the client's request, and with the status in X-Code, what the client accepts in X-Format, the path in X-Original-URI, and X-Namespace, X-Ingress-Name, X-Service-Name and X-Service-Port. The client gets the status of its response. Requests to an authentication service are not affected.",
             tries: &[
                 ("404,503", Gives::Sets("other answers for 404, 503")),
                 ("503, 404,404", Gives::Sets("other answers for 404, 503")),
@@ -52,9 +48,7 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             on_error: OnError::Refuse,
             form: Form::Text(&SERVICE),
-            documentation: "The Service of the same namespace that takes requests while the one of their path has no endpoint, and \
-                that gives the answers of custom-http-errors; its first port. It is told the status 503 in X-Code, and what \
-                custom-http-errors lists.",
+            documentation: "A Service of the same namespace that gets requests while the Service of the path has no endpoint, and that makes the responses for custom-http-errors. Its first port is used. It gets the status 503 in X-Code, and the other headers of custom-http-errors.",
             tries: &[
                 ("fallback", Gives::Sets("default backend fallback")),
                 ("other/fallback", Gives::Refused("not the name of a Service")),
@@ -74,8 +68,8 @@ pub static FAMILY: Family = Family {
             key: "disable-proxy-intercept-errors",
             counts_with: &[("custom-http-errors", SOMETHING)],
             form: Form::Boolean,
-            documentation: "Lets errors of the backend through: only those of nginx's own get another answer by \
-                custom-http-errors.",
+            documentation: "With true, custom-http-errors replaces only errors that nginx itself makes, and errors of \
+                            the backend reach the client.",
             beside: &[("custom-http-errors", "404")],
             tries: &[
                 ("true", Gives::Sets("errors of the backend go through")),

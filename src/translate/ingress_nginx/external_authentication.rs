@@ -87,8 +87,8 @@ pub static FAMILY: Family = Family {
             key: "auth-always-set-cookie",
             elsewhere: &[Elsewhere::LeaveOut],
             form: Form::Boolean,
-            documentation: "Cookies of the service at auth-url reach the client whatever the status of the answer; \
-                otherwise with answers below 400 alone.",
+            documentation: "With true, cookies of the service at auth-url are added to all responses; otherwise only \
+                            to those with a status below 400.",
             tries: &[
                 ("true", Gives::Sets("its cookies reach clients always")),
                 ("false", Gives::Nothing),
@@ -109,10 +109,10 @@ pub static FAMILY: Family = Family {
             counts_with: &[("auth-cache-key", SOMETHING)],
             form: Form::Partly(&Form::List(&DURATION), "which statuses and times there may be"),
             trust: Trust::Medium,
-            documentation: "For how long answers of auth-url are remembered where auth-cache-key is set: statuses with a time \
-                behind them, such as 200 202 5m, 401 10s, a comma between two of these. The default is 200 202 401 5m; a \
-                week is the longest. What the service says by Cache-Control or Expires goes first, and an answer with a cookie \
-                is not remembered.",
+            documentation: "For how long answers of auth-url are cached where auth-cache-key is set: statuses \
+                followed by a time, such as 200 202 5m, 401 10s, with commas between. The default is 200 202 401 5m; \
+                a week is the longest. Cache-Control and Expires of the service take precedence, and an answer with a \
+                cookie is not cached.",
             beside: &[URL, ("auth-cache-key", "$http_authorization")],
             tries: &[
                 ("200 1m, 401 10s", Gives::Sets("200 are remembered for 60 s")),
@@ -136,9 +136,10 @@ pub static FAMILY: Family = Family {
             ),
             form: Form::Partly(&Form::Text(&CACHE_KEY), "the variables that it may hold"),
             trust: Trust::Medium,
-            documentation: "Answers of auth-url are remembered, and not asked for again, for requests to the same host for which \
-                this is the same: text and variables, of which one at least tells clients apart, such as $http_authorization \
-                or $cookie_session. The key stands in a file that only nginx can read, in the folder of its temporary files.",
+            documentation: "Caches answers of auth-url, for requests to the same host with the same value of this \
+                key: text and variables, at least one of which tells clients apart, such as $http_authorization or \
+                $cookie_session. The cache contains the key in plain text, in a file that only nginx can read, in the \
+                folder of its temporary files.",
             tries: &[
                 (
                     "$cookie_session$http_authorization",
@@ -168,8 +169,8 @@ pub static FAMILY: Family = Family {
             compared: Compared::Stricter("CONNECT, TRACE and unusual methods are refused.", ""),
             elsewhere: &[Elsewhere::Close],
             form: Form::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
-            documentation: "The method of the question to auth-url: GET, the default, HEAD, POST, PUT, PATCH, DELETE or OPTIONS. \
-                The question has no body, whatever the method.",
+            documentation: "The method of the request to auth-url: GET, the default, HEAD, POST, PUT, PATCH, DELETE \
+                or OPTIONS. The request never has a body.",
             tries: &[
                 ("HEAD", Gives::Sets("asks HEAD https://auth.example.com/check")),
                 ("get", Gives::Refused("not one of GET")),
@@ -192,10 +193,10 @@ pub static FAMILY: Family = Family {
                 "whether the ConfigMap is there, may be named and what it holds",
             ),
             trust: Trust::Medium,
-            documentation: "A ConfigMap with further headers for the question to auth-url: name, or namespace/name. Each key is \
-                the name of a header, each value its value, in which the variables of rewrite-target may stand but for those \
-                of the path and the query. Other namespaces are refused unless the administrator allows them. A ConfigMap that \
-                is missing or that holds something else closes the routes.",
+            documentation: "A ConfigMap with further headers for the request to auth-url: name, or namespace/name. \
+                Each key is the name of a header, each value its value, which may contain the variables of \
+                rewrite-target except those of the path and the query. Other namespaces are refused unless the \
+                administrator allows them. A ConfigMap that is missing or has other contents closes the routes.",
             tries: &[
                 ("headers", Gives::Sets("the question has X-Realm: staff of ${host}")),
                 ("default/headers", Gives::Sets("the question has X-Realm: staff of ${host}")),
@@ -217,15 +218,15 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::LeaveOut],
             form: Form::NotJudged("the variables that it may hold are known to the parser alone"),
             trust: Trust::Medium,
-            documentation: "What the service at auth-url is told in X-Auth-Request-Redirect; otherwise that is the path and \
-                query that the client asked for.",
+            documentation: "Value of X-Auth-Request-Redirect for the service at auth-url; the default is path and \
+                query of the client's request.",
             tries: &[
                 (
                     "https://example.com/back",
                     Gives::Sets("the question has X-Auth-Request-Redirect: https://example.com/back"),
                 ),
                 ("/a;b", Gives::Refused("cannot hold \";\"")),
-                ("/$uri", Gives::Refused("could end a line")),
+                ("/$uri", Gives::Refused("contain a line break")),
             ],
             effect: Effect::Part(|draft, entry| {
                 let redirect = template(entry.value, TemplateUse::Question)?;
@@ -247,12 +248,12 @@ pub static FAMILY: Family = Family {
                 "headers that frame a request, and how many and how long they are",
             ),
             trust: Trust::Medium,
-            documentation: "Headers of the answer of auth-url that the backend is told, a comma-separated list of at most 32. \
-                What the client sent under these names does not reach the backend. Headers that frame a request, such as \
-                Host, Content-Length and Connection, are refused.",
+            documentation: "Headers of the answer of auth-url that are passed to the backend, a comma-separated list \
+                of at most 32. The backend does not get the client's headers of these names. Headers that frame a \
+                request, such as Host, Content-Length and Connection, are refused.",
             tries: &[
-                ("X-User", Gives::Sets("the backend is told X-User")),
-                ("X-User, X-Email", Gives::Sets("the backend is told X-User, X-Email")),
+                ("X-User", Gives::Sets("the backend gets X-User")),
+                ("X-User, X-Email", Gives::Sets("the backend gets X-User, X-Email")),
                 ("X-A-Name-Of-A-Header-That-Is-Longer-Than-Others", Gives::Refused("more than nginx takes")),
                 ("X-User;", Gives::Refused("not a header name")),
                 ("Content-Length", Gives::Refused("frames the request")),
@@ -273,15 +274,15 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-signin",
             compared: Compared::Stricter(
-                "Its host is written out or $host, and it holds no variable that is decoded, such as $uri.",
+                "Its host is a name or $host, and it contains no decoded variable, such as $uri.",
                 "use $escaped_request_uri",
             ),
             form: Form::Partly(&Form::Text(&URL_WITH_VARIABLES), "the variables that it may hold, and its host"),
             trust: Trust::High,
-            documentation: "Where clients are sent, with 302, whom the service at auth-url answers 401: an absolute URL, whose \
-                host is written out or is $host. Where its query has no parameter of the name in auth-signin-redirect-param, \
-                that is added, with the address that the client asked for. Variables are those of rewrite-target without \
-                $uri and $document_uri, and $escaped_request_uri.",
+            documentation: "URL to which clients are redirected with 302 when the service at auth-url answers 401: an \
+                absolute URL, whose host is a name or $host. Where its query has no parameter of the name in \
+                auth-signin-redirect-param, that parameter is added, with the URL of the client's request. Variables \
+                are those of rewrite-target without $uri and $document_uri, and $escaped_request_uri.",
             tries: &[
                 (
                     "https://login.example.com/start",
@@ -295,7 +296,7 @@ pub static FAMILY: Family = Family {
                 ),
                 ("/login", Gives::Refused("begins with http:// or https://")),
                 ("https://$arg_host/", Gives::Refused("holds a variable")),
-                ("https://login.example.com/$uri", Gives::Refused("could end a line")),
+                ("https://login.example.com/$uri", Gives::Refused("contain a line break")),
                 ("https://login.example.com/\"; }", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {
@@ -312,7 +313,7 @@ pub static FAMILY: Family = Family {
             counts_with: &[("auth-signin", SOMETHING)],
             form: Form::Text(&PARAMETER),
             trust: Trust::Medium,
-            documentation: "The name of the parameter of auth-signin with the address that brings clients back; rd by default.",
+            documentation: "The name of the parameter of auth-signin with the URL to return to; rd by default.",
             beside: &[URL, ("auth-signin", "https://login.example.com/start")],
             tries: &[
                 (
@@ -336,15 +337,16 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::Refuse, Elsewhere::Close],
             counts_with: &[],
             form: Form::Partly(&Form::Text(&URL_WITH_VARIABLES), "the variables that it may hold, and its host"),
-            documentation: "Asks this URL whether a request may pass: with a status from 200 to 299 it does, 401 and 403 go to \
-                the client, and anything else is answered 500. The host is a name or an address, NAME.NAMESPACE.svc or \
-                NAME.NAMESPACE.svc.cluster.local for a Service of the cluster, or $host for a path of the same host; another \
-                namespace is refused unless the administrator allows it. Path and query may hold $host, $http_host, \
-                $remote_addr, $request_method, $request_uri, $escaped_request_uri, $scheme and $server_name. The certificate \
-                of an https URL is not verified. A request that cannot be judged is never let in.",
+            documentation: "nginx sends a request to this URL before each request of a client: with a status from 200 \
+                to 299 the client's request passes, 401 and 403 go to the client, and any other answer becomes 500. \
+                The host is a name or an address, NAME.NAMESPACE.svc or NAME.NAMESPACE.svc.cluster.local for a \
+                Service of the cluster, or $host for a path of the same host; another namespace is refused unless the \
+                administrator allows it. Path and query may contain $host, $http_host, $remote_addr, $request_method, \
+                $request_uri, $escaped_request_uri, $scheme and $server_name. The certificate of an https URL is not \
+                verified. No request passes without an answer of the service.",
             compared: Compared::Different(
-                "Names that are not of the cluster are those of the DNS servers in upstreams.resolvers, and Services of other namespaces need \
-                 cross-namespace.",
+                "Names outside of the cluster are resolved by the DNS servers in upstreams.resolvers, and Services of \
+                    other namespaces need cross-namespace.",
                 "",
             ),
             trust: Trust::High,
@@ -357,7 +359,7 @@ pub static FAMILY: Family = Family {
                 ),
                 ("https://$host/oauth2/auth", Gives::Sets("asks GET https://${client_host}/oauth2/auth")),
                 ("auth.example.com", Gives::Refused("begins with http://")),
-                ("http://localhost:4180/", Gives::Refused("stands for this host itself")),
+                ("http://localhost:4180/", Gives::Refused("a name of this host itself")),
                 ("http://$http_x/", Gives::Refused("its host holds a variable")),
                 ("http://auth.example.com/$undefined", Gives::Refused("unknown \"undefined\" variable")),
                 ("http://auth.example.com/#;}", Gives::Refused("cannot hold \";\"")),
@@ -372,8 +374,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "enable-global-auth",
             form: Form::Boolean,
-            documentation: "With false, the service that the administrator names for all objects (global-auth-url) is not asked \
-                about the routes of the object.",
+            documentation: "With false, the administrator's service for all objects (global-auth-url) is not used for \
+                the routes of the object.",
             tries: &[
                 ("false", Gives::Sets("the service for all objects is not asked")),
                 ("true", Gives::Nothing),
@@ -448,7 +450,7 @@ fn policy(
 ) -> Result<AuthenticationPolicy, Fault> {
     let refused = |origin: Origin| {
         move |refused: Refused| {
-            let note = format!("it is refused: {refused}; the routes answer 503 until it is mended");
+            let note = format!("it is refused: {refused}; the routes answer 503 until it is corrected");
             (Reason::InvalidSecurityValue, origin, note)
         }
     };

@@ -54,8 +54,8 @@ pub static FAMILY: Family = Family {
             key: "fastcgi-index",
             elsewhere: &[Elsewhere::Refuse],
             form: Form::Text(&FILE_NAME),
-            documentation: "The name of a file that is put behind paths that end with a slash, in SCRIPT_NAME and \
-                $fastcgi_script_name.",
+            documentation: "The name of a file that is appended to paths that end with a slash, in SCRIPT_NAME and \
+                            $fastcgi_script_name.",
             tries: &[
                 ("index.php", Gives::Sets("the script of a folder is index.php")),
                 ("../index.php", Gives::Refused("not the name of a file")),
@@ -75,17 +75,17 @@ pub static FAMILY: Family = Family {
                 &Form::Text(&CONFIG_MAP_REFERENCE),
                 "whether the ConfigMap is there, may be named and what it holds",
             ),
-            documentation: "A ConfigMap with further parameters for the application: name, or namespace/name; another namespace \
-                is refused unless the administrator allows it. Each key is the name of a parameter, each value text with \
-                variables: those of the path ($fastcgi_script_name, $uri), the query ($args, $arg_NAME), headers ($http_NAME, \
-                $cookie_NAME), $host, $scheme, $https, $remote_addr, $server_port and the like. They take the place of those \
-                that every application gets. Parameters that name files, such as SCRIPT_FILENAME and DOCUMENT_ROOT, may hold \
-                variables of the path alone, so that clients choose no other file. PHP_VALUE, PHP_ADMIN_VALUE, what frames a \
-                request, and headers (HTTP_NAME) are refused. A ConfigMap that is missing or that holds something else closes \
-                the routes.",
+            documentation: "A ConfigMap with further parameters for the application: name, or namespace/name; another \
+                namespace is refused unless the administrator allows it. Each key is the name of a parameter, each \
+                value text with variables: those of the path ($fastcgi_script_name, $uri), the query ($args, \
+                $arg_NAME), headers ($http_NAME, $cookie_NAME), $host, $scheme, $https, $remote_addr and \
+                $server_port. They replace those that every application gets. Parameters that name files, such as \
+                SCRIPT_FILENAME and DOCUMENT_ROOT, may contain only variables of the path, so that clients cannot \
+                choose another file. PHP_VALUE, PHP_ADMIN_VALUE, parameters that frame a request, and headers \
+                (HTTP_NAME) are refused. A ConfigMap that is missing or has other contents closes the routes.",
             tries: &[
-                ("params", Gives::Sets("backends are told the parameter SCRIPT_FILENAME: /app${fastcgi_script_name}")),
-                ("default/params", Gives::Sets("backends are told the parameter REALM: staff of ${host}")),
+                ("params", Gives::Sets("backends get the parameter SCRIPT_FILENAME: /app${fastcgi_script_name}")),
+                ("default/params", Gives::Sets("backends get the parameter REALM: staff of ${host}")),
                 ("absent", Gives::Refused("does not exist")),
                 ("bad-params", Gives::Refused("would let clients choose the file")),
                 ("elsewhere/headers", Gives::Refused("another namespace")),
@@ -102,7 +102,7 @@ pub static FAMILY: Family = Family {
             compared: Compared::Stricter(
                 "Variables that would let clients choose the file that is run, options of PHP, folders of the node \
                  ($document_root) and headers are refused.",
-                "Write the folder of the application out, such as /var/www$fastcgi_script_name.",
+                "Write the folder of the application, such as /var/www$fastcgi_script_name.",
             ),
             ..BELONGING
         },
@@ -119,7 +119,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         match read(context, &reference) {
             Ok(parameters) => own.parameters = parameters,
             Err((reason, note)) => {
-                draft.close(reason, reference.origin, format!("{note}; the routes answer 503 until that is mended"));
+                draft.close(reason, reference.origin, format!("{note}; the routes answer 503 until that is corrected"));
             }
         }
     }
@@ -157,15 +157,13 @@ fn parameter(key: &str, value: &str) -> Result<(ParameterName, Template), Refuse
     // On some systems applications ignore the case of names.
     let upper = key.to_ascii_uppercase();
     if SETTINGS.contains(&upper.as_str()) {
-        return Err(Refused::because(
-            "it changes the settings of the interpreter; set them where the application runs",
-        ));
+        return Err(Refused::because("it changes settings of PHP; set them where the application runs"));
     }
     if FRAMING.contains(&upper.as_str()) {
-        return Err(Refused::because("nginx alone knows it of a request"));
+        return Err(Refused::because("only nginx sets it"));
     }
     if upper.starts_with("HTTP_") {
-        return Err(Refused::because("it is a header, and applications get those of the request"));
+        return Err(Refused::because("it is a header, and applications get the headers of the request"));
     }
     let place = if FILES.contains(&upper.as_str()) { TemplateUse::File } else { TemplateUse::Parameter };
     Ok((name, template(value.trim_end_matches('\n'), place)?))

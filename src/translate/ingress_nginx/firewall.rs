@@ -34,10 +34,7 @@ pub static FAMILY: Family = Family {
             key: "enable-modsecurity",
             on_error: OnError::Close,
             form: Form::Boolean,
-            documentation: "Checks requests by ModSecurity, with the rules that the administrator names (section firewall of the \
-                settings; see docs/modules.md). It needs nginx's module for it; the routes answer 503 on nodes without the module \
-                or its rules. Whether a rule turns requests away or only logs them is a matter of SecRuleEngine in these rules. \
-                Bodies are read before backends get any of them.",
+            documentation: "ModSecurity checks the requests, with the administrator's rules (section firewall of the settings; see docs/modules.md). The routes answer 503 on nodes without the module or its rules. SecRuleEngine in the rules decides whether requests are refused or only logged. nginx reads the whole body before it sends a request to the backend.",
             tries: &[
                 ("true", Gives::Sets(PLAIN)),
                 ("false", Gives::Nothing),
@@ -57,8 +54,7 @@ pub static FAMILY: Family = Family {
             key: "enable-owasp-core-rules",
             on_error: OnError::Close,
             form: Form::Boolean,
-            documentation: "Checks requests by the rules of OWASP as well. With true the firewall is on unless enable-modsecurity \
-                says otherwise; the routes answer 503 on nodes without these rules.",
+            documentation: "Checks requests also by the rules of OWASP. With true the firewall is on unless enable-modsecurity is false; the routes answer 503 on nodes without these rules.",
             tries: &[
                 ("true", Gives::Sets(WITH_CORE_RULES)),
                 ("false", Gives::Nothing),
@@ -70,7 +66,7 @@ pub static FAMILY: Family = Family {
                 Ok(())
             }),
             compared: Compared::Stricter(
-                "By itself it switches the firewall on; on nodes without the rules the routes answer 503.",
+                "It also switches the firewall on; on nodes without the rules the routes answer 503.",
                 "install modsecurity-crs on each node",
             ),
             ..Row::DEFAULT
@@ -82,11 +78,12 @@ pub static FAMILY: Family = Family {
             trust: Trust::High,
             on_error: OnError::Refuse,
             form: Form::Partly(&Form::Text(&SNIPPET), "what its lines say is left to the program"),
-            documentation: "Settings of ModSecurity, one on each line: SecRuleEngine, SecRequestBodyAccess, SecResponseBodyAccess, \
-                the limits of bodies and what follows from them, SecRuleRemoveById, SecRuleRemoveByTag, and SecAuditEngine, but \
-                for On. Lines that begin with # are comments. To include nginx-modsecurity.conf of ingress-nginx is the same as \
-                enable-owasp-core-rules. Rules (SecRule, SecAction) and whatever names a file refuse the object: rules belong to \
-                the files of the setting firewall.rules.",
+            documentation: "Settings of ModSecurity, one on each line: SecRuleEngine, SecRequestBodyAccess, \
+                SecResponseBodyAccess, the limits of bodies and their actions, SecRuleRemoveById, SecRuleRemoveByTag, \
+                and SecAuditEngine with a value other than On. Lines that begin with # are comments. To include \
+                nginx-modsecurity.conf of ingress-nginx is the same as enable-owasp-core-rules. With rules (SecRule, \
+                SecAction) or names of files the object is refused: write rules into the files of the setting \
+                firewall.rules.",
             beside: ON,
             tries: &[
                 ("SecRuleEngine On", Gives::Sets("its rules: SecRuleEngine On")),
@@ -105,8 +102,7 @@ pub static FAMILY: Family = Family {
                 Ok(())
             }),
             compared: Compared::Stricter(
-                "Only settings are taken, and none that names a file; they count besides the administrator's rules, not in their \
-                 place.",
+                "Only settings are accepted, and none that names a file; they are added to the administrator's rules.",
                 "put rules into a file of firewall.rules on each node",
             ),
             ..Row::DEFAULT
@@ -116,21 +112,20 @@ pub static FAMILY: Family = Family {
             counts_with: &[("enable-modsecurity", "true"), ("enable-owasp-core-rules", "true")],
             trust: Trust::High,
             form: Form::Partly(&Form::Text(&TRANSACTION), "not every variable is taken"),
-            documentation: "What the firewall's log calls a request: letters, digits, - and _, and variables that repeat what the \
-                client sent, or $request_id.",
+            documentation: "Name of a request in the log of the firewall: letters, digits, - and _, and variables about the request of the client, or $request_id.",
             beside: ON,
             tries: &[
                 ("$request_id", Gives::Sets("its log calls a request ${request_id}")),
                 ("shop-${host}", Gives::Sets("its log calls a request shop-${host}")),
                 ("$ssl_client_raw_cert", Gives::Refused("no variable")),
-                ("$http_authorization", Gives::Refused("cannot be told")),
+                ("$http_authorization", Gives::Refused("cannot be used here")),
                 ("a b", Gives::Refused("letters, digits")),
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.firewall.transaction = Some(transaction(entry.value.trim())?);
                 Ok(())
             }),
-            compared: Compared::Stricter("Variables that tell more than what the client sent are not taken.", ""),
+            compared: Compared::Stricter("Only variables about the request of the client are accepted.", ""),
             ..Row::DEFAULT
         },
     ],
@@ -170,7 +165,7 @@ fn transaction(value: &str) -> Result<LogLine, Refused> {
         LogPart::Route(_) | LogPart::Geo(_) => true,
     };
     match line.parts().iter().find(is_kept_back) {
-        Some(part) => Err(Refused(format!("{part} cannot be told").into())),
+        Some(part) => Err(Refused(format!("{part} cannot be used here").into())),
         None => Ok(line),
     }
 }

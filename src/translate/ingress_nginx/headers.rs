@@ -34,10 +34,10 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Word(&["close", "keep-alive"]),
-            documentation: "A fixed Connection header for the backend, close or keep-alive. WebSockets do not pass then.",
+            documentation: "A fixed Connection header for the backend, close or keep-alive. WebSockets do not work then.",
             tries: &[
-                ("close", Gives::Sets("backends are told Connection: close")),
-                ("keep-alive", Gives::Sets("backends are told Connection: keep-alive")),
+                ("close", Gives::Sets("backends get Connection: close")),
+                ("keep-alive", Gives::Sets("backends get Connection: keep-alive")),
                 ("upgrade", Gives::Refused("not close or keep-alive")),
             ],
             effect: Effect::Part(|draft, entry| {
@@ -59,20 +59,16 @@ pub static FAMILY: Family = Family {
                 &Form::Text(&CONFIG_MAP_REFERENCE),
                 "whether the ConfigMap is there, may be named, and holds headers that the administrator allows",
             ),
-            documentation: "A ConfigMap with headers of answers, in the place of those of backends and of the administrator's: name, \
-                or namespace/name. Each key is the name of a header, each value its value, which is sent as it is. The \
-                administrator lists the names that there may be (headers.allowed, or global-allowed-response-headers of the \
-                ConfigMap of ingress-nginx). Other namespaces are refused unless the administrator allows them. A ConfigMap \
-                that is missing, or holds anything else, closes the routes.",
+            documentation: "A ConfigMap with headers of responses, which replace those of backends and those of the administrator: name, or namespace/name. Each key is the name of a header, each value its value, which is sent unchanged. The administrator lists the allowed names (headers.allowed, or global-allowed-response-headers of the ConfigMap of ingress-nginx). Other namespaces are refused unless the administrator allows them. A ConfigMap that is missing or has other contents closes the routes.",
             compared: Compared::Stricter(
-                "Other namespaces are refused unless the administrator allows them, and what nginx makes of each answer stays.",
+                "Other namespaces are refused unless the administrator allows them, and headers that nginx itself sets cannot be replaced.",
                 "copy the ConfigMap into the namespace of the object, or set cross-namespace",
             ),
             tries: &[
                 ("answer-headers", Gives::Sets("answers have X-Frame-Options: DENY")),
                 ("default/answer-headers", Gives::Sets("answers have Cache-Control: max-age=60; $1 \"x\"")),
                 ("absent", Gives::Refused("does not exist")),
-                ("headers", Gives::Refused("does not list it")),
+                ("headers", Gives::Refused("does not list this header")),
                 ("bad-answer-headers", Gives::Refused("control character")),
                 ("elsewhere/answer-headers", Gives::Refused("another namespace")),
                 ("../headers", Gives::Refused("not the name of a ConfigMap")),
@@ -88,7 +84,8 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Boolean,
-            documentation: "Pushed what Link headers name. nginx and browsers have given push up: it has no effect.",
+            documentation: "HTTP/2 push of the resources in Link headers. nginx and browsers no longer support it, so \
+                            it has no effect.",
             tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))],
             effect: Effect::Part(|_, entry| boolean(entry.value).map(drop)),
             ..Row::DEFAULT
@@ -97,8 +94,8 @@ pub static FAMILY: Family = Family {
             key: "proxy-cookie-domain",
             trust: Trust::Medium,
             form: Form::Text(&PAIR),
-            documentation: "Changes the Domain of cookies that the backend sets: what it is, a blank, and what it \
-                becomes; or off.",
+            documentation: "Changes the Domain of cookies that the backend sets: the old value, a blank, and the new \
+                            value; or off.",
             tries: &[
                 ("localhost example.com", Gives::Sets("proxy_cookie_domain localhost example.com;")),
                 ("off", Gives::Nothing),
@@ -113,8 +110,8 @@ pub static FAMILY: Family = Family {
             key: "proxy-cookie-path",
             trust: Trust::Medium,
             form: Form::Text(&PAIR),
-            documentation: "Changes the Path of cookies that the backend sets: what it begins with, a blank, and what \
-                that becomes; or off.",
+            documentation: "Changes the Path of cookies that the backend sets: the old beginning, a blank, and the \
+                            new beginning; or off.",
             tries: &[
                 ("/one/ /", Gives::Sets("proxy_cookie_path /one/ /;")),
                 ("off", Gives::Nothing),
@@ -130,8 +127,7 @@ pub static FAMILY: Family = Family {
             counts_with: &[("proxy-redirect-to", ANYTHING)],
             trust: Trust::Medium,
             form: Form::Text(&WORD),
-            documentation: "What redirects and Refresh headers of the backend begin with: proxy-redirect-to takes its place. \
-                off and default leave them as they are: backends do not know the name that default stands for.",
+            documentation: "Beginning of redirects and Refresh headers of the backend that proxy-redirect-to replaces. With off and default they stay as they are.",
             beside: &[("proxy-redirect-to", "https://example.com/")],
             tries: &[
                 ("http://backend/", Gives::Sets("proxy_redirect http://backend/ https://example.com/;")),
@@ -167,20 +163,20 @@ pub static FAMILY: Family = Family {
         Row {
             key: "upstream-vhost",
             compared: Compared::Stricter(
-                "Variables are those that repeat what the client sent, and those of the Service.",
+                "Variables are those about the request of the client, and those of the Service.",
                 "",
             ),
             elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
-            documentation: "The Host header for the backend: letters, digits, - . _ : and variables, those of rewrite-target, \
-                and $service_name, $service_port, $namespace and $ingress_name, which are known without any request. \
-                X-Forwarded-Host stays the host that the client asked for.",
+            documentation: "The Host header for the backend: letters, digits, - . _ : and variables, those of \
+                rewrite-target, and $service_name, $service_port, $namespace and $ingress_name, which are the same \
+                for all requests. X-Forwarded-Host stays the host of the client's request.",
             tries: &[
-                ("internal.example.com", Gives::Sets("backends are told Host: internal.example.com")),
+                ("internal.example.com", Gives::Sets("backends get Host: internal.example.com")),
                 (
                     "$service_name.$namespace.svc.cluster.local",
-                    Gives::Sets("backends are told Host: ${service_name}.${namespace}.svc.cluster.local"),
+                    Gives::Sets("backends get Host: ${service_name}.${namespace}.svc.cluster.local"),
                 ),
                 ("$undefined", Gives::Refused("unknown \"undefined\" variable")),
                 ("a/b", Gives::Refused("a host is")),
@@ -234,7 +230,7 @@ fn pair(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Res
 fn allowed(context: &Context<'_>, name: HeaderName, value: &str) -> Result<AnswerHeader, Refused> {
     let is_listed = |own: &HeaderName| own.as_str().eq_ignore_ascii_case(name.as_str());
     if !context.options.allowed_headers().iter().any(is_listed) {
-        return Err(Refused::because("the administrator's headers.allowed does not list it"));
+        return Err(Refused::because("the administrator's headers.allowed does not list this header"));
     }
     AnswerHeader::new(name, HeaderText::new(value)?)
 }

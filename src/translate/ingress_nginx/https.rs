@@ -14,8 +14,8 @@ pub static FAMILY: Family = Family {
             setting: "tls.force-redirect",
             trust: Trust::Medium,
             form: Form::Boolean,
-            documentation: "Sends requests over http to https even when the host has no certificate of its own, for \
-                hosts whose TLS ends in front of this node.",
+            documentation: "Redirects http requests to https even when the host has no certificate of its own, for \
+                            hosts whose TLS is terminated in front of this node.",
             tries: &[
                 ("true", Gives::Sets("http: 308 to https, always")),
                 ("false", Gives::Nothing),
@@ -31,8 +31,8 @@ pub static FAMILY: Family = Family {
             key: "preserve-trailing-slash",
             trust: Trust::Medium,
             form: Form::Boolean,
-            documentation: "Keeps the last slash of the request when it is sent to https. Only classes with the \
-                semantics of ingress-nginx leave it out otherwise.",
+            documentation: "Keeps the final slash of the path in redirects to https. Without it only classes of the \
+                            ingress-nginx dialect remove the slash.",
             tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("1.0", Gives::Refused("not true or false"))],
             effect: Effect::Part(|draft, entry| {
                 draft.https.keep_trailing_slash = boolean(entry.value)?;
@@ -44,10 +44,9 @@ pub static FAMILY: Family = Family {
             key: "ssl-redirect",
             setting: "tls.redirect",
             form: Form::Boolean,
-            documentation: "Sends requests over http to https when the host is listed under spec.tls of an Ingress \
-                of the same namespace, or of that of the oldest one that has the host. \
-                Strict-Transport-Security has no annotation: it is a setting \
-                of the administrator.",
+            documentation: "Redirects http requests to https when the host is listed under spec.tls of an Ingress of \
+                            the same namespace, or of the namespace that asked for the host first. \
+                            Strict-Transport-Security has no annotation: it is a setting of the administrator.",
             tries: &[
                 ("true", Gives::Sets("http: 308 to https, where the host has a certificate")),
                 ("false", Gives::Sets("http is served as it is")),
@@ -62,8 +61,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "use-port-in-redirects",
             form: Form::Boolean,
-            documentation: "Writes the port of the connection into redirects of nginx's own, such as those from /path to \
-                /path/. Redirects to https always name the port where it is not 443.",
+            documentation: "Writes the port of the connection into redirects that nginx itself makes, such as those \
+                from /path to /path/. Redirects to https always name the port where it is not 443.",
             tries: &[
                 ("true", Gives::Sets("port_in_redirect on;")),
                 ("false", Gives::Nothing),

@@ -53,8 +53,8 @@ pub static FAMILY: Family = Family {
             default: BURST_MULTIPLIER,
             ceiling: COUNTED,
             form: Form::Integer { least: 1, most: MOST_BURSTS },
-            documentation: "How many times limit-rps or limit-rpm may be asked for at once before requests are \
-                refused.",
+            documentation: "How many times limit-rps or limit-rpm a client may send at once before its requests are \
+                            refused.",
             beside: &[("limit-rps", "10")],
             tries: &[
                 ("3", Gives::Sets("each client: 10 requests a second, burst 30")),
@@ -90,8 +90,8 @@ pub static FAMILY: Family = Family {
             key: "limit-rate",
             ceiling: Ceiling::NotNeeded("a higher rate costs nginx nothing"),
             form: Form::Integer { least: 0, most: MOST_KILOBYTES },
-            documentation: "Kilobytes a second of one answer; 0 is no limit. It counts where answers are buffered \
-                (proxy-buffering: \"on\").",
+            documentation: "Kilobytes in a second of one response; 0 is no limit. It has an effect where responses \
+                            are buffered (proxy-buffering: \"on\").",
             tries: &[
                 ("100", Gives::Sets("limit_rate 100k;")),
                 ("0", Gives::Nothing),
@@ -106,7 +106,7 @@ pub static FAMILY: Family = Family {
             counts_with: &[("limit-rate", SOMETHING)],
             ceiling: Ceiling::NotNeeded("it only puts limit-rate off"),
             form: Form::Integer { least: 0, most: MOST_KILOBYTES },
-            documentation: "How many kilobytes of an answer are sent before limit-rate counts.",
+            documentation: "How many kilobytes of a response are sent before limit-rate applies.",
             beside: &[("limit-rate", "100")],
             tries: &[
                 ("50", Gives::Sets("limit_rate_after 50k;")),
@@ -122,8 +122,8 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::Refuse],
             ceiling: COUNTED,
             form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
-            documentation: "Requests each minute of one client address, over all routes of the object; more than the \
-                burst are answered 503. 0 is no limit.",
+            documentation: "Requests in a minute from one client address, over all routes of the object; requests \
+                            beyond the burst get 503. 0 is no limit.",
             tries: &[
                 ("60", Gives::Sets("each client: 60 requests a minute, burst 300")),
                 ("0", Gives::Nothing),
@@ -140,8 +140,8 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::Refuse],
             ceiling: COUNTED,
             form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
-            documentation: "Requests each second of one client address, over all routes of the object; more than the \
-                burst are answered 503. 0 is no limit.",
+            documentation: "Requests in a second from one client address, over all routes of the object; requests \
+                            beyond the burst get 503. 0 is no limit.",
             tries: &[
                 ("10", Gives::Sets("each client: 10 requests a second, burst 50")),
                 ("0", Gives::Nothing),

@@ -29,8 +29,7 @@ pub static FAMILY: Family = Family {
             trust: Trust::High,
             on_error: OnError::WithholdCopies,
             form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
-            documentation: "The Host header of copies, in the place of the host in mirror-target: letters, digits, - . _ : and \
-                $host or $http_host, which are that of the request.",
+            documentation: "The Host header of mirrored requests, instead of the host in mirror-target: letters, digits, - . _ : and $host or $http_host, which are that of the client's request.",
             beside: &[TARGET],
             tries: &[
                 ("test.example.com", Gives::Sets("copies go to https://test.example.com${request_uri}")),
@@ -51,8 +50,7 @@ pub static FAMILY: Family = Family {
             on_error: OnError::WithholdCopies,
             default: "on",
             form: ON_OFF,
-            documentation: "Whether copies have the body of the request: on or off. With on, a request is read as a whole before \
-                its backend has any of it, whatever proxy-request-buffering says.",
+            documentation: "Whether mirrored requests have the body of the request: on or off. With on, nginx reads the whole body before it sends the request to the backend, whatever proxy-request-buffering is.",
             beside: &[TARGET],
             tries: &[
                 ("off", Gives::Sets("copies go to https://mirror.example.com${request_uri}, without their bodies")),
@@ -86,8 +84,8 @@ pub static FAMILY: Family = Family {
                 ),
                 ("mirror.example.com", Gives::Refused("begins with http://")),
                 ("http://$host/", Gives::Refused("its host holds a variable")),
-                ("http://localhost/", Gives::Refused("stands for this host itself")),
-                ("http://mirror.example.com/$uri", Gives::Refused("could end a line")),
+                ("http://localhost/", Gives::Refused("a name of this host itself")),
+                ("http://mirror.example.com/$uri", Gives::Refused("contain a line break")),
                 ("http://mirror.example.com/\"; }", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {
@@ -96,9 +94,7 @@ pub static FAMILY: Family = Family {
                 Ok(())
             }),
             compared: Compared::Different(
-                "Without a path behind the host, copies have that of the request. One that is not answered within ten seconds is \
-                 given up, and requests for gRPC are not copied. The node's own addresses and Services of other namespaces are \
-                 refused.",
+                "Without a path in the URL, mirrored requests have the path of the request. They end after ten seconds without an answer, and gRPC requests are not mirrored. The node's own addresses and Services of other namespaces are refused.",
                 "",
             ),
             ..Row::DEFAULT

@@ -40,18 +40,18 @@ pub static TABLE: Table = Table {
     prefix: PREFIX,
     foreign: &["nginx.org/", "nginx.com/"],
     introduction: &[
-        "Classes of both dialects read the annotations of ingress-nginx on Ingresses. A value is parsed into what it \
-     means; text is never copied into the configuration. Blanks around a value do not count, except in URLs, where \
-     they are refused. An empty value is the same as no annotation. Where a key and its other spelling are both \
-     set, the key wins.",
-        "A value that cannot be used never disturbs other objects. What follows from it is said with each key: the key \
-     alone is skipped, or, where it protects something, the routes of the object answer 503, or, where it changes \
-     where requests go, this version of the object is not used. Each case is a finding and an Event.",
-        "What asks for more than a ceiling of the administrator (the settings in section `limits`) gets the ceiling, with a \
-     finding: a time or a size that is too large is still wanted as large as may be, and an object that was served before \
-     a ceiling was set goes on being served.",
-        "Keys that are known but not served yet are a finding that says what to use instead. Other keys with the prefix \
-     are a finding that names the nearest known key. Strict-Transport-Security has no annotation: it is a setting.",
+        "Classes of both dialects read the annotations of ingress-nginx on Ingresses. ingressd parses a value, and \
+         never copies its text into the configuration. Blanks around a value are ignored, except in URLs, where they \
+         are refused. An empty value is the same as no annotation. Where a key and its other spelling are both set, \
+         the key is used.",
+        "A value that cannot be used never affects other objects. The effect is described with each key: the key \
+         alone is skipped, or, where it protects something, the routes of the object answer 503, or, where it changes \
+         where requests go, this version of the object is not served. In each case there is a finding and an Event.",
+        "A value above a ceiling of the administrator (the settings in the section `limits`) is reduced to the \
+            ceiling, with a finding. So an object that was served before a ceiling was set stays served.",
+        "For a known key that is not served there is a finding that says what to use instead, and for other keys with \
+         the prefix a finding that names the nearest known key. Strict-Transport-Security has no annotation: it is a \
+         setting.",
     ],
     families: &[
         &rewrite::FAMILY,

@@ -16,7 +16,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "enable-access-log",
             form: Form::Boolean,
-            documentation: "Whether requests are logged, where the administrator logs any (section access-log of the settings). With true, which is the default, they are.",
+            documentation: "Whether requests are logged, where the administrator has switched the access log on (section access-log of the settings). The default is true.",
             tries: &[
                 ("false", Gives::Sets("access_log off;")),
                 ("true", Gives::Nothing),
@@ -34,7 +34,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "enable-rewrite-log",
             form: Form::Boolean,
-            documentation: "Whether nginx tells what becomes of paths by rewrites. The lines go to the error log of the node, where its level is notice or lower (error_log in nginx.conf).",
+            documentation: "Whether nginx logs rewrites of paths. The lines are in the error log of the node, where its level is notice or lower (error_log in nginx.conf).",
             tries: &[
                 ("true", Gives::Sets("rewrite_log on;")),
                 ("false", Gives::Sets("rewrite_log off;")),

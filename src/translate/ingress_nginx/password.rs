@@ -46,8 +46,8 @@ impl<'a> Password<'a> {
             () => match (cost(&hash)?, limits.cost) {
                 (cost, most) if cost <= most => Ok(Password { user, hash }),
                 (_, most) => Err(format!(
-                    "has a hash that takes nginx too long at each request (limits.password-cost is {most}); make it anew with \
-                     htpasswd -B -C {most}"
+                    "has a hash that takes nginx too long for each request (limits.password-cost is {most}); make a \
+                        new one with htpasswd -B -C {most}"
                 )
                 .into()),
             },
@@ -66,7 +66,7 @@ impl<'a> Password<'a> {
 /// nginx computes the hash for each request, which blocks the worker: with `$6$rounds=999999999$`
 /// one request of one tenant would stop all others for many minutes.
 fn cost(hash: &str) -> Result<u8, Fault> {
-    const UNKNOWN: Fault = Cow::Borrowed("has a hash of a kind that is not known; make it anew with htpasswd -B");
+    const UNKNOWN: Fault = Cow::Borrowed("has a hash of an unknown kind; make a new one with htpasswd -B");
     let Some(rest) = hash.strip_prefix('$') else {
         // nginx's own kinds, and traditional DES with thirteen characters; extended DES contains
         // its own number of rounds.
@@ -74,7 +74,7 @@ fn cost(hash: &str) -> Result<u8, Fault> {
         return match () {
             () if is_des || hash.starts_with("{SHA}") || hash.starts_with("{SSHA}") => Ok(0),
             () if hash.starts_with("{PLAIN}") => {
-                Err("has its password in plain text, which is refused; make a hash of it with htpasswd -B".into())
+                Err("has a password in plain text, which is refused; make a hash with htpasswd -B".into())
             }
             () => Err(UNKNOWN),
         };
@@ -93,7 +93,8 @@ fn cost(hash: &str) -> Result<u8, Fault> {
         }
         "2a" | "2b" | "2y" => first.parse::<u8>().map_err(|_| UNKNOWN),
         "y" => YESCRYPT.iter().find(|(setting, _)| *setting == first).map(|(_, cost)| *cost).ok_or(Cow::Borrowed(
-            "has a hash of yescrypt beyond its default, which takes nginx too long; make it anew with htpasswd -B",
+            "has a hash of yescrypt with a cost above its default, which takes nginx too long; make a new one with \
+             htpasswd -B",
         )),
         _ => Err(UNKNOWN),
     }
@@ -157,7 +158,8 @@ fn take<'a>(
         Ok(_) if found.0.len() >= limits.users => {
             let most = limits.users;
             found.1.push(format!(
-                "{} and all behind it are left out: nginx reads them all at each request, and limits.passwords allows {most}",
+                "{} and all after it are left out: nginx reads all users for each request, and limits.passwords \
+                    allows {most}",
                 place()
             ));
             return false;
@@ -233,24 +235,24 @@ mod tests {
             ("$6$rounds=100000$salt$hash", Ok(13)),
             ("$6$rounds=999999999$salt$hash", Ok(26)),
             ("$6$rounds=4294967295$salt$hash", Ok(28)),
-            ("$6$rounds=99999999999$salt$hash", Err("not known")),
-            ("$6$rounds=$salt$hash", Err("not known")),
+            ("$6$rounds=99999999999$salt$hash", Err("unknown kind")),
+            ("$6$rounds=$salt$hash", Err("unknown kind")),
             ("$2y$05$salthash", Ok(5)),
             ("$2b$31$salthash", Ok(31)),
-            ("$2y$999$salthash", Err("not known")),
-            ("$2x$05$salthash", Err("not known")),
+            ("$2y$999$salthash", Err("unknown kind")),
+            ("$2x$05$salthash", Err("unknown kind")),
             ("$y$j9T$salt$hash", Ok(8)),
-            ("$y$jAT$salt$hash", Err("beyond its default")),
-            ("$gy$j9T$salt$hash", Err("not known")),
-            ("$7$CU..../....salt$hash", Err("not known")),
-            ("$sha1$4294967295$salt$hash", Err("not known")),
-            ("$md5,rounds=4294967295$salt$hash", Err("not known")),
+            ("$y$jAT$salt$hash", Err("above its default")),
+            ("$gy$j9T$salt$hash", Err("unknown kind")),
+            ("$7$CU..../....salt$hash", Err("unknown kind")),
+            ("$sha1$4294967295$salt$hash", Err("unknown kind")),
+            ("$md5,rounds=4294967295$salt$hash", Err("unknown kind")),
             // Extended DES, with a number of rounds of its own.
-            ("_zzzzsalthashhashhas", Err("not known")),
+            ("_zzzzsalthashhashhas", Err("unknown kind")),
             ("{PLAIN}password", Err("plain text")),
-            ("{SMD5}hash", Err("not known")),
-            ("password", Err("not known")),
-            ("", Err("not known")),
+            ("{SMD5}hash", Err("unknown kind")),
+            ("password", Err("unknown kind")),
+            ("", Err("unknown kind")),
         ];
         for (hash, expected) in cases {
             match (cost(hash), expected) {

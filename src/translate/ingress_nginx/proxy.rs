@@ -45,11 +45,12 @@ pub static FAMILY: Family = Family {
             key: "backend-protocol",
             scope: Scope::Upstream,
             form: Form::AnyCase(&["auto_http", "fcgi", "http", "https", "grpc", "grpcs"]),
-            documentation: "How backends are spoken to: HTTP, HTTPS, GRPC, GRPCS, FCGI or AUTO_HTTP, in any case. Without it the \
-                appProtocol of the Service decides, and then HTTP. AUTO_HTTP is HTTPS for requests that came by https and HTTP for \
-                others; no idle connection is kept to such a backend. FCGI is FastCGI: what counts for HTTP, such as times, \
-                buffers and headers, counts for it too, but for http_502 and http_504 of proxy-next-upstream. Applications get the \
-                usual parameters but for DOCUMENT_ROOT and SCRIPT_FILENAME, which fastcgi-params-configmap gives.",
+            documentation: "Protocol towards the backend: HTTP, HTTPS, GRPC, GRPCS, FCGI or AUTO_HTTP, in upper or \
+                lower case. Without it the appProtocol of the Service decides, and otherwise it is HTTP. AUTO_HTTP is \
+                HTTPS for requests that came by https and HTTP for others; no idle connection is kept to such a \
+                backend. FCGI is FastCGI: annotations about times, buffers and headers apply to it, too, except \
+                http_502 and http_504 of proxy-next-upstream. Applications get the usual parameters except \
+                DOCUMENT_ROOT and SCRIPT_FILENAME, which you can set with fastcgi-params-configmap.",
             tries: &[
                 ("HTTPS", Gives::Sets("backends speak HTTPS")),
                 ("grpc", Gives::Sets("backends speak GRPC")),
@@ -143,8 +144,7 @@ pub static FAMILY: Family = Family {
                 of: |limits| limits.tries.into(),
             },
             form: Form::Integer { least: 0, most: MOST_TRIES },
-            documentation: "How many endpoints are tried; 0 is as many as the \
-                administrator lets it.",
+            documentation: "How many endpoints are tried; 0 is as many as the administrator allows.",
             tries: &[
                 ("2", Gives::Sets("proxy_next_upstream_tries 2;")),
                 ("0", Gives::Cut("proxy_next_upstream_tries 20;")),

@@ -18,16 +18,16 @@ pub static FAMILY: Family = Family {
         Row {
             key: "from-to-www-redirect",
             compared: Compared::Different(
-                "Location names a port only where it is not the usual one, and the slash at the end of a path stays.",
+                "Location has a port only where it is not the default one, and the slash at the end of a path stays.",
                 "",
             ),
             elsewhere: &[Elsewhere::Refuse],
             scope: Scope::Server,
             on_error: OnError::Refuse,
             form: Form::Boolean,
-            documentation: "Sends requests for the host with www. in front to the host of the rule, or for the one without www. \
-                where the rule has it: the same path and query, status 308 or what tls.redirect-status says. It has no effect \
-                where somebody has a rule for that other host.",
+            documentation: "Redirects requests for www.HOST to the host of the rule, or for the host without www. \
+                where the rule has it, with the same path and query and status 308 or tls.redirect-status. It has no \
+                effect where another rule has that other host.",
             tries: &[
                 ("true", Gives::Sets("hosts: from www. or without it")),
                 ("false", Gives::Nothing),
@@ -49,7 +49,7 @@ pub static FAMILY: Family = Family {
                 "whether what follows in a URL is a host, and a port where there is one",
             ),
             documentation: "Answers all requests of the object with a redirect to this URL, or to this path of the \
-                same host. The status is 301, or what permanent-redirect-code says.",
+                same host. The status is 301, or permanent-redirect-code.",
             tries: &[
                 ("https://example.com/new", Gives::Sets("all requests: 301 to https://example.com/new")),
                 ("/new", Gives::Sets("all requests: 301 to /new")),
@@ -71,7 +71,8 @@ pub static FAMILY: Family = Family {
             default: PERMANENT,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
             form: Form::Word(&["301", "302", "303", "307", "308"]),
-            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other number leaves it as it is by default.",
+            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. With any other number the \
+                default is used.",
             beside: &[("permanent-redirect", "https://example.com")],
             tries: &[
                 ("308", Gives::Sets("all requests: 308 to https://example.com")),
@@ -86,7 +87,7 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Boolean,
-            documentation: "Writes the redirects of nginx's own without scheme and host.",
+            documentation: "Writes redirects that nginx itself makes without scheme and host.",
             tries: &[
                 ("true", Gives::Sets("absolute_redirect off;")),
                 ("false", Gives::Nothing),
@@ -109,8 +110,8 @@ pub static FAMILY: Family = Family {
                 &Form::Text(&REDIRECT_URL),
                 "whether what follows in a URL is a host, and a port where there is one",
             ),
-            documentation: "Answers all requests of the object with a redirect to this URL. The status is 302, or what \
-                temporal-redirect-code says. It wins over permanent-redirect.",
+            documentation: "Answers all requests of the object with a redirect to this URL. The status is 302, or \
+                            temporal-redirect-code. It takes precedence over permanent-redirect.",
             beside: &[("permanent-redirect", "https://example.com/for-ever")],
             tries: &[
                 ("https://example.com/now", Gives::Sets("all requests: 302 to https://example.com/now")),
@@ -131,7 +132,8 @@ pub static FAMILY: Family = Family {
             default: TEMPORAL,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
             form: Form::Word(&["301", "302", "303", "307"]),
-            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other number leaves it as it is by default.",
+            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. With any other number the default \
+                is used.",
             beside: &[("temporal-redirect", "https://example.com")],
             tries: &[
                 ("307", Gives::Sets("all requests: 307 to https://example.com")),

@@ -25,11 +25,11 @@ pub static FAMILY: Family = Family {
         removed(
             "global-rate-limit-ignored-cidrs",
             "10.0.0.0/8",
-            "Who was not limited. Removed from ingress-nginx.",
+            "Clients that were not limited. Removed from ingress-nginx.",
             REMOVED,
         ),
-        removed("global-rate-limit-key", "$remote_addr", "What it counted by. Removed from ingress-nginx.", REMOVED),
-        removed("global-rate-limit-window", "1m", "Its time. Removed from ingress-nginx.", REMOVED),
+        removed("global-rate-limit-key", "$remote_addr", "The key of that limit. Removed from ingress-nginx.", REMOVED),
+        removed("global-rate-limit-window", "1m", "The period of that limit. Removed from ingress-nginx.", REMOVED),
         removed(
             "grpc-backend",
             "true",
@@ -39,7 +39,7 @@ pub static FAMILY: Family = Family {
         removed("influxdb-host", "127.0.0.1", "Address of InfluxDB. Removed from ingress-nginx.", REMOVED),
         removed("influxdb-measurement", "shop", "Name of the measurement. Removed from ingress-nginx.", REMOVED),
         removed("influxdb-port", "8089", "Port of InfluxDB. Removed from ingress-nginx.", REMOVED),
-        removed("influxdb-server-name", "shop", "Name of the server there. Removed from ingress-nginx.", REMOVED),
+        removed("influxdb-server-name", "shop", "Name of the server in InfluxDB. Removed from ingress-nginx.", REMOVED),
         removed("opentracing-operation-name", "shop", "Name of the span. Removed from ingress-nginx.", REMOVED),
         removed(
             "opentracing-trust-incoming-span",

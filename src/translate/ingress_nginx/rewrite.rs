@@ -21,13 +21,13 @@ pub static FAMILY: Family = Family {
             key: "app-root",
             scope: Scope::Server,
             compared: Compared::Different(
-                "Its Location has no scheme and host: clients stay at those they asked for.",
+                "Its Location has no scheme and host, so clients stay on the host of their request.",
                 "",
             ),
             trust: Trust::Medium,
             form: Form::Text(&ROOT),
-            documentation: "Sends requests for exactly / to this path of the same host, with status 302 and before anything \
-                else is asked of clients.",
+            documentation: "Redirects requests for exactly / to this path of the same host, with status 302, before \
+                authentication and all other checks.",
             tries: &[
                 ("/app", Gives::Sets("hosts: / to /app")),
                 ("https://example.com/app", Gives::Refused("not a path")),
@@ -54,12 +54,12 @@ pub static FAMILY: Family = Family {
             scope: Scope::Matching,
             trust: Trust::Medium,
             form: Form::Text(&REWRITE_TARGET),
-            documentation: "What the path becomes before the request goes to the backend. $1 to $9 stand for what the \
-                groups of the path matched. Variables are those that repeat what the client sent: $host, $uri, \
-                $request_uri, $document_uri, $args, $query_string, $is_args, $scheme, $remote_addr, $request_method, \
-                $server_name and those that begin with $arg_, $cookie_ or $http_. A leading slash may be left out. It \
-                puts all paths of the host into regex mode. With a value that cannot be used paths are as without the \
-                key, as in ingress-nginx.",
+            documentation: "The path for the backend. $1 to $9 are the captures of the groups in the path of the \
+                rule. Variables about the request of the client may be used: $host, $uri, $request_uri, \
+                $document_uri, $args, $query_string, $is_args, $scheme, $remote_addr, $request_method, $server_name \
+                and those that begin with $arg_, $cookie_ or $http_. A leading slash may be left out. It puts all \
+                paths of the host into regex mode. With a value that cannot be used paths are as without the key, as \
+                in ingress-nginx.",
             tries: &[
                 ("/$2", Gives::Sets("the path becomes /$2")),
                 ("app/$1", Gives::Sets("the path becomes /app/$1")),
@@ -103,12 +103,12 @@ pub static FAMILY: Family = Family {
             trust: Trust::Medium,
             on_error: OnError::Refuse,
             form: Form::Text(&PATH_PREFIX),
-            documentation: "Tells the backend in X-Forwarded-Prefix what a rewrite took away: text, $1 to $9 for what the \
-                groups of the path matched, and the variables of rewrite-target.",
+            documentation: "Sets X-Forwarded-Prefix for the backend, the part of the path that a rewrite removed: \
+                text, $1 to $9 for the captures of the path, and the variables of rewrite-target.",
             beside: &[("rewrite-target", "/$2")],
             tries: &[
-                ("/app", Gives::Sets("backends are told X-Forwarded-Prefix: /app")),
-                ("/$1", Gives::Sets("backends are told X-Forwarded-Prefix: /$1")),
+                ("/app", Gives::Sets("backends get X-Forwarded-Prefix: /app")),
+                ("/$1", Gives::Sets("backends get X-Forwarded-Prefix: /$1")),
                 ("/$undefined", Gives::Refused("unknown \"undefined\" variable")),
                 ("/a\"; b", Gives::Refused("cannot hold")),
             ],

@@ -62,7 +62,7 @@ pub fn authority(
 /// Adds a finding why a Secret cannot be used, and closes the routes.
 pub fn unusable(draft: &mut Draft, secret: &Stored<Secret>, origin: &Origin, fault: &str) {
     let note = format!(
-        "Secret {}/{}: {fault}; the routes answer 503 until that is mended",
+        "Secret {}/{}: {fault}; the routes answer 503 until that is corrected",
         secret.id.namespace, secret.id.name
     );
     draft.close(Reason::InvalidSecret, origin.clone(), note);

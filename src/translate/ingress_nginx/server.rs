@@ -29,7 +29,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "server-alias",
             compared: Compared::Stricter(
-                "There are 32 names at most, and an expression takes only hosts that nobody asks for by name.",
+                "There are at most 32 names, and a regular expression takes only hosts that no other object names.",
                 "",
             ),
             elsewhere: &[Elsewhere::Refuse],
@@ -40,14 +40,7 @@ pub static FAMILY: Family = Family {
                 &Form::List(&ALIAS),
                 "whether a name is an address, what an expression may cost, how many there are, and whose hosts they are",
             ),
-            documentation: "Further names of the hosts of the object, a comma-separated list of at most 32 hosts or wildcards \
-                such as *.example.com: what the namespace has of a host it has of its aliases too. A rule of its own for such a \
-                host counts for that. An alias is a host like any other, with an owner and a certificate that covers it. \
-                An expression, behind `~` and without commas, takes the hosts that match it and that nobody asks for by name or \
-                wildcard, without regard to case, and none that is an address; of several that match, the one that was asked for first \
-                does. It is served with the certificate of the host whose alias it is, and its TLS is never passed on. Where a host is \
-                one namespace's (`hosts.ownership`), only namespaces have any that `hosts.allowed` gives all hosts. Hosts that matter \
-                need names: whoever asks for one of them by name gets it.",
+            documentation: "Further names of the hosts of the object, a comma-separated list of at most 32 hosts or wildcards such as *.example.com: the paths of the namespace on a host are also served on its aliases. A rule for such a host takes precedence. An alias is a host like any other, with an owner and a certificate that names it. A regular expression, after `~` and without commas, takes hosts that match it, ignoring case, and that no object names, exactly or by wildcard; it takes no addresses. Of several that match, the one that was asked for first is used. It is served with the certificate of the host whose alias it is, and its TLS is never passed through. With `hosts.ownership = \"namespace\"` only namespaces to which `hosts.allowed` gives all hosts may have one. Use names for hosts that matter, because an object of another namespace that names such a host gets it.",
             tries: &[
                 ("www.example.com, *.example.org", Gives::Sets("hosts: also www.example.com, *.example.org")),
                 ("~^[a-z]{4}\\.example\\.com$", Gives::Sets("hosts: also ~^[a-z]{4}\\.example\\.com$")),
@@ -71,10 +64,7 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::Refuse],
             scope: Scope::Server,
             form: Form::Text(&CIPHERS),
-            documentation: "Ciphers of the host up to TLS 1.2, in the words of OpenSSL, in the place of those of the ConfigMap or \
-                of nginx.conf. The order of the list counts, unless ssl-prefer-server-ciphers says otherwise. A list that leaves \
-                none over is refused by nginx, and the object version with it. A host without a name cannot have a list of its \
-                own.",
+            documentation: "Ciphers of the host up to TLS 1.2, in the form of OpenSSL, instead of those of the ConfigMap or of nginx.conf. The order of the list is the server's preference, unless ssl-prefer-server-ciphers is false. nginx refuses a list without any known cipher, and with it this version of the object. An object without a host cannot have a list.",
             tries: &[
                 ("HIGH:!aNULL", Gives::Sets("hosts: ssl_ciphers HIGH:!aNULL;")),
                 ("ECDHE-ECDSA-AES128-GCM-SHA256", Gives::Sets("hosts: ssl_prefer_server_ciphers on;")),
@@ -91,17 +81,14 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
                 "Without the setting tls.passthrough the object is refused.",
-                "set tls.passthrough, as --enable-ssl-passthrough does",
+                "set tls.passthrough, as the flag --enable-ssl-passthrough does",
             ),
             scope: Scope::Server,
             form: Form::Boolean,
             on_error: OnError::Refuse,
-            documentation: "Passes TLS of the object's hosts on to the Service of their path `/`, unopened, by the name in the \
-                handshake. The administrator has to allow it (`tls.passthrough`). Other paths, and all other annotations, count \
-                for plain http alone, over which TLS is spoken to the backend. Of several namespaces the one that asked for the \
-                host first decides; see docs/passthrough.md.",
+            documentation: "Passes TLS of the object's hosts through to the Service of their path `/`, without decryption, by the server name in the handshake. The administrator has to allow it (`tls.passthrough`). Other paths, and all other annotations, apply only to plain http, for which nginx uses TLS towards the backend. Of several namespaces the one that asked for the host first decides; see docs/passthrough.md.",
             tries: &[
-                ("true", Gives::Sets("TLS goes to the backend unopened")),
+                ("true", Gives::Sets("TLS is passed through to the backend")),
                 ("false", Gives::Nothing),
                 ("yes", Gives::Refused("not true or false")),
             ],
@@ -115,7 +102,7 @@ pub static FAMILY: Family = Family {
             key: "ssl-prefer-server-ciphers",
             scope: Scope::Server,
             form: Form::Boolean,
-            documentation: "Whether the order of the host's ciphers counts, up to TLS 1.2, and not that of the client.",
+            documentation: "Whether the server's order of ciphers takes precedence over the client's, up to TLS 1.2.",
             tries: &[
                 ("true", Gives::Sets("hosts: ssl_prefer_server_ciphers on;")),
                 ("false", Gives::Sets("hosts: ssl_prefer_server_ciphers off;")),
@@ -170,8 +157,8 @@ fn passthrough(draft: &mut Draft, context: &Context<'_>) {
     let Some(origin) = &draft.reading.passthrough else { return };
     if !context.options.passthrough() {
         draft.reading.refused = true;
-        let note = "the administrator has not allowed it (`tls.passthrough`), and opening TLS here would mean something else; \
-                    remove it to let TLS end here";
+        let note = "the administrator has not allowed TLS passthrough (`tls.passthrough`); remove this key to have \
+            nginx terminate TLS of the host";
         return draft.find(Reason::RefusedValue, origin.clone(), note);
     }
     // A host with passthrough has a TLS backend, which plain requests have to reach by TLS too.

@@ -23,7 +23,8 @@ pub fn claims<'a>(
             let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)));
             let setting = if transport == Transport::Tcp { "tcp-services-configmap" } else { "udp-services-configmap" };
             let note = format!(
-                "ingress-nginx.{setting} names it, and it is not there: no {} service is served",
+                "the setting ingress-nginx.{setting} names this ConfigMap, which does not exist; no {} service is \
+                 served; create it, or remove the setting",
                 transport.name()
             );
             findings.push(Finding::new(Reason::MissingConfigMap, origin, note));
@@ -47,7 +48,7 @@ fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -
     let number = number.ok_or_else(|| format!("{} is no port: the key is a number from 1 to 65535", excerpt(key)))?;
     let form = || {
         format!(
-            "{} is not of the form namespace/service:port, with :PROXY and :PROXY behind it for TCP",
+            "{} is not of the form namespace/service:port, for TCP optionally with :PROXY or :PROXY:PROXY after it",
             excerpt(value)
         )
     };
@@ -68,7 +69,7 @@ fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -
         return Err(form());
     }
     if transport == Transport::Udp && (accepts || sends) {
-        return Err("nginx has no PROXY protocol for UDP: leave it out".to_owned());
+        return Err("nginx has no PROXY protocol for UDP; remove it".to_owned());
     }
     Ok(StreamClaim {
         origin: origin.clone(),

@@ -147,11 +147,11 @@ fn written<'c>(claim: &'c Claim<'_, '_>) -> Cow<'c, str> {
 fn too_heavy(claim: &Claim<'_, '_>, most: u32) -> Finding {
     let follows = match claim.subject.is_protected {
         true => "; paths that begin like it answer 503, because they would be protected",
-        false => "; its requests go where they would go without it",
+        false => "; other paths take its requests",
     };
     let note = format!(
-        "the expressions of the namespace on this host weigh {most} already, which is the most (limits.expressions-of-host){follows}; \
-         use paths that are text, or several hosts"
+        "the regular expressions of the namespace on this host already have the weight {most} that \
+            limits.expressions-of-host allows{follows}; use paths that are text, or several hosts"
     );
     Finding::new(Reason::TooManyPaths, claim.origin.clone(), note)
 }
@@ -159,11 +159,11 @@ fn too_heavy(claim: &Claim<'_, '_>, most: u32) -> Finding {
 fn too_many(claim: &Claim<'_, '_>, most: usize, closed: bool) -> Finding {
     let follows = match closed {
         true => "; it answers 503, because it would be protected",
-        false => "; its requests go where they would go without it",
+        false => "; other paths take its requests",
     };
     let note = format!(
-        "the namespace has {most} paths on this host already, which is the most (limits.paths-of-host){follows}; spread them \
-         over several hosts"
+        "the namespace already has the {most} paths on this host that limits.paths-of-host allows{follows}; \
+            distribute them over several hosts"
     );
     Finding::new(Reason::TooManyPaths, claim.origin.clone(), note)
 }

@@ -204,28 +204,29 @@ fn refusal(name: &ServerName, namespace: &str, standing: &[&Claimant]) -> Option
     }
     Some(match standing.first() {
         Some(owner) if owner.exclusive && owner.gone.is_some() => {
-            "the host is kept for the namespace that had it until `hosts.grace` has passed; if nothing there \
-            asks for it then, it is served here"
+            "the host is reserved for the namespace that had it until `hosts.grace` has passed; if no object there \
+             asks for it then, this one gets it"
         }
         Some(owner) if owner.exclusive => {
-            "another namespace asked for this host first and has it for itself; take another host, or ask the \
-            administrator for `hosts.ownership`"
+            "another namespace asked for this host first and owns it; use another host, or ask the administrator for \
+             `hosts.ownership`"
         }
         _ if matches!(name, ServerName::Expression(_)) => {
-            "an expression takes hosts that nobody asks for, and requests for those go where another namespace, which asked for them before, \
-             or the administrator says; list names or wildcards, or ask the administrator for `hosts.catch-all`"
+            "requests for unknown hosts belong to the administrator, or to another namespace that asked for them \
+                first, so this regular expression gets none; list names or wildcards, or ask the administrator for \
+                `hosts.catch-all`"
         }
         _ => {
-            "the host lies within a wildcard host that another namespace asked for first and has for itself, or protects; take another \
-             host, or ask the administrator for `hosts.allowed`"
+            "the host lies within a wildcard host that another namespace owns or protects; use another host, or ask \
+                the administrator for `hosts.allowed`"
         }
     })
 }
 
 /// What the administrator sets for unknown hosts is not replaced by any object.
 fn keep_catch_all(party: &mut Party<'_, '_>, findings: &mut Vec<Finding>) {
-    const NOTE: &str = "the administrator says where requests for hosts that nobody serves go; take a host, or ask the administrator for \
-        `hosts.catch-all`";
+    const NOTE: &str = "requests for unknown hosts belong to the administrator; name a host, or ask the administrator \
+        for `hosts.catch-all`";
     let takes_all = |claim: &Claim<'_, '_>| reach::beginning(claim.matching, claim.path.as_str()).is_empty();
     let refused = party.claims.extract_if(.., |claim| takes_all(claim)).map(|claim| claim.origin);
     let fields = party.subjects.iter().filter_map(|subject| subject.field_of_all_hosts());

@@ -110,8 +110,8 @@ impl<'c> OlderClaims<'c> {
             *other != namespace && *number < rated.number && place.is_none_or(|place| *place == *rated.beginning)
         };
         if self.reserved.iter().any(is_kept) {
-            let note = "the path is kept for the namespace that asked for it: until what is wrong with its object is mended, or until \
-                `hosts.grace` has passed since it asks no more";
+            let note = "the path is reserved for the namespace that asked for it first, whose object cannot be served \
+                now or was deleted less than `hosts.grace` ago; use another path or host";
             return Some(Finding::new(Reason::PathConflict, origin.clone(), note));
         }
         if let Some(owner) = self.places.get(&rated.beginning).filter(|owner| *owner.object.namespace != *namespace) {
@@ -119,13 +119,13 @@ impl<'c> OlderClaims<'c> {
         }
         let rest = self.rest.as_ref().filter(|(other, number, _)| **other != *namespace && *number < rated.number);
         if rest.is_some_and(|(_, _, is_protected)| *is_protected || rated.beginning.is_empty()) {
-            let note = "another namespace, which asked for the host first, says with `defaultBackend` what happens to whatever no path \
-                takes; take another path or host";
+            let note = "another namespace, which asked for the host first, takes all other requests of the host with \
+                its `defaultBackend`; use another path or host";
             return Some(Finding::new(Reason::PathConflict, origin.clone(), note));
         }
         self.is_below_protected(rated).then(|| {
-            let note = "it lies below a path of another namespace that is protected and older, and would take requests from it; \
-                take another path or host";
+            let note = "it lies below an older, protected path of another namespace, and would take requests from it; \
+                use another path or host";
             Finding::new(Reason::PathConflict, origin.clone(), note)
         })
     }
@@ -209,8 +209,8 @@ fn tell_of_younger_paths(kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
         let (path, namespace) = (below.claim.path.as_str().escape_debug(), &below.claim.origin.object.namespace);
         let more = if count > 1 { format!(", and {} more,", count - 1) } else { String::new() };
         let note = format!(
-            "\"{path}\" of the namespace {namespace:?}{more} lies below it and takes its requests there; what is protected loses \
-             nothing, and `hosts.ownership` can keep a host for one namespace"
+            "\"{path}\" of the namespace {namespace:?}{more} lies below it and takes its requests there; to prevent \
+                that, protect this path, or ask the administrator for `hosts.ownership`"
         );
         findings.push(Finding::new(Reason::SharedHost, above.claim.origin.clone(), note));
     }

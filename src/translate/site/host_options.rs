@@ -54,7 +54,7 @@ impl HostOption for ClientCertificates {
     }
 
     fn subject(&self, host: &str) -> String {
-        format!("what {host} asks of certificates of clients")
+        format!("the client certificates of {host}")
     }
 
     fn fits_unknown_hosts(&self) -> bool {
@@ -73,7 +73,7 @@ impl HostOption for AppRoot {
     }
 
     fn subject(&self, host: &str) -> String {
-        format!("where requests for / of {host} are sent")
+        format!("the redirect of / of {host}")
     }
 
     fn fits_unknown_hosts(&self) -> bool {
@@ -132,11 +132,12 @@ pub fn settle<'s, T: HostOption>(
         let what = loser.says.subject(&host::written(name));
         let note = match &winner {
             Some(winner) if winner.says.is_like(loser.says) => continue,
-            _ if is_refused(loser) => format!("it would decide {what}, and so of hosts of others; name the hosts"),
+            _ if is_refused(loser) => format!("it would decide about {what}, also for hosts of others; name the hosts"),
             Some(winner) if loser.is_at_home => younger(winner.subject.id(), &what),
             _ => {
                 format!(
-                    "another namespace asked for the host first and decides {what}; take the key out or another host"
+                    "another namespace asked for the host first and decides about {what}; remove the key, or use \
+                     another host"
                 )
             }
         };
@@ -147,7 +148,7 @@ pub fn settle<'s, T: HostOption>(
 
 /// The note for a younger object of the same namespace.
 pub fn younger(older: &ObjectId, what: &str) -> String {
-    format!("{older} is older and decides {what}; say the same in both, or take another host")
+    format!("{older} is older and decides about {what}; write the same in both, or use another host")
 }
 
 /// The effective directives of a host, sorted by name.

@@ -201,8 +201,9 @@ fn gather<'s, 'a>(
             if is_beyond || !may_have(name) {
                 let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
                 let note = match is_beyond {
-                    true => "an expression takes whichever hosts nobody asks for, and here each host is one namespace's: list names or \
-                             wildcards, or ask the administrator for all hosts in `hosts.allowed`"
+                    true => "a regular expression takes any unknown host, and here each host belongs to one namespace \
+                        (`hosts.ownership`); list names or wildcards, or ask the administrator for all hosts in \
+                        `hosts.allowed`"
                         .to_owned(),
                     false => format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)"),
                 };
@@ -373,9 +374,9 @@ pub fn conflict(loser: &Origin, owner: &Origin) -> Finding {
     let note = match loser.object == owner.object {
         true => format!("the object has this host, path and type already at {}", owner.field),
         false if loser.object.namespace != owner.object.namespace => {
-            "another namespace asked for this first, and keeps it; take another path or host".to_owned()
+            "another namespace asked for this path first and keeps it; use another path or host".to_owned()
         }
-        false => format!("{owner} is older and keeps this host, path and type"),
+        false => format!("{owner} is older and keeps this host, path and type; use another path or host"),
     };
     Finding::new(Reason::PathConflict, loser.clone(), note)
 }

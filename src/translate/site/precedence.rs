@@ -101,7 +101,7 @@ pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>
                     Some(free) => free,
                     None => index,
                 };
-                let note = "it lies between paths of another namespace that asked first and are tried one after the other; take \
+                let note = "nginx would have to try it between older regular expressions of another namespace; use \
                     another path or host";
                 let origin = queues[queue].take(index).claim.origin;
                 findings.push(Finding::new(Reason::PathConflict, origin, note));

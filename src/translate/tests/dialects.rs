@@ -80,10 +80,14 @@ fn its_keys_have_their_effects_and_no_other_keys_have_any() {
     for (annotations, reason, text) in [
         ("{tiny.example/patience: ages}", Reason::InvalidValue, "number"),
         // What no object decides is refused, whatever its value.
-        ("{tiny.example/door: '7'}", Reason::InvalidValue, "about listeners, which no object decides"),
+        ("{tiny.example/door: '7'}", Reason::InvalidValue, "about listeners, which only the administrator sets"),
         ("{tiny.example/teapot: 'on'}", Reason::UnsupportedAnnotation, "ask for coffee"),
         ("{tiny.example/patiense: '7'}", Reason::UnknownAnnotation, "did you mean tiny.example/patience?"),
-        ("{nginx.ingress.kubernetes.io/proxy-read-timeout: '7'}", Reason::UnsupportedAnnotation, "use those of tiny."),
+        (
+            "{nginx.ingress.kubernetes.io/proxy-read-timeout: '7'}",
+            Reason::UnsupportedAnnotation,
+            "use the prefix of tiny.",
+        ),
         ("{tiny.example/expressions: '1.0'}", Reason::RefusedValue, "true or false"),
     ] {
         let translation = given(annotations);

@@ -102,7 +102,7 @@ fn an_object_decides_for_each_of_its_hosts_alone() {
     };
     assert_eq!(said, [of("LOW", "first"), of("HIGH", "second")]);
     let note = &translation.findings.iter().find(|finding| finding.origin.object.name.contains("second")).unwrap().note;
-    assert!(note.contains("Ingress default/first is older and decides ssl_ciphers of a.example"), "{note}");
+    assert!(note.contains("Ingress default/first is older and decides about ssl_ciphers of a.example"), "{note}");
 }
 
 #[test]

@@ -29,10 +29,10 @@ impl ExternalName {
             return Err("it is neither a name nor an address in the usual notation");
         }
         if name == "localhost" || name.ends_with(".localhost") || name == "localhost.localdomain" {
-            return Err("it stands for this host itself");
+            return Err("it is a name of this host itself");
         }
         if name == "ingressd" || name.starts_with("ingressd.") {
-            return Err("names that begin with ingressd. are kept for upstreams");
+            return Err("names that begin with ingressd. are reserved for upstreams");
         }
         HostName::new(&name).map(ExternalName::Name).map_err(|_| "it is not a DNS name")
     }

@@ -253,7 +253,7 @@ fn whereabouts(authority: &str, protocol: Protocol) -> Result<Whereabouts, Refus
             // Names of pods would bypass the rules about Services of other namespaces.
             None if is_of_cluster(&name) => {
                 return Err(Refused::because(
-                    "it is a name of a pod of a cluster; name its Service, NAME.NAMESPACE.svc.cluster.local",
+                    "it is the name of a pod; name its Service, NAME.NAMESPACE.svc.cluster.local",
                 ));
             }
             None => Whereabouts::Name(name, port),

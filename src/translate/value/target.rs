@@ -69,7 +69,7 @@ pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
     let value = value.trim();
     // nginx redirects instead of rewriting when the replacement begins with one of these.
     if ["http://", "https://", "$scheme", "${scheme}"].iter().any(|start| value.starts_with(start)) {
-        return Err(Refused::because("it begins like a URL; for a redirect use temporal-redirect"));
+        return Err(Refused::because("it begins like a URL; use temporal-redirect for a redirect"));
     }
     let mut literal = String::new();
     if !value.starts_with('/') && !SLASHED.iter().any(|start| value.starts_with(start)) && !starts_with_capture(value) {
@@ -103,10 +103,10 @@ pub fn hash_key(value: &str) -> Result<RewriteTarget, Refused> {
     let parts = parts(&lower_variables(&value), String::new(), false)?;
     match parts.iter().any(|part| matches!(part, TargetPart::Variable(_))) {
         _ if parts.iter().any(|part| matches!(part, TargetPart::Capture(_))) => {
-            Err(Refused::because("it holds a capture such as $1; only variables tell requests apart"))
+            Err(Refused::because("it holds a capture such as $1; use variables"))
         }
         true => RewriteTarget::new(parts),
-        false => Err(Refused::because("it holds no variable, and all requests would go to one endpoint")),
+        false => Err(Refused::because("it holds no variable, so all requests would go to one endpoint")),
     }
 }
 

@@ -95,7 +95,9 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
     match name {
         "" => return Err(Refused::because("a $ refers to nothing")),
         "document_root" | "realpath_root" => {
-            return Err(Refused(format!("${name} is a folder of the node; write the application's own").into()));
+            return Err(Refused(
+                format!("${name} is a folder of the node; write the folder of the application").into(),
+            ));
         }
         "escaped_request_uri" if !place.escapes() => {}
         "pass_access_scheme" | "best_http_host" if place == TemplateUse::File => {}
@@ -111,25 +113,25 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
         TemplateUse::File if PATHS.contains(&name) => true,
         TemplateUse::File => {
             return Err(Refused(
-                format!("${name} would let clients choose the file; a path such as $fastcgi_script_name may").into(),
+                format!("${name} would let clients choose the file; use a path such as $fastcgi_script_name").into(),
             ));
         }
         TemplateUse::Parameter if name == "http_authorization" => {
-            return Err(Refused::because("where nginx asks for a password, applications are not told it"));
+            return Err(Refused::because("applications do not get the password that nginx asks for"));
         }
         TemplateUse::Parameter if DECODED.contains(&name) => true,
         _ if PLAIN.contains(&name) => true,
         _ if DECODED.contains(&name) => {
-            return Err(Refused(format!("${name} is decoded and could end a line; use $request_uri").into()));
+            return Err(Refused(format!("${name} is decoded and could contain a line break; use $request_uri").into()));
         }
         TemplateUse::Question | TemplateUse::Header | TemplateUse::Key if is_query => {
             return Err(Refused(
-                format!("${name} is empty in the question to the service; use $escaped_request_uri").into(),
+                format!("${name} is empty in the request to the service; use $escaped_request_uri").into(),
             ));
         }
         TemplateUse::Question | TemplateUse::Copy if is_header => {
             return Err(Refused(
-                format!("${name} may hold blanks, which a URL cannot; the service is told all headers of the client")
+                format!("${name} may hold blanks, which a URL cannot; the service gets all headers of the client")
                     .into(),
             ));
         }
@@ -171,31 +173,31 @@ mod tests {
                 Ok("/check?u=${scheme}://${host}${request_uri}"),
             ),
             ("/a?u=${escaped_request_uri}x", TemplateUse::Question, Ok("/a?u=${escaped_request_uri}x")),
-            ("/a?u=$uri", TemplateUse::Question, Err("could end a line")),
-            ("/a?u=$args", TemplateUse::Question, Err("is empty in the question")),
-            ("/a?u=$arg_x", TemplateUse::Question, Err("is empty in the question")),
+            ("/a?u=$uri", TemplateUse::Question, Err("contain a line break")),
+            ("/a?u=$args", TemplateUse::Question, Err("is empty in the request")),
+            ("/a?u=$arg_x", TemplateUse::Question, Err("is empty in the request")),
             ("/a?u=$http_x", TemplateUse::Question, Err("may hold blanks")),
             ("/a?u=$cookie_x", TemplateUse::Question, Err("may hold blanks")),
             ("/a?u=$args", TemplateUse::Redirect, Ok("/a?u=${args}")),
-            ("/a?u=$document_uri", TemplateUse::Redirect, Err("could end a line")),
+            ("/a?u=$document_uri", TemplateUse::Redirect, Err("contain a line break")),
             ("/a b", TemplateUse::Redirect, Err("cannot hold \" \"")),
             ("/a;", TemplateUse::Question, Err("cannot hold \";\"")),
             ("/a{", TemplateUse::Question, Err("cannot hold \"{\"")),
             ("a \"b\" '; $http_x", TemplateUse::Header, Ok("a \"b\" '; ${http_x}")),
-            ("$uri", TemplateUse::Header, Err("could end a line")),
+            ("$uri", TemplateUse::Header, Err("contain a line break")),
             ("a\nb", TemplateUse::Header, Err("control character")),
             ("$remote_user$cookie_sid", TemplateUse::Key, Ok("${remote_user}${cookie_sid}")),
             ("$ssl_client_raw_cert", TemplateUse::Key, Err("unknown \"ssl_client_raw_cert\" variable")),
             ("$ingressd_x", TemplateUse::Header, Err("unknown \"ingressd_x\" variable")),
             ("/a$request_uri?$args", TemplateUse::Copy, Ok("/a${request_uri}?${args}")),
-            ("/$uri", TemplateUse::Copy, Err("could end a line")),
+            ("/$uri", TemplateUse::Copy, Err("contain a line break")),
             // Hosts share servers.
             ("/$server_name", TemplateUse::Copy, Ok("/${host}")),
             ("/$escaped_request_uri", TemplateUse::Copy, Err("unknown")),
             ("a b; \"$uri\" $http_x $arg_y", TemplateUse::Parameter, Ok("a b; \"${uri}\" ${http_x} ${arg_y}")),
             ("$https$server_protocol", TemplateUse::Parameter, Ok("${https}${server_protocol}")),
             ("$ssl_client_raw_cert", TemplateUse::Parameter, Err("unknown")),
-            ("$http_authorization", TemplateUse::Parameter, Err("are not told it")),
+            ("$http_authorization", TemplateUse::Parameter, Err("do not get the password")),
             ("$document_root", TemplateUse::Parameter, Err("a folder of the node")),
             ("/app$fastcgi_script_name", TemplateUse::File, Ok("/app${fastcgi_script_name}")),
             ("/app/$arg_file", TemplateUse::File, Err("choose the file")),

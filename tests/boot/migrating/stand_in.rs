@@ -1,5 +1,5 @@
-//! What stands in for an ingress-nginx as its chart installs it: the objects, a program that writes statuses by its flags, and an
-//! nginx that answers as it does; this must not know who takes its place.
+//! A stand-in for ingress-nginx as its chart installs it: the objects, a program that writes
+//! statuses as its flags say, and an nginx that answers as the controller does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,7 +90,8 @@ impl Drop for StandIn {
     }
 }
 
-/// What makes pods of the Deployment: for other flags a new one, before the old one goes, and none where none is wanted.
+/// What makes pods of the Deployment: for other flags a new one, before the old one goes, and none
+/// where none is wanted.
 async fn roll_out(own: Objects, served: Objects, address: &'static str, is_over: &AtomicBool) {
     let (mut pod, mut number) = (None::<Controller>, 0);
     while !is_over.load(Ordering::Relaxed) {
@@ -130,7 +131,8 @@ fn served() -> Vec<Value> {
     served
 }
 
-/// Starts what answers as the controller does: another ingressd, with the same objects in a folder, of which the cluster knows nothing.
+/// Starts what answers as the controller does: another ingressd, with the same objects in a
+/// folder, of which the cluster knows nothing.
 async fn answer(around: &Surroundings, served: Vec<Value>) -> (Daemon, Nginx) {
     let folder = around.folder().join("controller");
     std::fs::create_dir(&folder).unwrap();

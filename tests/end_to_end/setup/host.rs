@@ -1,4 +1,4 @@
-//! A host with an nginx laid out as a package does it, with files of the test's own; this must not know what setup does there.
+//! A host with an nginx in the layout of a package, with files of the test's own.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -114,8 +114,8 @@ pub enum Package {
 
 use Package::{Debian, Fedora, NginxOrg, Rhel};
 
-/// A host with an nginx of this layout, seen by this thread and what it starts: `/etc/nginx`, `/usr/share/nginx` and the
-/// folders of ingressd are the test's own.
+/// A host with an nginx of this layout, seen by this thread and what it starts: `/etc/nginx`,
+/// `/usr/share/nginx` and the folders of ingressd are the test's own.
 pub struct Host {
     folder: tempfile::TempDir,
 }
@@ -143,7 +143,8 @@ impl Host {
         fs::write(host.path("nginx/mime.types"), host_types).unwrap();
         match package {
             Debian => {
-                // The distribution's own files, where this is Debian; they are the same that its package installs.
+                // The distribution's own files, where this is Debian; they are the same that its
+                // package installs.
                 for folder in ["modules-enabled", "sites-available", "sites-enabled"] {
                     fs::create_dir(host.path("nginx").join(folder)).unwrap();
                 }
@@ -218,7 +219,7 @@ impl Host {
         tree
     }
 
-    /// Puts a generation in place that is told from all else.
+    /// Puts a recognizable generation in place.
     pub fn write_generation(&self) {
         for context in ["http", "stream"] {
             fs::create_dir_all(self.path("nginx/ingressd/generations/1").join(context)).unwrap();

@@ -1,4 +1,4 @@
-//! Values of every form, near its bounds and far from them; they must not know who judges them.
+//! Values of every form, near its bounds and far from them.
 
 /// Numbers, sizes, booleans and switches, and what is nearly one.
 pub const NUMBERS: &[&str] = &[
@@ -94,7 +94,8 @@ pub const ADDRESSES: &[&str] = &[
     "10.0.0.0/8 ,\u{a0}192.0.2.1\t",
 ];
 
-/// What somebody may write instead of a text: nearly right, and what would end a line, a string or a directive.
+/// What somebody may write instead of a text: nearly right, and what would end a line, a string or
+/// a directive.
 pub const TEXTS: &[&str] = &[
     "GET",
     "GET, POST",

@@ -1,4 +1,4 @@
-//! Certificates of clients, signed as the API server believes it; this must not know who uses them.
+//! Client certificates that the API server accepts.
 
 use std::fs;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! The one control plane of a test run, as `tests/cluster` provides it; it must not know what tests do with it.
+//! The one control plane of a test run, as `tests/cluster` provides it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,8 @@ pub enum Turn {
 }
 
 impl Drop for Turn {
-    /// A test that fails while the control plane stands still fails alone: for the others it runs again.
+    /// A test that fails while the control plane stands still fails alone: for the others it runs
+    /// again.
     fn drop(&mut self) {
         if matches!(self, Turn::Alone(_)) && thread::panicking() {
             let restored = ControlPlane::shared().restore();
@@ -120,7 +121,8 @@ impl ControlPlane {
         ["client-ca.crt", "client-ca.key"].map(|name| self.folder.join(name))
     }
 
-    /// Lets every part run again, however a test left it. It blocks, for a test that ends by a panic.
+    /// Lets every part run again, however a test left it. It blocks, for a test that ends by a
+    /// panic.
     fn restore(&self) -> std::io::Result<String> {
         let mut stream = std::os::unix::net::UnixStream::connect(self.folder.join("control.sock"))?;
         stream.set_read_timeout(Some(4 * wait::LIMIT))?;
@@ -130,7 +132,8 @@ impl ControlPlane {
         Ok(line)
     }
 
-    /// Tells it something (`cluster tell DIR help` lists what can be told) and returns what it answers.
+    /// Tells it something (`cluster tell DIR help` lists what can be told) and returns what it
+    /// answers.
     ///
     /// # Panics
     ///

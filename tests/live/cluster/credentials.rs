@@ -1,4 +1,4 @@
-//! Who a daemon is to the API server: a ServiceAccount with its rights, a token and a kubeconfig; this must not know what the daemon does with them.
+//! The credentials of a daemon: a ServiceAccount with its rights, a token and a kubeconfig.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,8 @@ use super::objects::{Objects, patiently};
 use super::rights;
 use crate::rig::wait;
 
-/// A group of resources that no cluster has. Each version of a role allows another one of them, to be told from others.
+/// A group of resources that no cluster has. Each version of a role allows another one of them, to
+/// be told from others.
 const MARKS: &str = "marks.test";
 
 /// The kubeconfig of a daemon and the files that it names, which can be changed one by one.
@@ -26,7 +27,8 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Makes a ServiceAccount with these rights everywhere, and writes a kubeconfig for the API at this URL.
+    /// Makes a ServiceAccount with these rights everywhere, and writes a kubeconfig for the API at
+    /// this URL.
     pub async fn make(folder: &Path, objects: &Objects, rules: &Value, url: &str, authority: &str) -> Self {
         fs::create_dir_all(folder).unwrap();
         let credentials = Credentials { folder: folder.to_owned(), account: "ingressd".to_owned() };
@@ -65,13 +67,15 @@ impl Credentials {
         self.folder.join("kubeconfig")
     }
 
-    /// Makes these the rights of the ServiceAccount: the `rules` of a ClusterRole. They are in force when this returns.
+    /// Makes these the rights of the ServiceAccount: the `rules` of a ClusterRole. They are in
+    /// force when this returns.
     pub async fn set_rules(&self, objects: &Objects, rules: &Value) {
         let mark = self.write_rules(objects, "ClusterRole", objects.namespace(), rules).await;
         self.until_in_force(objects, &mark).await;
     }
 
-    /// Makes these the rights of the ServiceAccount in the namespace of the Leases. They are in force when this returns.
+    /// Makes these the rights of the ServiceAccount in the namespace of the Leases. They are in
+    /// force when this returns.
     pub async fn set_lease_rules(&self, objects: &Objects, rules: &Value) {
         let mark = self.write_rules(objects, "Role", &self.account, rules).await;
         self.until_in_force(objects, &mark).await;
@@ -91,8 +95,9 @@ impl Credentials {
         mark
     }
 
-    /// Waits until the API server goes by the version of a role with this mark. It learns of roles and bindings by watches of
-    /// its own, and may allow or refuse something for a while as before.
+    /// Waits until the API server goes by the version of a role with this mark. It learns of roles
+    /// and bindings by watches of its own, and may allow or refuse something for a while as
+    /// before.
     async fn until_in_force(&self, objects: &Objects, mark: &str) {
         let namespace = objects.namespace();
         let user = format!("system:serviceaccount:{namespace}:{}", self.account);
@@ -146,7 +151,8 @@ impl Credentials {
         self.folder.join(name)
     }
 
-    /// Writes the kubeconfig for the API at this URL and this user, in the words of kubeconfig files.
+    /// Writes the kubeconfig for the API at this URL and this user, in the words of kubeconfig
+    /// files.
     pub fn write_user(&self, url: &str, user: &Value) {
         let path = |name: &str| self.path(name);
         let config = json!({

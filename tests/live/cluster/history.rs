@@ -1,4 +1,4 @@
-//! What stood in an object over time, told by a watch of the test's own; it must not know who wrote it.
+//! The values of an object over time, from a watch of the test.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,8 @@ use crate::rig::wait;
 /// Before a watch is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Every state of a part of one object, in order, from the beginning of the watch. It ends with this value.
+/// Every state of a part of one object, in order, from the beginning of the watch. It ends with
+/// this value.
 pub struct History<T> {
     what: String,
     states: Arc<Mutex<Vec<T>>>,
@@ -34,7 +35,8 @@ impl Objects {
         self.follow("Lease", name, |lease| text(&lease["spec"]["holderIdentity"])).await
     }
 
-    /// Follows what `part` shows of an object; a state is remembered when it differs from the one before.
+    /// Follows what `part` shows of an object; a state is remembered when it differs from the one
+    /// before.
     pub async fn follow<T>(&self, kind: &str, name: &str, part: fn(&Value) -> T) -> History<T>
     where
         T: Clone + PartialEq + Debug + Send + 'static,
@@ -67,7 +69,8 @@ impl Objects {
                             version = object.metadata.resource_version.clone().unwrap();
                             tell(&object);
                         }
-                        // A server that was started anew remembers nothing of before: the watch begins anew, too.
+                        // A server that was started anew remembers nothing of before: the watch
+                        // begins anew, too.
                         WatchEvent::Error(_) => {
                             let Ok(list) = api.list(&named).await else { break };
                             version = list.metadata.resource_version.unwrap();

@@ -1,4 +1,5 @@
-//! What every test on a cluster stands on: a control plane that all share, and a node, namespace and classes of its own.
+//! What every test on a cluster stands on: a control plane that all share, and a node, namespace
+//! and classes of its own.
 //!
 //! ```no_run
 //! #[test]
@@ -12,8 +13,9 @@
 //! }
 //! ```
 //!
-//! The control plane runs in a network namespace of its own. So does each test, with nginx, daemon, backends and
-//! clients, and there every pod address is local; a bridge connects them. A test waits for events, never for time to pass.
+//! The control plane runs in a network namespace of its own. So does each test, with nginx,
+//! daemon, backends and clients, and there every pod address is local; a bridge connects them. A
+//! test waits for events, never for time to pass.
 #![expect(dead_code, reason = "the tests use what they need; others come")]
 
 pub mod certificates;
@@ -75,7 +77,8 @@ pub fn run(test: impl AsyncFnOnce(&mut Cluster) + Send + 'static) {
     run_in_turn(false, &next_name(), test);
 }
 
-/// Runs a test while no other runs: it may stop, pause and change the control plane, and leaves it as it was.
+/// Runs a test while no other runs: it may stop, pause and change the control plane, and leaves it
+/// as it was.
 ///
 /// # Panics
 ///
@@ -101,7 +104,8 @@ fn run_in_turn(alone: bool, namespace: &str, test: impl AsyncFnOnce(&mut Cluster
         runtime.block_on(async {
             let mut cluster = Cluster::new(Turn::take(alone).await, &namespace).await;
             test(&mut cluster).await;
-            // Nothing of the test runs any more when its objects go, and the control plane is still there for it.
+            // Nothing of the test runs any more when its objects go, and the control plane is
+            // still there for it.
             let objects = cluster.objects.in_namespace(&namespace);
             let _turn = cluster.turn.take();
             drop(cluster);
@@ -149,7 +153,8 @@ impl Cluster {
         proxy
     }
 
-    /// Lets tests be alone that wait for that, while this one has nothing to do with the control plane for minutes.
+    /// Lets tests be alone that wait for that, while this one has nothing to do with the control
+    /// plane for minutes.
     pub fn give_way(&mut self) {
         self.turn = None;
     }

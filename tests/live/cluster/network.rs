@@ -1,4 +1,5 @@
-//! The network of a cluster: one namespace for the control plane, one for each node, and a bridge between them; it must not know what runs there.
+//! The network of a cluster: one namespace for the control plane, one for each node, and a bridge
+//! between them.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -31,8 +32,9 @@ impl Namespace {
     /// Makes it the place of the control plane: a bridge, which has its address.
     pub fn become_centre(&self) {
         self.within(|| {
-            // Left alone, it takes the lowest hardware address of its ports: with each port that comes or goes it may change,
-            // and what nodes remember of the control plane would lead nowhere for a minute.
+            // Left alone, it takes the lowest hardware address of its ports: with each port that
+            // comes or goes it may change, and what nodes remember of the control plane would lead
+            // nowhere for a minute.
             ip(&["link", "add", "name", "bridge0", "address", HARDWARE_ADDRESS, "type", "bridge"]);
             ip(&["address", "add", &format!("{CONTROL_PLANE}/16"), "dev", "bridge0"]);
             ip(&["link", "set", "bridge0", "up"]);

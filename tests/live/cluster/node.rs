@@ -1,4 +1,4 @@
-//! Further edge nodes, each with a network, an nginx and a daemon of its own; this must not know what becomes of them.
+//! Further edge nodes, each with a network, an nginx and a daemon of its own.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! Objects written to and read from the API server as tests write them; this must not know who watches them.
+//! Objects written to and read from the API server as tests write them.
 
 use std::time::Duration;
 
@@ -17,10 +17,12 @@ use crate::rig::wait;
 /// Who writes, for server-side apply.
 const WRITER: &str = "test";
 
-/// The address that a test's node publishes when it is not told another: the first of those that are local in its network.
+/// The address that a test's node publishes when it is not told another: the first of those that
+/// are local in its network.
 pub const ADDRESS: &str = "192.0.2.1";
 
-/// The namespace for which tests write objects. Whoever is alone in a cluster may use it and its classes as they are.
+/// The namespace for which tests write objects. Whoever is alone in a cluster may use it and its
+/// classes as they are.
 const DEFAULT: &str = "default";
 
 /// How long a test that is over may take to remove what it leaves.
@@ -28,8 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Objects of a test, in a namespace and with classes of its own.
 ///
-/// Tests write objects for namespace `default` and the classes `ingressd` and `nginx`, as [`crate::rig::manifests`]
-/// makes them. These names are replaced by the test's own on the way.
+/// Tests write objects for namespace `default` and the classes `ingressd` and `nginx`, as
+/// [`crate::rig::manifests`] makes them. These names are replaced by the test's own on the way.
 pub struct Objects {
     client: Client,
     namespace: String,
@@ -65,8 +67,8 @@ fn kind(name: &str) -> (ApiResource, bool) {
     }
 }
 
-/// Asks again when the connection ended instead of an answer: a server that was restarted closes those that a client keeps.
-/// The calls of tests may be made twice.
+/// Asks again when the connection ended instead of an answer: a server that was restarted closes
+/// those that a client keeps. The calls of tests may be made twice.
 pub async fn patiently<T>(call: impl AsyncFn() -> Result<T, kube::Error>) -> Result<T, kube::Error> {
     match call().await {
         Err(kube::Error::Service(_) | kube::Error::HyperError(_)) => call().await,
@@ -79,7 +81,8 @@ impl Objects {
     pub async fn new(client: Client, namespace: &str) -> Self {
         let objects = Objects { client, namespace: namespace.to_owned() };
         objects.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await;
-        // Pods have to be somewhere. It has no address and is not ready: nothing can be reached through it.
+        // Pods have to be somewhere. It has no address and is not ready: nothing can be reached
+        // through it.
         objects.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": objects.node()}})).await;
         objects
     }
@@ -143,7 +146,8 @@ impl Objects {
         applied.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"))
     }
 
-    /// Creates an object that is not there yet: for many, which server-side apply would take longer for.
+    /// Creates an object that is not there yet: for many, which server-side apply would take
+    /// longer for.
     pub async fn create(&self, object: impl Into<Value>) {
         let object = self.place(object.into());
         let kind = object["kind"].as_str().expect("a kind");
@@ -180,8 +184,8 @@ impl Objects {
         deleted.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"));
     }
 
-    /// Deletes all Ingresses of a test that is over. Every daemon watches the whole cluster, and has more to do with each that is
-    /// left; nothing else depends on it.
+    /// Deletes all Ingresses of a test that is over. Every daemon watches the whole cluster, and
+    /// has more to do with each that is left; nothing else depends on it.
     pub async fn clear(&self) {
         if self.namespace == DEFAULT {
             return;

@@ -1,4 +1,5 @@
-//! Pods that are nothing but objects, whose status the test writes; the real controllers make slices of them, and this must not know who reads those.
+//! Pods as objects without containers, whose status the test writes; the real controllers make
+//! EndpointSlices of them.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -9,7 +10,8 @@ use super::objects::Objects;
 use crate::rig::{ECHO, wait};
 
 impl Objects {
-    /// Writes a Service in front of ready pods at these addresses, and waits until its slices name them.
+    /// Writes a Service in front of ready pods at these addresses, and waits until its slices name
+    /// them.
     pub async fn serve(&self, service: &str, addresses: &[&str]) {
         self.apply(json!({
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": service},
@@ -19,7 +21,8 @@ impl Objects {
         self.set_pods(service, addresses).await;
     }
 
-    /// Makes these the addresses of a Service's pods, and waits until its slices name them and no others.
+    /// Makes these the addresses of a Service's pods, and waits until its slices name them and no
+    /// others.
     pub async fn set_pods(&self, service: &str, addresses: &[&str]) {
         let wanted: BTreeSet<_> = addresses.iter().map(|address| pod_name(service, address)).collect();
         for pod in self.list("Pod").await {

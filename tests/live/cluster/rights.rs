@@ -1,4 +1,4 @@
-//! The rights that the repository ships, and fewer; this must not know who has them.
+//! The rights that the repository ships, and subsets of them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Administrators with few rights; this must not know what they use them for.
+//! Administrators with few rights.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Clients that go where a status leads them, as names in DNS that follow it do; they must not know who wrote it.
+//! Clients that follow the addresses in a status, as names in DNS that follow it do.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -32,7 +32,8 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Asks for a host wherever its status leads, at each address in turn. The controller has this address and port.
+    /// Asks for a host wherever its status leads, at each address in turn. The controller has this
+    /// address and port.
     pub fn start(host: &'static str, status: Arc<History<Vec<String>>>, controller: (&'static str, u16)) -> Self {
         let (stop, stopped) = watch::channel(false);
         let task = tokio::spawn(async move {

@@ -1,4 +1,5 @@
-//! A program that writes statuses as the controller of ingress-nginx does, by the flags of its Deployment; it must not know who else writes.
+//! A program that writes statuses as the controller of ingress-nginx does, as the flags of its
+//! Deployment say.
 
 use std::time::Duration;
 
@@ -31,8 +32,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Starts a pod of this name, with the flags that the Deployment has now, which publishes this address in Ingresses of its own
-    /// namespace.
+    /// Starts a pod of this name, with the flags that the Deployment has now, which publishes this
+    /// address in Ingresses of its own namespace.
     pub async fn start(objects: &Objects, pod: &str, address: &'static str) -> Self {
         Controller::start_for(objects, objects, pod, address).await
     }
@@ -62,7 +63,8 @@ impl Controller {
         Controller { objects, served, pod: pod.to_owned(), flags, stop, task }
     }
 
-    /// Asks it to end, and waits until it has. The last pod takes its only address with it, unless it was told not to.
+    /// Asks it to end, and waits until it has. The last pod takes its only address with it, unless
+    /// it was told not to.
     pub async fn stop(self) {
         self.stop.send_replace(true);
         self.task.await.unwrap();

@@ -1,4 +1,4 @@
-//! Addresses move from a controller to a node and back, with clients all the time; this must not know how nodes are told.
+//! Addresses move from a controller to a node and back, under constant traffic.
 
 mod administrators;
 mod clients;
@@ -110,7 +110,8 @@ async fn write_deployment(cluster: &Cluster) {
     tell_rollout(cluster, 1, 1).await;
 }
 
-/// Says of the Deployment what its controller says when so many of its pods run, and so many of them are new.
+/// Says of the Deployment what its controller says when so many of its pods run, and so many of
+/// them are new.
 async fn tell_rollout(cluster: &Cluster, pods: u64, updated: u64) {
     let deployment = cluster.objects.get("Deployment", NAME).await;
     let status = json!({
@@ -120,7 +121,8 @@ async fn tell_rollout(cluster: &Cluster, pods: u64, updated: u64) {
     cluster.objects.set_status("Deployment", NAME, status).await;
 }
 
-/// Runs the commands that the tool printed, one of which waits for the rollout that the test makes meanwhile.
+/// Runs the commands that the tool printed, one of which waits for the rollout that the test makes
+/// meanwhile.
 async fn kubectl(cluster: &Cluster, line: &str) -> String {
     let words = shlex::split(line.trim()).unwrap();
     let mut command = Command::new(binary());
@@ -141,7 +143,8 @@ fn commands(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| line.starts_with("kubectl ")).collect()
 }
 
-/// What external-dns and cert-manager leave on an object, which means nothing to whoever serves it.
+/// What external-dns and cert-manager leave on an object, which means nothing to whoever serves
+/// it.
 fn with_notes_of_others(object: Value) -> Value {
     let mut object = object;
     for (key, value) in [
@@ -157,7 +160,8 @@ fn with_notes_of_others(object: Value) -> Value {
     object
 }
 
-/// What cert-manager writes for one challenge of the host of `shop`: newer versions by the field, issuers with `class` by the annotation.
+/// What cert-manager writes for one challenge of the host of `shop`: newer versions by the field,
+/// issuers with `class` by the annotation.
 async fn write_solver(cluster: &Cluster, name: &str, token: &str, by_field: bool) {
     cluster
         .objects
@@ -183,7 +187,8 @@ async fn write_solver(cluster: &Cluster, name: &str, token: &str, by_field: bool
     cluster.objects.apply(solver).await;
 }
 
-/// The challenge is answered by its solver and the rest of the host redirected, wherever the status leads.
+/// The challenge is answered by its solver and the rest of the host redirected, wherever the
+/// status leads.
 async fn expect_challenge(token: &str) {
     expect_challenge_at(token, IpAddr::from([127, 0, 0, 1])).await;
 }

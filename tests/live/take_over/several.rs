@@ -1,4 +1,4 @@
-//! Addresses move from a controller to several nodes at once and back, with clients all the time; this must not know how nodes agree.
+//! Addresses move from a controller to several nodes at once and back, under constant traffic.
 
 use std::sync::Arc;
 
@@ -66,12 +66,14 @@ fn all_nodes_take_over_together_one_that_comes_later_follows_and_all_go_back() {
         let cart = Arc::new(cluster.objects.follow_addresses("cart").await);
         let clients = Clients::start("cart.example", Arc::clone(&cart), CONTROLLER);
         let controller = end_writing(cluster, old).await;
-        // Nobody writes now. What answers challenges is served by those to whom the authority is led.
+        // Nobody writes now. What answers challenges is served by those to whom the authority is
+        // led.
         write_solver(cluster, "cm-acme-http-solver-between", TOKENS[0], true).await;
         expect_challenge(&nodes, TOKENS[0]).await;
         assert_eq!(cluster.objects.addresses("cm-acme-http-solver-between").await, [""; 0]);
 
-        // A node that starts while the command still waits for an Ingress that nobody serves. Its settings are of the flags of now.
+        // A node that starts while the command still waits for an Ingress that nobody serves. Its
+        // settings are of the flags of now.
         let folder = nodes[0].daemon.folder().to_owned();
         let both: Vec<_> = addresses(&nodes).into_iter().map(str::to_owned).collect();
         let clean = report(cluster, 0, Timestamp::now());
@@ -97,7 +99,8 @@ fn all_nodes_take_over_together_one_that_comes_later_follows_and_all_go_back() {
         cluster.objects.until_published("cm-acme-http-solver-after", &addresses(&nodes)).await;
         expect_challenge(&nodes, TOKENS[1]).await;
 
-        // The order is with all of them, whatever their settings say: also with the one that came last, when it leads.
+        // The order is with all of them, whatever their settings say: also with the one that came
+        // last, when it leads.
         for node in &mut nodes[..2] {
             assert!(node.daemon.stop().await.success());
         }

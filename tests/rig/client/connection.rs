@@ -1,4 +1,4 @@
-//! One connection over which requests go one after the other; it must not know what they ask for.
+//! One connection for several requests one after the other.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -69,7 +69,8 @@ enum Sender {
 }
 
 impl Connection {
-    /// Opens a connection; `tls` holds the name to ask for, and how TLS is spoken by whoever shows a certificate.
+    /// Opens a connection; `tls` holds the name to ask for, and how TLS is spoken by whoever shows
+    /// a certificate.
     pub async fn open(
         to: SocketAddr,
         from: &Start,

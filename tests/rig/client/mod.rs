@@ -1,4 +1,4 @@
-//! A client that says exactly what is asked of it and shows exactly what came back; it must not know who answers.
+//! A client that sends exactly the given request and shows exactly the response.
 
 mod connection;
 mod peer;
@@ -25,7 +25,8 @@ use super::authority::Signed;
 use super::namespace::Namespace;
 use super::wait;
 
-/// A request in the making. The URL decides scheme, port and Host; the connection goes to 127.0.0.1 unless told otherwise.
+/// A request in the making. The URL decides scheme, port and Host; the connection goes to
+/// 127.0.0.1 unless told otherwise.
 #[derive(Debug, Clone)]
 pub struct Request {
     method: Method,
@@ -126,7 +127,8 @@ impl Request {
         self
     }
 
-    /// Connects from this address, which must be one of the namespace's: 127.0.0.0/8, 10.244.0.0/16, ...
+    /// Connects from this address, which must be one of the namespace's: 127.0.0.0/8,
+    /// 10.244.0.0/16, ...
     pub fn from(mut self, address: &str) -> Self {
         self.from.address = Some(address.parse().unwrap());
         self
@@ -160,8 +162,9 @@ impl Request {
         tokio::time::timeout(wait::LIMIT, answer).await.map_err(|_| Failure::Late)?
     }
 
-    /// Asks again until the answer is as it should be. The next request may still meet a worker of the generation before:
-    /// [`Daemon::confirmed`](super::daemon::Daemon::confirmed) waits for the last of them.
+    /// Asks again until the answer is as it should be. The next request may still meet a worker of
+    /// the generation before: [`Daemon::confirmed`](super::daemon::Daemon::confirmed) waits for
+    /// the last of them.
     pub async fn send_until(self, what: &str, right: impl Fn(&Reply) -> bool) -> Reply {
         let ask = async || self.clone().try_send().await;
         let right = |answer: &Result<Reply, Failure>| answer.as_ref().is_ok_and(&right);

@@ -1,4 +1,4 @@
-//! TLS towards a server whose certificate is looked at instead of being believed; it must not know HTTP.
+//! TLS towards a server whose certificate is returned and not verified.
 
 use std::sync::Arc;
 
@@ -89,7 +89,8 @@ fn believing() -> ConfigBuilder<ClientConfig, WantsClientCert> {
         .with_custom_certificate_verifier(verifier)
 }
 
-/// How TLS is spoken by whoever shows a certificate: with new sessions, or with any of before, under whatever name it was opened.
+/// How TLS is spoken by whoever shows a certificate: with new sessions, or with any of before,
+/// under whatever name it was opened.
 pub fn showing(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>, resumes: bool) -> Arc<ClientConfig> {
     let mut config = believing().with_client_auth_cert(chain, key).unwrap();
     config.resumption = match resumes {

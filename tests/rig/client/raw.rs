@@ -1,4 +1,4 @@
-//! Bytes as they are, for requests that no decent client would send; it must not know HTTP.
+//! Raw bytes, for requests that no well-behaved client would send.
 
 use std::net::SocketAddr;
 
@@ -25,8 +25,8 @@ pub async fn raw(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     tokio::time::timeout(wait::LIMIT, exchange).await.expect("the other end closes the connection")
 }
 
-/// Sends bytes over TLS on which both ends agree to speak HTTP/2, and returns what comes back until it is `enough`, or the other end
-/// closes.
+/// Sends bytes over TLS on which both ends agree to speak HTTP/2, and returns what comes back
+/// until it is `enough`, or the other end closes.
 ///
 /// # Panics
 ///

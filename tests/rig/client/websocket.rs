@@ -1,4 +1,4 @@
-//! The client's end of a WebSocket; it must not know other requests.
+//! The client's end of a WebSocket.
 
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};

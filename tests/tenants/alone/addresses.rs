@@ -1,4 +1,4 @@
-//! Backends that are the node itself, or lead back to it; it must not know how that is found.
+//! Backends whose address is the node itself, or that lead back to it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -100,7 +100,8 @@ fn a_request_that_comes_back_goes_no_further() {
             assert!((1..=MOST_ROUNDS).contains(&rounds), "{scene}: {rounds} rounds, and {}", reply.status);
             assert!(reply.status >= 400, "{}", reply.status);
         }
-        // Whoever is called by somebody else for the first time is served, whatever it says about itself.
+        // Whoever is called by somebody else for the first time is served, whatever it says about
+        // itself.
         let web = scenes.iter().map(|scene| scene.of_victim("shop").host(&scene.host("shop"), "web").build()).collect();
         apply(rig, "shops", web).await;
         for scene in &scenes {

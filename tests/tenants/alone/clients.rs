@@ -1,4 +1,4 @@
-//! Clients, browsers on the node and local users; it must not know how they are answered.
+//! Clients, browsers on the node and local users.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -150,7 +150,8 @@ fn strange_targets_reach_nothing_that_is_protected() {
     });
 }
 
-/// What a client says by itself in front of what the trusted proxy says of it, and who gets an answer from `/admin`.
+/// What a client says by itself in front of what the trusted proxy says of it, and who gets an
+/// answer from `/admin`.
 const CHAINS: &[(&[(&str, &str)], &str)] = &[
     (&[("x-forwarded-for", "10.244.5.7")], "admin"),
     (&[("x-forwarded-for", "10.244.5.7, 192.0.2.66")], "403"),

@@ -1,4 +1,4 @@
-//! Kept connections to backends: what a tenant's backend does on them is in nobody else's answers; it must not know how nginx keeps them.
+//! Kept connections to backends: what a tenant's backend sends on them reaches no other namespace.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,8 @@ const WHOLE: &[&str] = &["closes", "early", "more", "later"];
 /// What a client sends to its own host: the backend that does not read it takes it for a request.
 const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nHost: smuggled.test\r\nContent-Length: 0\r\n\r\n";
 
-/// What came to a backend: the hosts that were asked for on each connection, and how many requests there were.
+/// What came to a backend: the hosts that were asked for on each connection, and how many requests
+/// there were.
 #[derive(Debug, Default)]
 struct Seen {
     connections: Vec<BTreeSet<String>>,
@@ -228,7 +229,8 @@ fn what_a_backend_does_with_kept_connections_is_in_nobody_elses_answers() {
         assert!(wrong.is_empty(), "{} wrong answers\n{}", wrong.len(), wrong.join("\n"));
         assert_eq!(rig.nginx.workers(), workers, "none of them ended");
 
-        // No connection was of two: neither where the attacker answers, nor where both lead to the same pod.
+        // No connection was of two: neither where the attacker answers, nor where both lead to the
+        // same pod.
         let victims: BTreeSet<_> = scenes.iter().flat_map(|scene| [scene.host("shop"), scene.host("pod")]).collect();
         let odd = odd.lock().unwrap();
         assert!(odd.connections.iter().all(|hosts| hosts.is_disjoint(&victims)), "{odd:?}");

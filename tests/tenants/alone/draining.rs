@@ -1,4 +1,4 @@
-//! Old workers that connections keep alive; it must not know who ends them.
+//! Old workers that connections keep alive.
 
 use crate::alone::{apply, scenes, write_services};
 use crate::rig::client::get;

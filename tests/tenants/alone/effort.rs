@@ -1,4 +1,4 @@
-//! Expressions that are as heavy as is allowed, and are asked for all the time; it must not know how that is bounded.
+//! The most expensive expressions that are allowed, under constant requests.
 
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -12,8 +12,8 @@ use crate::row::told;
 use crate::rows::hosts::SHOP;
 use crate::scene::Scene;
 
-/// More expressions than a host has room for, each as heavy as one may be. What a request asks for takes each of them all the steps
-/// that there are ways to divide it, and none of them matches.
+/// More expressions than a host has room for, each as heavy as one may be. What a request asks for
+/// takes each of them all the steps that there are ways to divide it, and none of them matches.
 const EXPRESSIONS: usize = 60;
 
 /// A path for which an expression takes nearly as many steps as it may.
@@ -26,11 +26,13 @@ const TOO_LONG: usize = 1500;
 const REQUESTS: usize = 6;
 const CLIENTS: usize = 4;
 
-/// So many requests of the victim's clients are taken for the measure of what a request costs this machine.
+/// So many requests of the victim's clients are taken for the measure of what a request costs this
+/// machine.
 const MEASURE: usize = 400;
 
-/// What a request to the attacker may cost at most, in requests of the victim's: where all expressions of the host take nearly what they
-/// may, which is 100 ms or some 2000 of them, and where PCRE gives up the first of them, which is 5 ms.
+/// What a request to the attacker may cost at most, in requests of the victim's: where all
+/// expressions of the host take nearly what they may, which is 100 ms or some 2000 of them, and
+/// where PCRE gives up the first of them, which is 5 ms.
 const FACTOR: u64 = 5000;
 const FACTOR_OF_ONE: u64 = 500;
 
@@ -64,7 +66,8 @@ async fn ask_shops(scenes: &[Scene]) -> Vec<String> {
     wrong
 }
 
-/// Asks for paths of so many letters of all hosts of the attacker, over and over, and says what came of each.
+/// Asks for paths of so many letters of all hosts of the attacker, over and over, and says what
+/// came of each.
 async fn ask_attacker(scenes: &[Scene], letters: usize) -> Vec<u16> {
     let urls: Vec<_> =
         scenes.iter().map(|scene| format!("http://{}/{}", scene.host("own"), "a".repeat(letters))).collect();
@@ -77,7 +80,8 @@ async fn ask_attacker(scenes: &[Scene], letters: usize) -> Vec<u16> {
     found
 }
 
-/// Has clients of the attacker's ask while those of the victim ask too; how often these were answered meanwhile.
+/// Has clients of the attacker's ask while those of the victim ask too; how often these were
+/// answered meanwhile.
 async fn attack(scenes: &[Scene; 2], letters: usize, expected: u16, wrong: &mut Vec<String>) -> usize {
     let mut attackers = JoinSet::new();
     for _ in 0..CLIENTS {

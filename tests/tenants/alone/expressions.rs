@@ -1,4 +1,5 @@
-//! Expressions for hosts (`server-alias`) where the administrator lets namespaces have any; it must not know how nginx tries them.
+//! Regular expressions for hosts (`server-alias`) where the administrator allows them to
+//! namespaces.
 
 use serde_json::Value;
 
@@ -10,7 +11,8 @@ use crate::rig::{self, Rig};
 use crate::row::{Ask, ask, told};
 use crate::scene::Scene;
 
-/// What the victim has by name, by wildcard, and what nobody serves now; the last two are hosts that come later.
+/// What the victim has by name, by wildcard, and what nobody serves now; the last two are hosts
+/// that come later.
 const VICTIMS: &[Ask] = &[
     ask("http://shop.{h}/").gets("victim"),
     ask("http://SHOP.{h}/x").gets("victim"),
@@ -37,7 +39,8 @@ fn all(scene: &Scene, before: &str) -> String {
     format!(r"~{before}\.{}$", scene.fill("{h}").replace('.', r"\."))
 }
 
-/// Everybody may have expressions: where each host is one namespace's, by the administrator's word.
+/// Everybody may have expressions: where each host is one namespace's, by the administrator's
+/// word.
 fn allow(rig: &mut Rig) {
     rig.daemon.set("hosts.allowed", "[{namespaces = ['*'], hosts = ['*']}]");
 }
@@ -70,7 +73,8 @@ fn an_expression_takes_no_host_that_somebody_has_or_will_have() {
         write_services(rig, &scenes);
         rig.start().await;
         apply(rig, "shops", scenes.iter().flat_map(shops).collect()).await;
-        // Objects that are older than the victim's ask for everything, by an expression that nginx tries at once and by one that costs.
+        // Objects that are older than the victim's ask for everything, by an expression that nginx
+        // tries at once and by one that costs.
         let attack = |scene: &Scene| {
             let evil = |name: &str, alias: &str| {
                 let host = scene.host(name);
@@ -94,7 +98,8 @@ fn an_expression_takes_no_host_that_somebody_has_or_will_have() {
             }
             wrong.extend(check_told(&told("Ingress costly", &["RefusedValue"]).words("too many ways"), scene, &status));
         }
-        // What nobody but nginx refuses harms nobody else, whose change is served; and a host that comes later has its owner.
+        // What nobody but nginx refuses harms nobody else, whose change is served; and a host that
+        // comes later has its owner.
         let refused = |scene: &Scene| {
             let object = scene.of_evil("refused").host(&scene.host("refused"), "web");
             let later = scene.later("later").host(&scene.host("later"), "web").host(&scene.host("*.later"), "web");

@@ -1,4 +1,4 @@
-//! Bodies on their way: the memory that nginx's workers need for those of one tenant; it must not know how nginx keeps them.
+//! The memory of nginx's workers for the request bodies of one tenant.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,8 +22,9 @@ const BACKEND: (&str, u16) = ("10.244.2.9", 9000);
 const REQUESTS: usize = 8;
 const BODY: usize = 8 << 20;
 
-/// What two namespaces may take with that many, in KiB: 48 MiB by the ceilings, which are 1 MiB of a body and 2 MiB of an answer, and some
-/// for what is around them. Without ceilings it is most of 256 MiB.
+/// What two namespaces may take with that many, in KiB: 48 MiB by the ceilings, which are 1 MiB of
+/// a body and 2 MiB of an answer, and some for what is around them. Without ceilings it is most of
+/// 256 MiB.
 const MOST: u64 = 80 << 10;
 
 /// Reads the head of each request, and writes an answer of [`BODY`] bytes.

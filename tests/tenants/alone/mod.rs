@@ -1,4 +1,4 @@
-//! What takes settings, backends or clients of its own: one test for each.
+//! Attacks that need settings, backends or clients of their own, with one test for each.
 
 mod addresses;
 mod clients;

@@ -1,4 +1,4 @@
-//! Services of type ExternalName: whose names are resolved, and what that costs; it must not know how.
+//! Services of type ExternalName: which names are resolved, and the cost.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -88,7 +88,8 @@ fn names_that_never_answer_keep_no_other_waiting() {
         let before = dns.asked().len();
         apply(rig, "named", scenes.iter().flat_map(named).collect()).await;
         victims_are_served(&scenes).await;
-        // Each namespace has its turn: most of the six hundred others were asked for later, or long before.
+        // Each namespace has its turn: most of the six hundred others were asked for later, or
+        // long before.
         let asked = dns.asked();
         let meanwhile = asked[before..].iter().take_while(|name| *name != "victim.backend.test").count();
         assert!(meanwhile < 200, "{meanwhile} questions came before the victim's");

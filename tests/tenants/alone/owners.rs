@@ -1,4 +1,4 @@
-//! What administrators say about who may have which hosts; it must not know how that is kept.
+//! The hosts that the administrator allows to namespaces.
 
 use std::time::{Duration, SystemTime};
 
@@ -38,7 +38,8 @@ fn a_namespace_claims_what_it_may() {
         let table =
             |namespace: &str, hosts: &[String]| format!("{{ namespaces = [{namespace:?}], hosts = {hosts:?} }}");
         let tables = scenes.iter().flat_map(|scene| {
-            // Below the victim's wildcard there is a host that is the other's by the administrator's word.
+            // Below the victim's wildcard there is a host that is the other's by the
+            // administrator's word.
             [table(&scene.victim, &[scene.host("*")]), table(&scene.evil, &[scene.host("given")])]
         });
         let tables: Vec<_> = tables.chain([table("default", &["*".to_owned()])]).collect();
@@ -114,7 +115,7 @@ fn what_waits_is_served_when_the_grace_is_over() {
         // Who waits is told why, and what has to pass.
         let waits = [
             told("Ingress attack", &["HostOwned"])
-                .words("kept for the namespace that had it until `hosts.grace` from")
+                .words("reserved for the namespace that had it until `hosts.grace` from")
                 .only(Namespace),
             told("Ingress attack", &["PathConflict"]).words("until `hosts.grace` from").only(Shared),
         ];
@@ -150,7 +151,8 @@ fn set_written(rig: &Rig, file: &str, seconds: u64) {
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
 }
 
-/// Both sides' objects are there when the daemon starts for the first time, and no date tells which was first.
+/// Both sides' objects are there when the daemon starts for the first time, and no date tells
+/// which was first.
 #[test]
 fn at_first_sight_no_name_decides() {
     rig::run(async |rig| {

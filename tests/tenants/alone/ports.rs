@@ -1,4 +1,4 @@
-//! TCP services and the ConfigMap of ingress-nginx: what objects of a tenant do to them; it must not know how nginx is told.
+//! TCP services and the ConfigMap of ingress-nginx, under attack by the objects of a tenant.
 
 use std::net::SocketAddr;
 
@@ -124,7 +124,8 @@ fn who_a_connection_comes_from_is_told_by_trusted_load_balancers_alone() {
         rig.daemon.set("ingress-nginx.tcp-services-configmap", "default/tcp");
         let scenes = scenes("told");
         write_services(rig, &scenes);
-        // A backend that sends back what it gets, and ends with the first line that is not the protocol's.
+        // A backend that sends back what it gets, and ends with the first line that is not the
+        // protocol's.
         let listener = tokio::net::TcpListener::bind(("10.244.1.9", 9000)).await.unwrap();
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {

@@ -1,4 +1,4 @@
-//! Objects of two namespaces, drawn at random from small pools in which much overlaps; this must not know what is right.
+//! Objects of two namespaces, drawn at random from small pools in which much overlaps.
 
 use std::sync::LazyLock;
 
@@ -146,7 +146,8 @@ pub fn draw() -> impl Strategy<Value = Draw> {
     let victim = vec(drawn(false), 1..=MOST_OBJECTS);
     let evil = vec(drawn(true), 1..=MOST_OBJECTS);
     (victim, evil).prop_map(|(mut victim, mut evil)| {
-        // Canaries are of paths that somebody has: the victim's of its own, and the attacker's of the victim's.
+        // Canaries are of paths that somebody has: the victim's of its own, and the attacker's of
+        // the victim's.
         let (hosts, paths) = (victim[0].hosts.clone(), victim[0].paths.clone());
         let canaries = victim.iter_mut().skip(1).chain(&mut evil).filter(|drawn| drawn.is_canary());
         canaries.for_each(|canary| (canary.hosts, canary.paths) = (hosts.clone(), paths.clone()));
@@ -214,7 +215,8 @@ pub fn claims(side: &[Drawn]) -> Vec<Claim> {
     side.iter().enumerate().flat_map(of).collect()
 }
 
-/// The objects of a side in a namespace, with hosts below a suffix. Of the attacker's all backends are `web`.
+/// The objects of a side in a namespace, with hosts below a suffix. Of the attacker's all backends
+/// are `web`.
 pub fn objects(side: &[Drawn], is_evil: bool, namespace: &str, suffix: &str) -> Vec<Value> {
     let mut objects = Vec::new();
     for (number, drawn) in side.iter().enumerate() {

@@ -1,6 +1,8 @@
-//! Whatever two namespaces hold, the victim's clients get what they would get if the attacker did not exist, and it is told the same.
+//! Whatever two namespaces hold, the victim's clients get what they would get if the attacker did
+//! not exist, and it is told the same.
 //!
-//! Many draws share one nginx. Each is there twice, with hosts of its own: as it is, and without the attacker. Answers, statuses and findings are compared.
+//! Many draws share one nginx. Each is there twice, with hosts of its own: as it is, and without
+//! the attacker. Answers, statuses and findings are compared.
 
 mod drawn;
 mod owned;
@@ -139,7 +141,8 @@ async fn differences(rig: &mut Rig, draws: &[Draw], ownership: Ownership) -> Vec
             }
             let with = certificate(name, &suffix(number, "with")).await;
             let alone = certificate(name, &suffix(number, "alone")).await;
-            // Who has a path of a shared host may bring the certificate that its owner does not have.
+            // Who has a path of a shared host may bring the certificate that its owner does not
+            // have.
             let is_given = ownership == Ownership::Namespace || alone.iter().any(|name| name == "victim.test");
             if with != alone && is_given && owned::has_host(draw, name) {
                 wrong.push((

@@ -1,4 +1,4 @@
-//! Which requests are the victim's, by the rules as they are written down; this must not know how they are carried out.
+//! Which requests are the victim's, by the rules as they are written down.
 
 use super::Answer;
 use super::drawn::{Claim, Draw, Drawn, claims};
@@ -7,7 +7,8 @@ use crate::scene::Ownership;
 /// What answers requests that nobody takes.
 const DEFAULT: &str = "10.244.3.1";
 
-/// Whether what a client gets without the attacker is what it has to get: the victim asked first for everything that it asks for.
+/// Whether what a client gets without the attacker is what it has to get: the victim asked first
+/// for everything that it asks for.
 pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alone: &Answer) -> bool {
     let is_below_its_wildcard = ownership == Ownership::Namespace && has(draw, "*");
     if !has_host(draw, name) && !is_below_its_wildcard {
@@ -21,7 +22,8 @@ pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alo
         return false;
     }
     let path = target.split('?').next().unwrap_or_default();
-    // What protects is never gone around. Hosts of which all is closed answer so elsewhere, too, which is nobody's.
+    // What protects is never gone around. Hosts of which all is closed answer so elsewhere, too,
+    // which is nobody's.
     let own = wholes(&draw.victim).filter(|claim| claim.host == host_of(draw, name));
     if alone.backend.is_none()
         && [401, 403, 503].contains(&alone.status)
@@ -41,7 +43,8 @@ pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alo
     }
 }
 
-/// Whether the victim asks for this very host, or for its wildcard and the attacker not for the host itself.
+/// Whether the victim asks for this very host, or for its wildcard and the attacker not for the
+/// host itself.
 pub fn has_host(draw: &Draw, name: &str) -> bool {
     has(draw, name) || (has(draw, "*") && !wholes(&draw.evil).any(|claim| claim.host == name))
 }

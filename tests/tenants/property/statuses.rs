@@ -1,4 +1,4 @@
-//! What the victim is told of its objects, with and without the attacker; this must not know how clients are answered.
+//! What the victim is told of its objects, with and without the attacker.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,8 @@ use crate::scene::Ownership;
 /// What else may be told where a host is shared: that somebody has a path below one's own.
 const OF_NEIGHBOURS: &[&str] = &["SharedHost"];
 
-/// What is told of a draw's victim that is not told where the attacker does not exist, and the other way round.
+/// What is told of a draw's victim that is not told where the attacker does not exist, and the
+/// other way round.
 pub fn differences(status: &Value, number: usize, ownership: Ownership) -> Vec<String> {
     let [with, alone] = ["with", "alone"].map(|side| told(status, number, side, ownership));
     let more = with.difference(&alone).map(|text| format!("told with the attacker alone: {text}"));
@@ -19,7 +20,8 @@ pub fn differences(status: &Value, number: usize, ownership: Ownership) -> Vec<S
     more.chain(less).collect()
 }
 
-/// All that is told of a side's victim, with the names of its hosts and its namespace as if there were one draw only.
+/// All that is told of a side's victim, with the names of its hosts and its namespace as if there
+/// were one draw only.
 fn told(status: &Value, number: usize, side: &str, ownership: Ownership) -> BTreeSet<String> {
     let namespace = format!("victim-{number}-{side}");
     let left_out = |left_out: &Value| left_out["namespace"] == *namespace;

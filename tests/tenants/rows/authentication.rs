@@ -1,4 +1,5 @@
-//! Services that say who may pass: nobody has another namespace's asked, and nobody opens another namespace's routes.
+//! Services that say who may pass: nobody has another namespace's asked, and nobody opens another
+//! namespace's routes.
 
 use serde_json::Value;
 

@@ -21,7 +21,8 @@ fn shop_with_tls(scene: &Scene) -> Vec<Value> {
     shop
 }
 
-/// Paths on the shop's host beside one that is as it should be, and the same on a host of the attacker's own.
+/// Paths on the shop's host beside one that is as it should be, and the same on a host of the
+/// attacker's own.
 fn long(scene: &Scene, kind: &str, path: &str) -> Vec<Value> {
     let on = |name: &str, host: &str| {
         let object = scene.of_evil(name).path(&scene.host(host), kind, path, "web");
@@ -74,7 +75,8 @@ const REWRITES: &[Step] = &[Step {
 }];
 
 pub const ROWS: &[Row] = &[
-    // Quoted and made an expression it is longer than nginx takes a word, also where it is not as it stands.
+    // Quoted and made an expression it is longer than nginx takes a word, also where it is not as
+    // it stands.
     Row { name: "long-prefix", attack: |scene| long(scene, "Prefix", &format!("/{}", "+".repeat(2000))), ..LONG_ROW },
     Row {
         name: "long-and-plain",

@@ -1,4 +1,5 @@
-//! Certificates, and objects without a host: whose are shown, and who answers where nobody else does.
+//! Certificates, and objects without a host: whose are shown, and who answers where nobody else
+//! does.
 
 use serde_json::{Value, json};
 
@@ -48,7 +49,8 @@ const DEFAULTS: &[crate::row::Ask] = &[
     ask("http://unknown.{h}/").never("evil"),
 ];
 
-/// An authority of the attacker's, and a rule about clients on the shop's host, beside a path that is free.
+/// An authority of the attacker's, and a rule about clients on the shop's host, beside a path that
+/// is free.
 fn by_authority(scene: &Scene, verify: &str, is_there: bool) -> Vec<Value> {
     let attack = scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/evil", "web");
     let attack = attack.annotation("auth-tls-secret", "authority").annotation("auth-tls-verify-client", verify);
@@ -173,7 +175,8 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "certificate-that-turns-bad",
-        // The victim's renewed certificate is for another name by mistake: one that names the host goes before it, whose ever it is.
+        // The victim's renewed certificate is for another name by mistake: one that names the host
+        // goes before it, whose ever it is.
         victim: with_tls,
         attack: |scene| by_certificate(scene, Some("/evil"), &["evil.test", &scene.host("shop")]),
         clients: &[ask("http://shop.{h}/").gets("victim")],

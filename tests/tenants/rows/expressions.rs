@@ -135,7 +135,8 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "redirect-to-the-slash",
-        // An expression, or a path that nginx takes for no plain location, ends no redirect of the owner's.
+        // An expression, or a path that nginx takes for no plain location, ends no redirect of the
+        // owner's.
         victim: |scene| {
             let host = scene.host("shop");
             let docs = scene.of_victim("docs").path(&host, "Prefix", "/docs/", "web");
@@ -232,7 +233,8 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "order-of-own-paths",
-        // The same, of an expression and a text that stand for the same paths, and of a shorter and a longer one.
+        // The same, of an expression and a text that stand for the same paths, and of a shorter
+        // and a longer one.
         victim: |scene| {
             let host = scene.host("shop");
             let rewrite = scene.of_victim("a-rewrite").annotation("rewrite-target", "/target");
@@ -257,7 +259,8 @@ pub const ROWS: &[Row] = &[
         name: "later-path-under-foreign-expressions",
         attack: |scene| expressions(scene, &["/zzz/.*", "/new.*", "/.*"]),
         clients: SHOP,
-        // What the victim adds while the attack stands belongs to it as far as it is below its own older path.
+        // What the victim adds while the attack stands belongs to it as far as it is below its own
+        // older path.
         steps: &[Step {
             victim: Some(|scene| {
                 let new = scene.later("later").path(&scene.host("shop"), "Exact", "/private", "admin");

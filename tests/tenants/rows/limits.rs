@@ -7,10 +7,12 @@ use crate::row::{Ask, ROW, Row, STEP, Step, ask, told};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
-/// So many paths, or expressions, of one namespace on one host are allowed where these rows are tried.
+/// So many paths, or expressions, of one namespace on one host are allowed where these rows are
+/// tried.
 pub const SETTINGS: &[(&str, &str)] = &[("limits.paths-of-host", "6"), ("limits.expressions-of-host", "4")];
 
-/// Twelve paths of the attacker on the shop's host, each in an object of its own, the first to come first.
+/// Twelve paths of the attacker on the shop's host, each in an object of its own, the first to
+/// come first.
 fn many(scene: &Scene, kind: &str, path: fn(usize) -> String) -> Vec<Value> {
     let object = |number: usize| {
         let object = scene.of_evil(&format!("attack-{number:02}"));
@@ -20,7 +22,8 @@ fn many(scene: &Scene, kind: &str, path: fn(usize) -> String) -> Vec<Value> {
     (0..12).map(object).collect()
 }
 
-/// What the victim adds while the attack stands: a path that is protected, and one that is an expression.
+/// What the victim adds while the attack stands: a path that is protected, and one that is an
+/// expression.
 fn private(scene: &Scene) -> Vec<Value> {
     let host = scene.host("shop");
     let list = |name: &str| scene.later(name).annotation("allowlist-source-range", "10.244.5.0/24");

@@ -1,4 +1,4 @@
-//! The rows; they must not know how they are tried.
+//! The rows.
 
 mod authentication;
 mod blame;

@@ -1,4 +1,4 @@
-//! TLS that goes unopened to a Service: whose may be taken; they must not know how rows are tried.
+//! TLS that goes unopened to a Service: whose may be taken.
 
 use serde_json::Value;
 
@@ -15,7 +15,8 @@ fn with_tls(scene: &Scene, path: &str) -> Vec<Value> {
     vec![shop.annotation("ssl-redirect", "false").build(), certificate]
 }
 
-/// An object that has TLS of its hosts passed on, and has a host of its own, so that connections are told apart at all.
+/// An object that has TLS of its hosts passed on, and has a host of its own, so that connections
+/// are told apart at all.
 fn passing(scene: &Scene) -> Ingress {
     scene.of_evil("attack").host(&scene.host("own"), "web").annotation("ssl-passthrough", "true")
 }

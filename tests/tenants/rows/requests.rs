@@ -1,4 +1,5 @@
-//! What clients send: headers that they forge and paths that a backend may read otherwise than nginx.
+//! What clients send: headers that they forge and paths that a backend may read otherwise than
+//! nginx.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! Values that cost nginx memory or time, of which others would have less: refused, or made as large as the administrator lets them be.
+//! Values that cost nginx memory or time, of which others would have less: refused, or made as
+//! large as the administrator lets them be.
 
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ fn the_key_wins_over_its_other_spelling() {
     let reading = given(&[("allowlist-source-range", "10.0.0.0/8"), ("whitelist-source-range", "0.0.0.0/0")]);
     assert!(outline(&reading).contains(&"allow 10.0.0.0/8".to_owned()));
     assert!(!outline(&reading).contains(&"allow 0.0.0.0/0".to_owned()));
-    assert!(reading.findings[0].note.contains("wins"));
+    assert!(reading.findings[0].note.contains("is used instead"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ const MOST: usize = 12;
 pub fn alternatives(table: &Table, text: &str) -> Vec<String> {
     let tree = match syntax::parse(text.as_bytes()) {
         Ok(tree) => tree,
-        Err(error) => return vec![format!("it is no configuration of nginx: {error}")],
+        Err(error) => return vec![format!("it is not valid configuration of nginx: {error}")],
     };
     let (mut told, mut clauses) = (BTreeSet::new(), Vec::new());
     collect(&tree, table, &mut told, &mut clauses);
@@ -40,14 +40,18 @@ fn clause(table: &Table, name: &str) -> String {
     };
     match (directives::find(name), refused::find(name)) {
         (Some(allowed), _) if allowed.instead.starts_with("nothing") => {
-            format!("{name}: nothing but a snippet, which snippets.allowed may allow")
+            format!("{name}: only a snippet, which the administrator may allow (snippets.allowed)")
         }
         (Some(allowed), _) => {
-            format!("{name}: {}, or a snippet that snippets.allowed allows", annotation(allowed.instead))
+            format!(
+                "{name}: {}, or a snippet that the administrator allows \
+                (snippets.allowed)",
+                annotation(allowed.instead)
+            )
         }
         (None, Some((_, _, "nothing"))) => format!("{name}: nothing"),
         (None, Some((_, refused::LUA, instead))) => format!("{name}: Lua is not run; instead: {}", annotation(instead)),
         (None, Some((_, _, instead))) => format!("{name}: {}", annotation(instead)),
-        (None, None) => format!("{}: nothing that is known", excerpt(name)),
+        (None, None) => format!("{}: no replacement is known", excerpt(name)),
     }
 }

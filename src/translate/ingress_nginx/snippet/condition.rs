@@ -8,7 +8,7 @@ use crate::translate::value::excerpt;
 /// Parses a condition, and returns what its expression captures.
 pub fn read(words: &[String], variables: &Variables) -> Result<(SnippetCondition, Captures), Refused> {
     const FORM: Refused =
-        Refused::because("a condition is ($variable), or ($variable = text) with = != ~ ~* !~ or !~*");
+        Refused::because("write a condition as ($variable), or as ($variable = text) with = != ~ ~* !~ or !~*");
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     let Some(first) = words.first_mut() else { return Err(FORM) };
     *first = first.strip_prefix('(').ok_or(FORM)?;
@@ -17,7 +17,7 @@ pub fn read(words: &[String], variables: &Variables) -> Result<(SnippetCondition
     words.retain(|word| !word.is_empty());
     match words.as_slice() {
         ["-f" | "!-f" | "-d" | "!-d" | "-e" | "!-e" | "-x" | "!-x", _] => {
-            Err(Refused::because("it would look for files of the node"))
+            Err(Refused::because("it would test for files of the node"))
         }
         [variable] => Ok((SnippetCondition::IsSet(named(variable, variables)?), Captures::Unknown)),
         // An empty quoted text is not a word here.

@@ -132,7 +132,7 @@ pub static ALLOWED: &[Allowed] = &[
         match words.iter().all(|word| PROXIED.contains(&word.as_str())) {
             true if !words.is_empty() => Ok(()),
             _ => Err(Refused::because(
-                "it is words of off, expired, no-cache, no-store, private, no_last_modified, no_etag, auth and any",
+                "it takes the words off, expired, no-cache, no-store, private, no_last_modified, no_etag, auth and any",
             )),
         }
     }),
@@ -182,9 +182,9 @@ pub static ALLOWED: &[Allowed] = &[
     annotation("proxy_busy_buffers_size", "a size", "proxy-busy-buffers-size", same),
     annotation("proxy_connect_timeout", "a time", "proxy-connect-timeout", seconds),
     annotation("proxy_cookie_domain", "two words, or `off`", "proxy-cookie-domain", joined).of_routes(),
-    list("proxy_cookie_path", "two texts that are no expressions", "proxy-cookie-path", |words| match words {
+    list("proxy_cookie_path", "two texts that are not regular expressions", "proxy-cookie-path", |words| match words {
         [from, _] if !from.starts_with('~') => Ok(()),
-        _ => Err(Refused::because("it is two texts that are no expressions")),
+        _ => Err(Refused::because("write two texts that are not regular expressions")),
     }),
     by("proxy_hide_header", "a name", HEADERS, |reader, directive| {
         let name = one(&directive.arguments)?;
@@ -241,8 +241,8 @@ pub static ALLOWED: &[Allowed] = &[
         reader.snippet.statements.push(statement);
         Ok(())
     }),
-    list("sub_filter", "a text and what takes its place", "the backend", |words| match words {
-        [from, _] if from.contains('$') => Err(Refused::because("what is searched for has no variables here")),
+    list("sub_filter", "a text and its replacement", "the backend", |words| match words {
+        [from, _] if from.contains('$') => Err(Refused::because("the text to search for must not contain variables")),
         [from, _] if !from.is_empty() => Ok(()),
         _ => Err(COUNT),
     }),

@@ -7,7 +7,7 @@ use crate::translate::value::excerpt;
 pub(super) const PROXIED: [&str; 9] =
     ["off", "expired", "no-cache", "no-store", "private", "no_last_modified", "no_etag", "auth", "any"];
 
-pub(super) const COUNT: Refused = Refused::because("it has another number of arguments");
+pub(super) const COUNT: Refused = Refused::because("it has the wrong number of arguments");
 
 pub(super) fn one(words: &[String]) -> Result<&str, Refused> {
     match words {

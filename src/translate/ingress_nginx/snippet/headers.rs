@@ -13,7 +13,7 @@ pub(super) fn header_name(name: &str) -> Result<HeaderName, Refused> {
     let mut names = header_names(name)?;
     match names.len() {
         1 => Ok(names.remove(0)),
-        _ => Err(Refused::because("it is not one name of a header")),
+        _ => Err(Refused::because("it is not the name of a header")),
     }
 }
 
@@ -23,10 +23,10 @@ pub(super) fn answer_name(name: &str) -> Result<HeaderName, Refused> {
     let name = header_name(name)?;
     match name.as_str().to_ascii_lowercase().as_str() {
         "strict-transport-security" => {
-            Err(Refused::because("it may reach other hosts; the administrator's tls.hsts sends it"))
+            Err(Refused::because("it may affect other hosts; the administrator sets it by tls.hsts"))
         }
         "server" | "date" => Err(Refused(format!("nginx itself writes {name}").into())),
-        lower if lower.starts_with("x-accel-") => Err(Refused::because("nginx itself reads it")),
+        lower if lower.starts_with("x-accel-") => Err(Refused::because("nginx itself interprets it")),
         _ => settable(&name).map(|()| name),
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn header_arguments(directive: &Directive) -> Result<(&str, &str, boo
 
 pub(super) fn name_and_value(pair: &str) -> Result<(&str, &str), Refused> {
     match pair.split_once(':') {
-        _ if pair.starts_with('-') => Err(Refused::because("it has no options here: it counts for all answers")),
+        _ if pair.starts_with('-') => Err(Refused::because("options are not allowed: it applies to all responses")),
         Some((name, value)) => Ok((name.trim(), value.trim())),
         None => Ok((pair.trim(), "")),
     }
@@ -78,7 +78,7 @@ pub(super) fn more_set_headers(reader: &mut Reader<'_>, directive: &Directive) -
     for pair in &directive.arguments {
         if has_value && !pair.contains(':') {
             return Err(Refused(
-                format!("{} has no : behind its name; is a ; missing before it?", excerpt(pair)).into(),
+                format!("{} has no : after its name; perhaps a ; is missing before it", excerpt(pair)).into(),
             ));
         }
         has_value |= pair.contains(':');
@@ -115,7 +115,7 @@ pub(super) fn request_header(reader: &mut Reader<'_>, name: &str, value: Snippet
     let name = header_name(name)?;
     match name.as_str().to_ascii_lowercase().as_str() {
         "connection" => return Err(Refused::because("it frames the request; use connection-proxy-header")),
-        "proxy" => return Err(Refused::because("a program behind the backend would choose its proxy by it")),
+        "proxy" => return Err(Refused::because("CGI programs would choose their proxy by it")),
         "host" => {}
         _ => settable(&name)?,
     }

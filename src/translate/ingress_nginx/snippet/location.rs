@@ -31,16 +31,16 @@ pub fn read(reader: &mut Reader<'_>, directive: &Directive) -> Result<(), Refuse
     let mut inner = directive.children().iter().filter(|inner| !says_nothing(inner));
     let (Some(only), None) = (inner.next(), inner.next()) else {
         return Err(Refused::because(
-            "it answers by one return or deny all; what goes to a Service is a path of an Ingress",
+            "it may contain only one return or deny all; for a Service write a path in an Ingress",
         ));
     };
     let then = match (only.name.as_str(), only.arguments.as_slice()) {
-        _ if only.block.is_some() => return Err(Refused::because("no block stands within another one")),
+        _ if only.block.is_some() => return Err(Refused::because("a block must not contain another one")),
         ("deny", [all]) if all == "all" => SnippetStatement::Return(403, None),
         ("return", words) => answer(reader, words, Captures::Unknown)?,
         _ => {
             return Err(Refused::because(
-                "it answers by one return or deny all; what goes to a Service is a path of an Ingress",
+                "it may contain only one return or deny all; for a Service write a path in an Ingress",
             ));
         }
     };
@@ -71,6 +71,6 @@ fn condition(words: &[String]) -> Result<SnippetCondition, Refused> {
         }
         [operator, path] if operator == "^~" => beginning(path),
         [path] if path.starts_with('/') => beginning(path),
-        _ => Err(Refused::because("it is a path, or an expression behind ~ or ~*")),
+        _ => Err(Refused::because("write a path, or a regular expression after ~ or ~*")),
     }
 }

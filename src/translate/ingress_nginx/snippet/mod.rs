@@ -44,27 +44,27 @@ pub static FAMILY: Family = Family {
             ..snippet(
             "auth-snippet",
             "proxy_set_header X y;",
-            "Directives for the question to auth-url. Read only where the administrator's `snippets.allowed` lets the namespace write them; elsewhere the object is refused, because what it leaves out may protect something.",
+            "Directives for the request to auth-url. They are used only where the administrator's `snippets.allowed` names the namespace; elsewhere the object is refused, because the snippet may be a protection.",
             SnippetRow { kind: SnippetKind::Auth, read: question::read },
             )
         },
         snippet(
             "configuration-snippet",
             "deny all;",
-            "Directives for the location. Read only where the administrator's `snippets.allowed` lets the namespace write them; elsewhere the object is refused, because what it leaves out may protect something.",
+            "Directives for the location. They are used only where the administrator's `snippets.allowed` names the namespace; elsewhere the object is refused, because the snippet may be a protection.",
             SnippetRow { kind: SnippetKind::Configuration, read: reader::of_location },
         ),
         snippet(
             "server-snippet",
             "return 403;",
-            "Directives for the server: they count for the routes of the namespace on the hosts of the object. Read only where the administrator's `snippets.allowed` lets the namespace write them; elsewhere the object is refused, because what it leaves out may protect something.",
+            "Directives for the server: they apply to the routes of the namespace on the hosts of the object. They are used only where the administrator's `snippets.allowed` names the namespace; elsewhere the object is refused, because the snippet may be a protection.",
             SnippetRow { kind: SnippetKind::Server, read: reader::of_host },
         )
         .scope(Scope::Server),
         unserved(
             "stream-snippet",
             "server {}",
-            "Directives outside of HTTP. Never read: the object is refused, because what it leaves out may protect something.",
+            "Directives outside of HTTP. They are never used: the object is refused, because the snippet may be a protection.",
             STREAM,
         )
         .scope(Scope::Server)

@@ -22,17 +22,17 @@ pub fn read(draft: &mut Draft, entry: &Entry<'_>, _context: &Context<'_>) -> Res
         let at = |refused: Refused| Refused(format!("line {}: {refused}", directive.line).into());
         let (name, value) = match (directive.name.as_str(), directive.arguments.as_slice(), &directive.block) {
             ("proxy_set_header", [name, value], None) => (name, value),
-            ("proxy_set_header", ..) => return Err(at(Refused::because("it has a name and a value"))),
+            ("proxy_set_header", ..) => return Err(at(Refused::because("write a name and a value"))),
             (name, ..) if super::directives::find(name).is_some() => {
                 return Err(at(Refused(
-                    format!("{name} means nothing in a question; proxy_set_header alone does").into(),
+                    format!("{name} has no effect on a request to auth-url; only proxy_set_header has").into(),
                 )));
             }
             (name, ..) => return Err(at(refused::why(name))),
         };
         let read = || {
             let names = header_names(name)?;
-            let [name] = names.as_slice() else { return Err(Refused::because("it is not one name of a header")) };
+            let [name] = names.as_slice() else { return Err(Refused::because("it is not the name of a header")) };
             settable(name)?;
             Ok((name.clone(), template(value, TemplateUse::Header)?))
         };

@@ -108,7 +108,11 @@ impl<'a> Reader<'a> {
         match self.snippet.burden.weight > MOST_WEIGHT {
             _ if !mistakes.is_empty() => Err(Refused(mistakes.join("; ").into())),
             true => Err(Refused(
-                format!("its expressions weigh more than {MOST_WEIGHT} together, which would keep nginx busy").into(),
+                format!(
+                    "its regular expressions have a weight of more than {MOST_WEIGHT} together, which takes nginx \
+                    too long"
+                )
+                .into(),
             )),
             false => Ok((self.snippet, self.implied.into_iter().collect())),
         }
@@ -117,13 +121,13 @@ impl<'a> Reader<'a> {
     fn directive(&mut self, directive: &Directive) -> Result<(), Refused> {
         let Some(allowed) = directives::find(&directive.name) else { return Err(refused::why(&directive.name)) };
         if self.is_of_host && !allowed.of_hosts {
-            return Err(Refused::because("it counts for single routes; write it into configuration-snippet"));
+            return Err(Refused::because("it concerns single routes; write it into configuration-snippet"));
         }
         if !self.is_of_host && allowed.only_of_hosts {
-            return Err(Refused::because("it has no place in a location; write it into server-snippet"));
+            return Err(Refused::because("it must not stand in a location; write it into server-snippet"));
         }
         if directive.block.is_some() != allowed.has_block {
-            let what = if allowed.has_block { "it needs a block" } else { "it has no block" };
+            let what = if allowed.has_block { "it needs a block" } else { "it must not have a block" };
             return Err(Refused::because(what));
         }
         self.allowed(allowed, directive)
@@ -142,10 +146,10 @@ impl<'a> Reader<'a> {
                     self.snippet.burden.searches.push((from, self.variables.replacement_size(to)));
                 }
                 let Some(row) = catalogue::find(allowed.name, Block::Location) else {
-                    return Err(Refused::because("nothing is known of it"));
+                    return Err(Refused::because("the directive is not known"));
                 };
                 if !is_list && self.snippet.directives.iter().any(|other| other.row == row) {
-                    return Err(Refused::because("it is said twice"));
+                    return Err(Refused::because("it is there twice"));
                 }
                 self.snippet.directives.push(SnippetDirective { row, arguments, is_list });
                 Ok(())
@@ -164,7 +168,7 @@ impl<'a> Reader<'a> {
     pub fn imply(&mut self, key: &'static str, value: String) -> Result<(), Refused> {
         match self.implied.insert(key, value) {
             None => Ok(()),
-            Some(_) => Err(Refused(format!("{key} is said twice").into())),
+            Some(_) => Err(Refused(format!("{key} is there twice").into())),
         }
     }
 
@@ -172,12 +176,12 @@ impl<'a> Reader<'a> {
     fn setting(&mut self, key: &'static str, value: &str) -> Result<(), Refused> {
         let row = self.context.table.find(key);
         let Some((row, Effect::Directive(directive, parse))) = row.map(|row| (row, row.effect)) else {
-            return Err(Refused::because("it counts for single routes; write it into configuration-snippet"));
+            return Err(Refused::because("it concerns single routes; write it into configuration-snippet"));
         };
         let cut = row.ceiling.instead_of(value, self.context.options.limits());
         let arguments = parse(cut.as_ref().map_or(value, |(instead, _)| instead))?;
         if self.snippet.settings.iter().any(|other| other.row == directive) {
-            return Err(Refused::because("it is said twice"));
+            return Err(Refused::because("it is there twice"));
         }
         let origin = self.entry.origin();
         self.snippet.settings.push(crate::model::Directive { row: directive, arguments, origin });
@@ -210,19 +214,17 @@ impl<'a> Reader<'a> {
     pub fn address(&mut self, lets_in: bool, network: &str) -> Result<(), Refused> {
         let Addresses { deny, allow, has_ended } = &mut self.addresses;
         if *has_ended {
-            return Err(Refused::because("a line before it decides about all clients"));
+            return Err(Refused::because("an earlier line already decides about all clients"));
         }
         match (network, lets_in) {
             ("all", true) if allow.is_empty() => {}
-            ("all", true) => return Err(Refused::because("networks that are allowed before it mean nothing then")),
+            ("all", true) => return Err(Refused::because("allowed networks before it would have no effect")),
             ("all", false) if allow.is_empty() => deny.extend(["0.0.0.0/0", "::/0"].map(str::to_owned)),
             ("all", false) => {}
-            ("unix:", _) => return Err(Refused::because("no client comes by a socket of the node")),
+            ("unix:", _) => return Err(Refused::because("clients do not connect through sockets of the node")),
             (network, true) => allow.push(network.to_owned()),
             (_, false) if !allow.is_empty() => {
-                return Err(Refused::because(
-                    "denials have to stand before what is allowed: nobody else decides after those",
-                ));
+                return Err(Refused::because("write deny before allow"));
             }
             (network, false) => deny.push(network.to_owned()),
         }
@@ -233,7 +235,7 @@ impl<'a> Reader<'a> {
     fn settle_addresses(&mut self) -> Result<(), Refused> {
         let Addresses { deny, allow, has_ended } = std::mem::take(&mut self.addresses);
         if !allow.is_empty() && !has_ended {
-            return Err(Refused::because("allow without deny all lets everybody in; add deny all; behind it"));
+            return Err(Refused::because("allow without deny all admits every client; write deny all; after it"));
         }
         for (key, list) in [("denylist-source-range", deny), ("allowlist-source-range", allow)] {
             if !list.is_empty() {

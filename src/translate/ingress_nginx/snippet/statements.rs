@@ -33,11 +33,15 @@ pub(super) fn set(
     in_condition: bool,
 ) -> Result<SnippetStatement, Refused> {
     let [name, value] = words else { return Err(COUNT) };
-    let name = name.strip_prefix('$').ok_or(Refused::because("what is set is a variable: $name"))?;
+    let name = name.strip_prefix('$').ok_or(Refused::because("write the variable to set as $name"))?;
     if !may_be_set(name) {
         return Err(Refused(
-            format!("${} is a variable of nginx's own, or no name of up to 20 letters, digits and _", excerpt(name))
-                .into(),
+            format!(
+                "${} is a variable of nginx, or its name does not consist of up to 20 letters, digits and \
+                _",
+                excerpt(name)
+            )
+            .into(),
         ));
     }
     let value = reader.variables.text(value, TextPlace::Value, captures)?;
@@ -121,7 +125,7 @@ pub(super) fn conditional(reader: &mut Reader<'_>, directive: &Directive) -> Res
         let at =
             |refused: Refused| Refused(format!("{} in line {}: {refused}", excerpt(&inner.name), inner.line).into());
         if inner.block.is_some() {
-            return Err(at(Refused::because("no block stands within another one")));
+            return Err(at(Refused::because("a block must not contain another one")));
         }
         let words = &inner.arguments;
         let statement = match inner.name.as_str() {
@@ -136,7 +140,8 @@ pub(super) fn conditional(reader: &mut Reader<'_>, directive: &Directive) -> Res
             "add_header" => conditional_header(reader, inner, captures, number),
             name => Err(match find(name) {
                 Some(_) => Refused::because(
-                    "in a block of if there may be add_header, break, return, rewrite and set; set a variable and use it outside",
+                    "an if block may contain only add_header, break, return, rewrite and set; set a variable in it, \
+                        and use the variable outside",
                 ),
                 None => refused::why(name),
             }),
@@ -144,7 +149,7 @@ pub(super) fn conditional(reader: &mut Reader<'_>, directive: &Directive) -> Res
         then.push(statement.map_err(at)?);
     }
     if then.is_empty() {
-        return Err(Refused::because("its block does nothing"));
+        return Err(Refused::because("its block is empty"));
     }
     reader.snippet.statements.push(SnippetStatement::If(condition, then));
     Ok(())

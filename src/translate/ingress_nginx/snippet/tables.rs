@@ -45,7 +45,7 @@ pub fn tables(text: &str, origin: &Origin) -> Result<Vec<LookupTable>, Refused> 
     for directive in &tree {
         match table(directive, &variables, origin) {
             Ok(table) if variables.sizes.contains_key(&table.variable) => {
-                mistakes.push(mistake(text, directive, &Refused::because("another table has the variable")));
+                mistakes.push(mistake(text, directive, &Refused::because("another table sets the same variable")));
             }
             Ok(table) => {
                 variables.sizes.insert(table.variable.clone(), table.longest);
@@ -62,7 +62,11 @@ pub fn tables(text: &str, origin: &Origin) -> Result<Vec<LookupTable>, Refused> 
     match tables.iter().map(|table| weight(table, &variables)).sum::<u32>() > MOST_WEIGHT {
         _ if !mistakes.is_empty() => Err(Refused(mistakes.join("; ").into())),
         true => Err(Refused(
-            format!("its expressions weigh more than {MOST_WEIGHT} together, which would keep nginx busy").into(),
+            format!(
+                "its regular expressions have a weight of more than {MOST_WEIGHT} together, which takes nginx too \
+                long"
+            )
+            .into(),
         )),
         false => Ok(tables),
     }
@@ -88,13 +92,17 @@ fn table(directive: &Directive, variables: &Variables, origin: &Origin) -> Resul
     };
     let words = &directive.arguments;
     let (Some(name), true, true) = (words.last(), (least..=2).contains(&words.len()), directive.block.is_some()) else {
-        return Err(Refused::because("it is a table: what is looked up, a variable and a block"));
+        return Err(Refused::because("write what is looked up, a variable and a block"));
     };
-    let name = name.strip_prefix('$').ok_or(Refused::because("it has a variable: $name"))?;
+    let name = name.strip_prefix('$').ok_or(Refused::because("write its variable as $name"))?;
     if !may_be_set(name) {
         return Err(Refused(
-            format!("${} is a variable of nginx's own, or no name of up to 20 letters, digits and _", excerpt(name))
-                .into(),
+            format!(
+                "${} is a variable of nginx, or its name does not consist of up to 20 letters, digits and \
+                _",
+                excerpt(name)
+            )
+            .into(),
         ));
     }
     let variable = OwnVariable::new(OwnVariable::OF_TABLES, &name.to_ascii_lowercase())?;
@@ -114,9 +122,10 @@ fn table(directive: &Directive, variables: &Variables, origin: &Origin) -> Resul
 /// Why a directive has no place here, and where it has one.
 fn elsewhere(name: &str) -> Refused {
     match directives::find(name) {
-        Some(_) => {
-            Refused::because("it is refused, because other sites of the node would have it; instead: location-snippet")
-        }
+        Some(_) => Refused::because(
+            "it is refused, because it would affect other sites of the node; instead: \
+                              location-snippet",
+        ),
         None => refused::why(name),
     }
 }
@@ -147,7 +156,7 @@ fn texts(of: Option<&str>, directive: &Directive, variables: &Variables) -> Resu
                     "write names of several hosts as expressions, such as ~[.]example[.]com$",
                 )));
             }
-            "volatile" => return Err(at(Refused::because("a request looks a text up once"))),
+            "volatile" => return Err(at(Refused::because("it is not allowed here: a request looks up a value once"))),
             "include" => return Err(at(refused::why("include"))),
             name => key(name).map_err(at)?,
         };
@@ -165,7 +174,11 @@ fn key(name: &str) -> Result<LookupKey, Refused> {
     let name = name.strip_prefix('\\').unwrap_or(name);
     if name.len() > LONGEST_KEY {
         return Err(Refused(
-            format!("it is longer than {LONGEST_KEY} bytes, which nginx's table takes; write an expression").into(),
+            format!(
+                "it is longer than the {LONGEST_KEY} bytes that nginx's table takes; write a regular \
+                expression"
+            )
+            .into(),
         ));
     }
     // The check is the same as for texts of snippets.
@@ -176,7 +189,7 @@ fn key(name: &str) -> Result<LookupKey, Refused> {
 /// Reads a `geo`.
 fn addresses(of: Option<&str>, directive: &Directive, variables: &Variables) -> Result<Read, Refused> {
     let name = of.unwrap_or("$remote_addr");
-    let name = name.strip_prefix('$').ok_or(Refused::because("what is looked up is a variable: $name"))?;
+    let name = name.strip_prefix('$').ok_or(Refused::because("write what is looked up as $name"))?;
     let of = variables.named(name, TextPlace::Compared)?;
     let (mut rows, mut default): (Vec<(Cidr, Arc<str>)>, _) = (Vec::new(), None);
     for row in directive.children() {
@@ -185,7 +198,7 @@ fn addresses(of: Option<&str>, directive: &Directive, variables: &Variables) -> 
         match row.name.as_str() {
             "default" if default.is_none() => default = Some(value),
             "delete" | "include" | "proxy" | "proxy_recursive" | "ranges" => {
-                return Err(at(Refused::because("a row is default, or a network and its value")));
+                return Err(at(Refused::because("write a row as default or a network, and a value")));
             }
             name => {
                 let networks = address_list(name).map_err(at)?;
@@ -193,7 +206,7 @@ fn addresses(of: Option<&str>, directive: &Directive, variables: &Variables) -> 
                     return Err(at(Refused::because("a row has one network")));
                 };
                 if network.prefix_len() == 0 {
-                    return Err(at(Refused::because("all addresses are the default")));
+                    return Err(at(Refused::because("write default for all addresses")));
                 }
                 if rows.iter().any(|(other, _)| *other == network.trunc()) {
                     return Err(at(Refused::because("it is there twice")));
@@ -215,7 +228,7 @@ fn value(variables: &Variables, row: &Directive, captures: Captures) -> Result<S
     let ([value], None) = (row.arguments.as_slice(), &row.block) else { return Err(COUNT) };
     let text = variables.text(value, TextPlace::Value, captures)?;
     match text.parts().iter().any(|part| matches!(part, SnippetPart::Route(_))) {
-        true => Err(Refused::because("a variable of a route means nothing in a table of all hosts")),
+        true => Err(Refused::because("a variable of a route cannot be used in a table for all hosts")),
         false => Ok(text),
     }
 }

@@ -162,8 +162,8 @@ const HOSTILE: &[(&str, &str)] = &[
     ("add_header X-A \"a\nb\";", "control character"),
     ("add_header X-A \"a\\r\\nSet-Cookie: b\";", "control character"),
     ("add_header \"X-A\\r\\nX-B\" a;", "header name"),
-    ("if ($host) { if ($host) { return 200; } }", "no block stands within"),
-    ("add_header X-A b { return 200; }", "it has no block"),
+    ("if ($host) { if ($host) { return 200; } }", "a block must not contain"),
+    ("add_header X-A b { return 200; }", "it must not have a block"),
     ("if ($host);", "it needs a block"),
     // They use files.
     ("root /etc;", "files of the node"),
@@ -208,24 +208,24 @@ const HOSTILE: &[(&str, &str)] = &[
     ("proxy_pass http://169.254.169.254;", "nowhere else"),
     ("grpc_pass 127.0.0.1:1;", "follows from the annotations"),
     ("fastcgi_pass unix:/run/php.sock;", "Service of the path"),
-    ("resolver 10.0.0.1;", "nobody has judged"),
+    ("resolver 10.0.0.1;", "ingressd has not checked"),
     ("mirror /x;", "mirror-target"),
     ("auth_request /x;", "auth-url"),
     ("listen 81;", "opens a port"),
     ("server_name other.example.com;", "hosts are those of Ingresses"),
     ("upstream x { server 127.0.0.1; }", "Service of the path"),
-    ("stub_status;", "tells of all hosts"),
-    ("internal;", "hides"),
+    ("stub_status;", "shows data of all hosts"),
+    ("internal;", "unreachable"),
     ("rewrite ^ /x last;", "another location"),
     ("rewrite ^ /x;", "another location"),
     ("proxy_ignore_headers X-Accel-Redirect;", "other locations"),
-    ("proxy_pass_header X-Accel-Redirect;", "keeps to itself"),
-    ("add_header X-Accel-Redirect /x;", "nginx itself reads it"),
+    ("proxy_pass_header X-Accel-Redirect;", "nginx removes"),
+    ("add_header X-Accel-Redirect /x;", "nginx itself interprets it"),
     ("ssi on;", "other locations"),
-    ("set_real_ip_from 0.0.0.0/0;", "believed"),
+    ("set_real_ip_from 0.0.0.0/0;", "trusted proxies are the same"),
     ("limit_req zone=other;", "limit-rps"),
-    ("user root;", "whole nginx"),
-    ("env X;", "whole nginx"),
+    ("user root;", "nginx as a whole"),
+    ("env X;", "nginx as a whole"),
     // They use forbidden variables.
     ("add_header X-A $ssl_certificate_key;", "may not read"),
     ("add_header X-A $ssl_session_id;", "may not read"),
@@ -235,25 +235,25 @@ const HOSTILE: &[(&str, &str)] = &[
     ("add_header X-A $hostname;", "may not read"),
     ("add_header X-A $http_authorization;", "passwords or tokens"),
     ("add_header X-A $http_cookie;", "passwords or tokens"),
-    ("add_header X-A $uri;", "end a line"),
-    ("return 302 https://example.com$uri;", "end a line"),
-    ("set $x $uri;", "end a line"),
-    ("if ($uri ~ (.*)) { return 302 $1; }", "end a line"),
-    ("if ($remote_user ~ (.*)) { add_header X-A $1; }", "end a line"),
-    ("if ($http_x ~ (a)) { rewrite ^(.*)$ /x break; return 302 /$1; }", "end a line"),
-    ("add_header X-A $1;", "captures"),
+    ("add_header X-A $uri;", "contain a line break"),
+    ("return 302 https://example.com$uri;", "contain a line break"),
+    ("set $x $uri;", "contain a line break"),
+    ("if ($uri ~ (.*)) { return 302 $1; }", "contain a line break"),
+    ("if ($remote_user ~ (.*)) { add_header X-A $1; }", "contain a line break"),
+    ("if ($http_x ~ (a)) { rewrite ^(.*)$ /x break; return 302 /$1; }", "contain a line break"),
+    ("add_header X-A $1;", "has a capture"),
     ("add_header X-A $;", "refers to nothing"),
     ("add_header X-A ${host;", "never closed"),
-    ("rewrite ^ /x?u=$uri break;", "end a line"),
-    ("if ($http_x ~ (a)) { return 302 https://$best_http_host/$1; }", "captured"),
+    ("rewrite ^ /x?u=$uri break;", "contain a line break"),
+    ("if ($http_x ~ (a)) { return 302 https://$best_http_host/$1; }", "captures"),
     ("add_header X-A $ssl_server_name;", "may not read"),
-    ("if ($x) { return 200; } set $x 1;", "further down"),
-    ("set $args x;", "nginx's own"),
-    ("set $http_x x;", "nginx's own"),
+    ("if ($x) { return 200; } set $x 1;", "further below"),
+    ("set $args x;", "a variable of nginx"),
+    ("set $http_x x;", "a variable of nginx"),
     ("set $ingressd_plain \"\"; return 200 $ingressd_trusted;", "may not read"),
-    ("set $1 x;", "nginx's own"),
-    ("set x y;", "a variable: $name"),
-    ("set $a_name_that_is_far_too_long x;", "nginx's own"),
+    ("set $1 x;", "a variable of nginx"),
+    ("set x y;", "to set as $name"),
+    ("set $a_name_that_is_far_too_long x;", "a variable of nginx"),
     // They affect framing, or other hosts.
     ("add_header Content-Length 0;", "frames"),
     ("add_header Transfer-Encoding chunked;", "frames"),
@@ -261,15 +261,15 @@ const HOSTILE: &[(&str, &str)] = &[
     ("more_set_headers \"Strict-Transport-Security: max-age=0\";", "other hosts"),
     ("more_clear_headers Strict-Transport-Security;", "other hosts"),
     ("more_clear_headers 'X-*';", "header name"),
-    ("more_set_headers -s 404 \"X-A: b\";", "no options"),
+    ("more_set_headers -s 404 \"X-A: b\";", "options are not allowed"),
     ("proxy_set_header Connection close;", "connection-proxy-header"),
     ("proxy_set_header Content-Length 0;", "frames"),
     ("proxy_set_header Transfer-Encoding chunked;", "frames"),
     ("proxy_set_header X-Ingress-Hops \"\";", "round and round"),
     ("proxy_set_header Upgrade h2c;", "frames"),
-    ("underscores_in_headers on;", "take for headers of nginx"),
+    ("underscores_in_headers on;", "expect from nginx"),
     // They are too expensive.
-    ("sub_filter aaaaaaaa $host;sub_filter $host b;", "no variables"),
+    ("sub_filter aaaaaaaa $host;sub_filter $host b;", "must not contain variables"),
     (
         "sub_filter a 1; sub_filter b 1; sub_filter c 1; sub_filter d 1; sub_filter e 1; sub_filter f 1; sub_filter g 1; \
       sub_filter h 1; sub_filter i 1;",
@@ -279,7 +279,7 @@ const HOSTILE: &[(&str, &str)] = &[
         "sub_filter aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa x;",
         "256 bytes",
     ),
-    ("more_set_headers \"A: b\" proxy_read_timeout 10s;", "is a ; missing"),
+    ("more_set_headers \"A: b\" proxy_read_timeout 10s;", "perhaps a ; is missing"),
     ("charset koi8-r;", "utf-8"),
     ("if ($http_x ~ \"(a+)+$\") { return 200; }", "too many ways"),
     ("rewrite \"(x+x+)+y\" / break;", "too many ways"),
@@ -298,31 +298,34 @@ const HOSTILE: &[(&str, &str)] = &[
     // Repeated scanning takes as long as the square of the length.
     (
         "set $a $http_x$http_x$http_x; if ($a ~ \"[^/]*/x\") { return 200; } if ($a ~ \"[^/]*/x\") { return 201; }",
-        "weigh more than 250",
+        "a weight of more than 250",
     ),
-    ("if ($http_x ~ \"[^/]*/x\") { return 200; } if ($http_x ~ \"[^/]*/y\") { return 201; }", "weigh more than 250"),
+    (
+        "if ($http_x ~ \"[^/]*/x\") { return 200; } if ($http_x ~ \"[^/]*/y\") { return 201; }",
+        "a weight of more than 250",
+    ),
     ("sub_filter a bb; sub_filter_once off;", "at least 4 bytes"),
     ("sub_filter_once off; sub_filter aaaa $http_x;", "32 times as long"),
     ("sub_filter_once off; sub_filter aaaa https://$host;", "32 times as long"),
     ("gzip_comp_level 9;", "from 1 to 6"),
     ("expires 1y2x;", "not a number"),
-    ("gzip_proxied \"}{\";", "words of off"),
+    ("gzip_proxied \"}{\";", "the words off"),
     // They have invalid forms.
-    ("allow 10.0.0.0/8;", "lets everybody in"),
-    ("allow 10.0.0.0/8; deny 10.0.0.1; deny all;", "denials have to stand before"),
+    ("allow 10.0.0.0/8;", "admits every client"),
+    ("allow 10.0.0.0/8; deny 10.0.0.1; deny all;", "write deny before allow"),
     ("deny all; allow 10.0.0.0/8;", "decides about all clients"),
-    ("allow unix:;", "socket of the node"),
+    ("allow unix:;", "sockets of the node"),
     ("deny evil;", "not an address"),
     ("return 99;", "not a status"),
     ("return 301 javascript:alert(1);", "URL or a path"),
     ("expires \"; }\";", "not a number"),
     ("default_type \"a b\";", "not a word"),
-    ("proxy_cookie_path ~(a+)+ /;", "no expressions"),
-    ("made_up on;", "not among the directives"),
-    ("\"add_header\\n\" X-A b;", "not among the directives"),
+    ("proxy_cookie_path ~(a+)+ /;", "not regular expressions"),
+    ("made_up on;", "a snippet may not have"),
+    ("\"add_header\\n\" X-A b;", "a snippet may not have"),
     ("location /x { return 200; }", "server-snippet"),
-    ("client_max_body_size 8m; client_max_body_size 9m;", "said twice"),
-    ("gzip on; gzip off;", "said twice"),
+    ("client_max_body_size 8m; client_max_body_size 9m;", "there twice"),
+    ("gzip on; gzip off;", "there twice"),
 ];
 
 #[test]
@@ -335,8 +338,8 @@ fn hostile_snippets_are_refused_for_what_they_are() {
         ("allow all;", "configuration-snippet"),
         ("location /x { proxy_pass http://10.0.0.1; }", "one return or deny all"),
         ("location /x { root /etc; return 200; }", "one return or deny all"),
-        ("location /x { location /y { return 200; } }", "no block stands within"),
-        ("location @x { return 200; }", "it is a path"),
+        ("location /x { location /y { return 200; } }", "a block must not contain"),
+        ("location @x { return 200; }", "write a path, or"),
         ("location ~ (a+)+$ { return 200; }", "too many ways"),
         ("listen 81;", "opens a port"),
     ] {
@@ -346,7 +349,7 @@ fn hostile_snippets_are_refused_for_what_they_are() {
     let many = "add_header X-A b;".repeat(101);
     assert!(tried("configuration-snippet", &many).is_err_and(|told| told.contains("more than 100 directives")));
     let heavy = "if ($request_uri ~ \"/.+/x\") { return 403; }".repeat(11);
-    assert!(tried("configuration-snippet", &heavy).is_err_and(|told| told.contains("weigh more than 250")));
+    assert!(tried("configuration-snippet", &heavy).is_err_and(|told| told.contains("a weight of more than 250")));
     let deep = "if ($host) {".repeat(200);
     assert!(tried("configuration-snippet", &deep).is_err_and(|told| told.contains("too many blocks")));
 }
@@ -418,7 +421,7 @@ fn they_count_only_where_the_administrator_lets_them() {
 fn what_an_annotation_does_is_said_once_and_has_its_ceiling() {
     let both = [("configuration-snippet", "proxy_read_timeout 60s;"), ("proxy-read-timeout", "30")];
     let told = reading("scribe", &options(), &both);
-    assert!(told.refused && told.findings[0].note.contains("say it once"), "{:?}", told.findings);
+    assert!(told.refused && told.findings[0].note.contains("use only one of them"), "{:?}", told.findings);
     let mut options = options();
     options.limits.body_size = crate::model::ByteSize(1 << 20);
     for key in ["configuration-snippet", "server-snippet"] {
@@ -446,9 +449,9 @@ fn headers_for_a_question_are_its_headers() {
     for (text, words) in [
         ("proxy_pass http://127.0.0.1;", "nowhere else"),
         ("proxy_set_header Content-Length 0;", "frames"),
-        ("return 200;", "means nothing in a question"),
+        ("return 200;", "has no effect on a request to auth-url"),
         ("proxy_set_header X-A $http_authorization; }", "unexpected"),
-        ("internal;", "hides"),
+        ("internal;", "unreachable"),
     ] {
         let read = asked(text);
         assert!(
@@ -489,18 +492,18 @@ fn what_does_the_same_is_told_directive_by_directive() {
     let told =
         super::alternatives(&ANNOTATIONS, "proxy_read_timeout 1m;\nroot /;\nif ($a) { return 301 /; }\nmade_up;");
     let expected = [
-        "proxy_read_timeout: the annotation proxy-read-timeout, or a snippet that snippets.allowed allows",
+        "proxy_read_timeout: the annotation proxy-read-timeout, or a snippet that the administrator allows (snippets.allowed)",
         "root: a Service that serves the files",
         "if: canary-by-header,",
         "return: permanent-redirect,",
-        "\"made_up\": nothing that is known",
+        "\"made_up\": no replacement is known",
     ];
     assert_eq!(told.len(), expected.len(), "{told:?}");
     told.iter().zip(expected).for_each(|(told, expected)| assert!(told.starts_with(expected), "{told}"));
     let lua = super::alternatives(&ANNOTATIONS, "access_by_lua_block { if a then b = '}' end }\nroot /;");
     assert_eq!(lua[0], "access_by_lua_block: Lua is not run; instead: auth-url, or the backend");
     assert!(lua[1].starts_with("root: "), "{lua:?}");
-    assert!(super::alternatives(&ANNOTATIONS, "}")[0].starts_with("it is no configuration"));
+    assert!(super::alternatives(&ANNOTATIONS, "}")[0].starts_with("it is not valid configuration"));
 }
 
 #[test]

@@ -158,7 +158,7 @@ impl Variables {
             let own = OwnVariable::new(&self.mark, &lower)?;
             return match self.sizes.contains_key(&own) {
                 true => Ok(SnippetPart::Own(own)),
-                false => Err(Refused(format!("${name} is set further down; set it before it is read").into())),
+                false => Err(Refused(format!("${name} is set further below; set it before it is read").into())),
             };
         }
         let of_table = OwnVariable::new(OwnVariable::OF_TABLES, &lower).ok();
@@ -177,21 +177,34 @@ impl Variables {
         }
         if let Some(variable) = RouteVariable::named(name) {
             return match place {
-                TextPlace::Compared => {
-                    Err(Refused(format!("${name} is known before any request and decides nothing").into()))
-                }
+                TextPlace::Compared => Err(Refused(
+                    format!(
+                        "${name} is the same for all requests, so the condition decides \
+                        nothing"
+                    )
+                    .into(),
+                )),
                 TextPlace::Path | TextPlace::Value => Ok(SnippetPart::Route(variable)),
             };
         }
         if SECRET.contains(&name) {
-            return Err(Refused(format!("${name} holds passwords or tokens, which go to the backend alone").into()));
+            return Err(Refused(
+                format!("${name} contains passwords or tokens, which only the backend may get").into(),
+            ));
         }
         if DECODED.contains(&name) && place == TextPlace::Value {
-            return Err(Refused(format!("${name} is decoded and could end a line; use $request_uri").into()));
+            return Err(Refused(format!("${name} is decoded and could contain a line break; use $request_uri").into()));
         }
         match Variable::named(name) {
             Ok(variable) if is_readable(name) || DECODED.contains(&name) => Ok(SnippetPart::Variable(variable)),
-            _ => Err(Refused(format!("a snippet may not read ${}, or does not set it", excerpt(name)).into())),
+            _ => Err(Refused(
+                format!(
+                    "a snippet may not read ${}, and this one does not set \
+                it",
+                    excerpt(name)
+                )
+                .into(),
+            )),
         }
     }
 
@@ -208,11 +221,13 @@ impl Variables {
                     match (captures, place) {
                         (Captures::Plain(_), _) | (Captures::Decoded, TextPlace::Path | TextPlace::Compared) => {}
                         (Captures::Unknown, _) => {
-                            return Err(Refused::because("no expression before it in this block captures anything"));
+                            return Err(Refused::because(
+                                "no regular expression before it in this block has a capture",
+                            ));
                         }
                         (Captures::Decoded, TextPlace::Value) => {
                             return Err(Refused::because(
-                                "what it captures is decoded and could end a line; match $request_uri",
+                                "what it captures is decoded and could contain a line break; match $request_uri",
                             ));
                         }
                     }
@@ -236,14 +251,12 @@ impl Variables {
             _ => false,
         };
         if parts.iter().any(mixes) && parts.iter().any(|part| matches!(part, SnippetPart::Capture(_))) {
-            return Err(Refused::because(
-                "its variables would take the place of what is captured; use $host and $scheme",
-            ));
+            return Err(Refused::because("its variables would overwrite the captures; use $host and $scheme"));
         }
         let text = SnippetText::new(parts)?;
         let size = self.size(&text, captures);
         if size > LONGEST_FOR_REQUEST {
-            return Err(Refused::because("with its variables it could become too long; refer to fewer of them"));
+            return Err(Refused::because("with its variables it could become too long; use fewer variables"));
         }
         self.total.set(self.total.get().saturating_add(size));
         Ok(text)

@@ -1,4 +1,4 @@
-//! One call to the API, as the proxy sees it: what it asks for, in the words of Kubernetes; it must not know what is done about it.
+//! One call to the API, as the proxy sees it.
 
 use http::Method;
 use http::request::Parts;

@@ -1,4 +1,5 @@
-//! A proxy between a daemon and the API server that can be away, slow, refuse, cut and lie; it must not know the daemon.
+//! A proxy between a daemon and the API server, which can be down or slow, refuse requests, cut
+//! connections and send wrong answers.
 
 mod call;
 mod rules;
@@ -53,7 +54,8 @@ struct Line {
 }
 
 impl Proxy {
-    /// Starts one in front of the API server at this address, whose certificate the authority (PEM) signed.
+    /// Starts one in front of the API server at this address, whose certificate the authority
+    /// (PEM) signed.
     pub async fn start(server: SocketAddr, authority: &[u8]) -> Self {
         let (rules, streams) = (Rules::default(), Streams::default());
         let line = Arc::new(Line {

@@ -1,4 +1,4 @@
-//! What the proxy does about calls instead of passing them on; it must not know connections.
+//! The rules by which the proxy handles calls instead of passing them on.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,8 @@ pub enum Action {
     Delay(Duration),
     /// It is answered with this status and a `Status` object that says so.
     Refuse(StatusCode),
-    /// It is answered as API servers do that are busy: 429 in plain text, and after how many seconds to ask again.
+    /// It is answered as API servers do that are busy: 429 in plain text, and after how many
+    /// seconds to ask again.
     Busy(u32),
     /// Its connection is closed without an answer.
     Cut,

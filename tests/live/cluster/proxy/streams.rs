@@ -1,4 +1,4 @@
-//! Watches that run through the proxy: lines that can be added to and ended; this must not know where they come from.
+//! Watches that run through the proxy, to which lines can be added and which can be ended.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +30,8 @@ type Running = Vec<(Call, UnboundedSender<Order>)>;
 pub struct Streams(Arc<Mutex<Running>>);
 
 impl Streams {
-    /// Ends the watches of these kinds, as if their connections broke, and tells how many those were.
+    /// Ends the watches of these kinds, as if their connections broke, and tells how many those
+    /// were.
     pub fn cut(&self, matches: impl Fn(&Call) -> bool) -> usize {
         self.tell(matches, || Order::End)
     }

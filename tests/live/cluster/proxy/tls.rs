@@ -1,4 +1,5 @@
-//! Both ends of the proxy's TLS: a server under an authority of its own, a client that believes the API server's; it must not know HTTP.
+//! Both ends of the proxy's TLS: a server with its own authority, and a client that trusts the API
+//! server's.
 
 use std::io;
 use std::net::SocketAddr;
