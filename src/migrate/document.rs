@@ -37,6 +37,13 @@ const BEHAVIOURS: &[(&str, Compared)] = &[
         ),
     ),
     (
+        "What nginx.conf of a node says of all sites, such as `keepalive_timeout` or `ssl_buffer_size`",
+        Compared::Different(
+            "It counts where no key says otherwise; with ingress-nginx the built-in values of the keys do.",
+            "write the keys that matter into the ConfigMap",
+        ),
+    ),
+    (
         "Ingresses without a host",
         Compared::Stricter(
             "They bring no certificate for unknown hosts, and do not replace the default backend.",
@@ -84,8 +91,7 @@ pub fn document() -> String {
     }
     text += MISTAKES;
     text += &mistakes::document(&ANNOTATIONS, |compared| Verdict::from(compared).name());
-    let _ =
-        write!(text, "\n## Keys of the ConfigMap\n\n[configmap.md](configmap.md) says what each becomes.\n\n{HEAD}");
+    let _ = write!(text, "\n## Keys of the ConfigMap\n\n{KEYS}{HEAD}");
     for facts in config::config_map_keys() {
         line(&mut text, &format!("`{}`", facts.name), facts.compared);
     }
@@ -103,6 +109,12 @@ pub fn document() -> String {
     }
     text
 }
+
+/// What is said before the table of keys.
+const KEYS: &str = "[configmap.md](configmap.md) says what each becomes. With ingress-nginx a value that a key does not\n\
+take is a line in the log of the controller, and the built-in value counts, or those words of a list that\n\
+are good. Here it is a finding at the ConfigMap, and what counts below the ConfigMap goes on counting; where the\n\
+key protects something, the last good version of the whole ConfigMap does.\n\n";
 
 /// What is said before the table of values that are none.
 const MISTAKES: &str = "\n## Values that are none\n\n\

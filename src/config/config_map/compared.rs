@@ -6,6 +6,13 @@ use crate::translate::annotation::Compared;
 /// What is told of these beside ingress-nginx; of the others their effect tells it.
 pub(super) const COMPARED: &[(&str, Compared)] = &[
     (
+        "allow-backend-server-header",
+        Compared::Different(
+            "What a backend says reaches clients; with ingress-nginx only where server-tokens is true as well.",
+            "",
+        ),
+    ),
+    (
         "allow-snippet-annotations",
         Compared::Stricter(
             "With true, snippets of annotations count in namespaces that snippets.allowed names, with directives of a list.",
@@ -15,6 +22,35 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     (
         "annotation-value-word-blocklist",
         Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
+    ),
+    (
+        "annotations-risk-level",
+        Compared::Different(
+            "An annotation that needs more is one whose value cannot be used, as soon as the key changes; ingress-nginx refuses the \
+             whole object, at its next change.",
+            "",
+        ),
+    ),
+    (
+        "bind-address",
+        Compared::Stricter(
+            "No other address is listened on; where all are of one family, ingress-nginx also listens on every address of the other.",
+            "add 0.0.0.0 or ::",
+        ),
+    ),
+    (
+        "block-cidrs",
+        Compared::Stricter(
+            "They are refused everywhere; with ingress-nginx a list of clients of the object takes the place of this one.",
+            "",
+        ),
+    ),
+    (
+        "compute-full-forwarded-for",
+        Compared::Different(
+            "With the PROXY protocol the header is replaced all the same, because the client wrote it.",
+            "",
+        ),
     ),
     (
         "access-log-path",
@@ -39,6 +75,14 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
         Compared::Different("ingress-nginx keeps a value of its own in it on the way, which is not needed here.", ""),
     ),
     (
+        "debug-connections",
+        Compared::Different(
+            "It belongs to nginx.conf of each node, which is not ours to write; nginx needs to be built for it (nginx -V says \
+             --with-debug).",
+            "set it there",
+        ),
+    ),
+    (
         "default-type",
         Compared::Different("Other answers of nginx itself say their type; those of backends have the backend's.", ""),
     ),
@@ -51,7 +95,28 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "enable-aio-write",
-        Compared::Different("It counts where it is written; without the key files are written by the worker.", ""),
+        Compared::Different("Without the key what nginx.conf says counts, or files are written by the worker.", ""),
+    ),
+    (
+        "enable-syslog",
+        Compared::Different(
+            "The error log is that of nginx.conf of each node, which is not ours to write.",
+            "write error_log syslog:server=ADDRESS:PORT there",
+        ),
+    ),
+    (
+        "forwarded-for-header",
+        Compared::Different(
+            "X-Original-Forwarded-For tells X-Forwarded-For as it came, and not this header.",
+            "pass it on with proxy-set-headers",
+        ),
+    ),
+    (
+        "grpc-buffer-size-kb",
+        Compared::Different(
+            "An annotation or key proxy-buffer-size counts before it.",
+            "take that out of gRPC backends",
+        ),
     ),
     ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
     (
@@ -70,8 +135,13 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "http-access-log-path",
-        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
+        Compared::Stricter(
+            "Of a ConfigMap only files in /var/log/nginx are taken. TCP and UDP services are logged there too, where \
+             stream-access-log-path names no other file.",
+            "set listen.access-log to others",
+        ),
     ),
+    ("log-format-escape-json", Compared::Different("The line of TCP and UDP services is escaped as well.", "")),
     (
         "log-format-upstream",
         Compared::Different("Names of Services are those of requests that reached one; others have a dash.", ""),
@@ -86,6 +156,24 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ("lua-shared-dicts", Compared::Equal),
     ("nginx-status-ipv4-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
     ("nginx-status-ipv6-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
+    (
+        "no-auth-locations",
+        Compared::Stricter(
+            "Whole parts of a path are compared: /open stands for /open/a, and not for /opener.",
+            "list each path",
+        ),
+    ),
+    (
+        "no-tls-redirect-locations",
+        Compared::Different("/.well-known/acme-challenge is never redirected, whatever it says.", ""),
+    ),
+    (
+        "proxy-protocol-header-timeout",
+        Compared::Different(
+            "It counts for TCP services as well as for hosts whose TLS is passed through; without the key it is 30 seconds.",
+            "write 5s, as ingress-nginx has it",
+        ),
+    ),
     (
         "proxy-ssl-location-only",
         Compared::Different(
@@ -111,6 +199,24 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
         Compared::Different("An annotation proxy-next-upstream counts as it is written.", "add non_idempotent there"),
     ),
     ("reuse-port", Compared::Different("All workers take connections from one queue, whatever it says.", "")),
+    (
+        "ssl-buffer-size",
+        Compared::Different(
+            "Without the key what nginx.conf says counts, or 16k, which nginx has by itself.",
+            "write 4k, as ingress-nginx has it",
+        ),
+    ),
+    (
+        "ssl-ciphers",
+        Compared::Different(
+            "Without the key the ciphers of nginx.conf count, or those that nginx has by itself, and the client chooses.",
+            "write the list of ingress-nginx into the key",
+        ),
+    ),
+    (
+        "ssl-protocols",
+        Compared::Stricter("TLSv1 and TLSv1.1, which are not safe, are refused.", "let clients speak TLSv1.2"),
+    ),
     (
         "ssl-dh-param",
         Compared::Stricter(

@@ -88,10 +88,11 @@ fn words(key: &Key) -> String {
                             `gzip-level`, `gzip-min-length`, `gzip-types` and `gzip-disable`"
             .to_owned(),
         Effect::Forwarded(_) => "says with the others who is believed about clients, in the place of the \
-                                 setting `access.trusted-proxies`: `use-forwarded-headers` or `enable-real-ip` switches \
-                                 it on or off for `X-Forwarded` headers, `use-proxy-protocol` switches it on for the PROXY \
-                                 protocol alone, `proxy-real-ip-cidr` lists the proxies; without a list, and without the \
-                                 setting, everybody is believed, with a finding"
+                                 setting `access.trusted-proxies`: `use-forwarded-headers` switches it on or off for \
+                                 `X-Forwarded` headers, `enable-real-ip` for the address of the client alone, \
+                                 `use-proxy-protocol` switches it on for the PROXY protocol alone, `proxy-real-ip-cidr` \
+                                 lists the proxies; without a list, and without the setting, everybody is believed, with \
+                                 a finding"
             .to_owned(),
         Effect::Host(directive) => format!("no effect: belongs to nginx.conf of each node as `{directive}`"),
         Effect::Snippet(annotation, _) => format!(
