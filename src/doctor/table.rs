@@ -66,7 +66,7 @@ pub const CHECKS: &[Check] = &[
         name: "nginx-modules",
         about: "The modules that this nginx has, and the directives that it lacks without the others.",
         wrong: "Objects that ask for what is lacking get a finding, and routes that would be less protected answer 503. Install the module's package, or an nginx that is built with it.",
-        needs: &[Need::Nginx],
+        needs: &[Need::Nginx, Need::Objects],
         judge: nginx::modules,
     },
     Check {
