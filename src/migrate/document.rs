@@ -111,10 +111,10 @@ pub fn document() -> String {
 }
 
 /// What is said before the table of keys.
-const KEYS: &str = "[configmap.md](configmap.md) says what each becomes. With ingress-nginx a value that a key does not\n\
-take is a line in the log of the controller, and the built-in value counts, or those words of a list that\n\
-are good. Here it is a finding at the ConfigMap, and what counts below the ConfigMap goes on counting; where the\n\
-key protects something, the last good version of the whole ConfigMap does.\n\n";
+const KEYS: &str = "[configmap.md](configmap.md) says what each becomes. With ingress-nginx a value that a key does\n\
+not take is a line in the log of the controller, and the built-in value counts, or those words of a\n\
+list that are good. Here it is a finding at the ConfigMap, and what counts below the ConfigMap goes\n\
+on counting; where the key protects something, the last good version of the whole ConfigMap does.\n\n";
 
 /// What is said before the table of values that are none.
 const MISTAKES: &str = "\n## Values that are none\n\n\
