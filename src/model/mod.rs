@@ -150,8 +150,7 @@ impl Model {
 pub struct Forwarded {
     /// The networks of proxies whose `X-Forwarded-*` headers are trusted; when empty, none are.
     pub trusted: Vec<Cidr>,
-    /// Whether they are trusted about the address of a client alone, and not about host, scheme and
-    /// port.
+    /// Whether they are trusted about addresses of clients alone, and not about host and scheme.
     pub only_addresses: bool,
     /// Whether the client address is appended to `X-Forwarded-For` instead of replacing it.
     pub append: bool,

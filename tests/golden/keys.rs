@@ -23,7 +23,7 @@ struct Key {
     value: &'static str,
     /// Further keys without which it has no effect.
     beside: &'static [(&'static str, &'static str)],
-    /// Lines of which there are more with it (`+`), or fewer (`-`).
+    /// Lines of which there are more with it (`+`), or fewer (`-`), or as many as before (`=`).
     shows: &'static [&'static str],
     /// A value that it does not take, and words of what is told of that.
     bad: (&'static str, &'static str),
@@ -153,7 +153,11 @@ fn amiss(shows: &[&str], before: &Outcome, after: &Outcome) -> Vec<String> {
     let holds = |shown: &&&str| {
         let (sign, line) = shown.split_at(1);
         let more = count(&after, line) - count(&before, line);
-        if sign == "+" { more > 0 } else { more < 0 }
+        match sign {
+            "+" => more > 0,
+            "-" => more < 0,
+            _ => more == 0 && count(&after, line) > 0,
+        }
     };
     let mut amiss: Vec<_> = shows.iter().filter(|shown| !holds(shown)).map(|shown| format!("not {shown}")).collect();
     if !amiss.is_empty() || shows.is_empty() {
