@@ -14,6 +14,8 @@ mod cost;
 mod inputs;
 #[path = "golden/judge.rs"]
 mod judge;
+#[path = "golden/keys.rs"]
+mod keys;
 #[path = "golden/own_templates.rs"]
 mod own_templates;
 

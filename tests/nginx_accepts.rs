@@ -369,7 +369,11 @@ fn model() -> Model {
             content: SecretBytes(Arc::from(&b"user:{PLAIN}secret\n"[..])),
         })],
         default_certificate: Some(CertificateId::SelfSigned),
-        forwarded: Forwarded { trusted: vec!["127.0.0.0/8".parse().expect("a network")], append: true },
+        forwarded: Forwarded {
+            trusted: vec!["127.0.0.0/8".parse().expect("a network")],
+            only_addresses: false,
+            append: true,
+        },
         streams: streams().map(|(stream, _)| Arc::new(stream)).collect(),
         passthroughs: Passthroughs::default(),
         stream_upstreams: streams().map(|(_, upstream)| Arc::new(upstream)).collect(),

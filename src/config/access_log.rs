@@ -15,8 +15,16 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether requests for hosts of the cluster are logged. Where nginx.conf has `access_log off` for all sites, and no file or syslog server is set here, they are not logged.",
+        doc: "Whether requests for hosts of the cluster, and connections to TCP and UDP services, are logged. Where nginx.conf has `access_log off` for all sites, and no file or syslog server is set here, requests are not logged.",
         set: |settings, value| put(&mut settings.gate.access_log.enabled, value),
+    },
+    Row {
+        key: "access-log.requests",
+        scope: Scope::Server,
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether requests are logged, where `access-log.enabled` is true.",
+        set: |settings, value| put(&mut settings.gate.access_log.requests, value),
     },
     Row {
         key: "access-log.unknown-hosts",

@@ -67,7 +67,7 @@ pub const CHECKS: &[Check] = &[
         name: "nginx-modules",
         about: "The modules that this nginx has, and the directives that it lacks without the others.",
         wrong: "Objects that need a missing module get a finding, and routes whose protection needs it answer 503. Install the package of the module, or an nginx that is built with it.",
-        needs: &[Need::Nginx],
+        needs: &[Need::Nginx, Need::Objects],
         judge: nginx::modules,
     },
     Check {

@@ -39,6 +39,13 @@ const BEHAVIOURS: &[(&str, Compared)] = &[
         ),
     ),
     (
+        "What nginx.conf of a node says of all sites, such as `keepalive_timeout` or `ssl_buffer_size`",
+        Compared::Different(
+            "It counts where no key says otherwise; with ingress-nginx the built-in values of the keys do.",
+            "write the keys that matter into the ConfigMap",
+        ),
+    ),
+    (
         "Ingresses without a host",
         Compared::Stricter(
             "They set no certificate for unknown hosts, and do not replace the default backend.",
@@ -94,11 +101,7 @@ pub fn document() -> String {
     }
     text += MISTAKES;
     text += &mistakes::document(&ANNOTATIONS, |compared| Verdict::from(compared).name());
-    let _ = write!(
-        text,
-        "\n## Keys of the ConfigMap\n\n[configmap.md](configmap.md) has the effect of each \
-            key.\n\n{HEAD}"
-    );
+    let _ = write!(text, "\n## Keys of the ConfigMap\n\n{KEYS}{HEAD}");
     for facts in config::config_map_keys() {
         line(&mut text, &format!("`{}`", facts.name), facts.compared);
     }
@@ -116,6 +119,12 @@ pub fn document() -> String {
     }
     text
 }
+
+/// The introduction of the table of keys.
+const KEYS: &str = "[configmap.md](configmap.md) has the effect of each key. In ingress-nginx a value that a key does\n\
+not accept is a line in the log of the controller, and the default of the program is used, or those words\n\
+of a list that are valid. In ingressd it is a finding of the ConfigMap, and the setting or the default\n\
+applies; where the key protects something, the last good version of the whole ConfigMap does.\n\n";
 
 /// The introduction of the table of values that are refused.
 const MISTAKES: &str = "\n## Values that are refused\n\n\

@@ -150,13 +150,15 @@ impl Model {
 pub struct Forwarded {
     /// The networks of proxies whose `X-Forwarded-*` headers are trusted; when empty, none are.
     pub trusted: Vec<Cidr>,
+    /// Whether they are trusted about addresses of clients alone, and not about host and scheme.
+    pub only_addresses: bool,
     /// Whether the client address is appended to `X-Forwarded-For` instead of replacing it.
     pub append: bool,
 }
 
 impl Forwarded {
-    /// Whether any proxy is trusted.
+    /// Whether any proxy is trusted in all that it tells.
     pub fn trusts_proxies(&self) -> bool {
-        !self.trusted.is_empty()
+        !self.trusted.is_empty() && !self.only_addresses
     }
 }

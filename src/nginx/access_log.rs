@@ -25,8 +25,10 @@ pub enum LogFormat {
 /// The administrator's settings for access logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessLogOptions {
-    /// Whether requests are logged.
+    /// Whether anything is logged.
     pub enabled: bool,
+    /// Whether requests are, where anything is.
+    pub requests: bool,
     /// Whether requests for hosts that no object has are logged as well.
     pub unknown_hosts: bool,
     /// Which hosts use the log line.
@@ -58,6 +60,7 @@ impl AccessLogOptions {
     pub fn empty() -> Self {
         AccessLogOptions {
             enabled: false,
+            requests: false,
             unknown_hosts: false,
             format: LogFormat::Dialect,
             line: None,
@@ -206,7 +209,7 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
     };
     let is_off = |log: &HostLog| log.place == "off";
     match explicit {
-        _ if !options.enabled => Logs::Off,
+        _ if !(options.enabled && options.requests) => Logs::Off,
         Some(place) => {
             let buffering = buffering(options.buffering, &place, other_sites, tell);
             Logs::To(vec![LogTarget { place, format: None, buffering, parameters: Vec::new() }])

@@ -194,8 +194,8 @@ fn is_exempt(path: &PathMatch, options: &Options) -> bool {
         },
     };
     options.no_authentication.iter().any(|open| {
-        let rest = text.strip_prefix(open.as_str().trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let rest = text.strip_prefix(open.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || open.as_str().ends_with('/'))
     })
 }
 

@@ -323,7 +323,11 @@ impl Translator {
             authorities: authorities(&subjects),
             password_files: password_files(&subjects),
             default_certificate,
-            forwarded: Forwarded { trusted: options.trusted_proxies.clone(), append: options.append_forwarded_for },
+            forwarded: Forwarded {
+                trusted: options.trusted_proxies.clone(),
+                only_addresses: options.only_addresses,
+                append: options.append_forwarded_for,
+            },
             server_directives: options.server_directives.clone(),
             lookup_tables: Arc::clone(&options.lookup_tables),
             zones: admission.zones,

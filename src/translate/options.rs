@@ -190,6 +190,8 @@ pub struct Options {
     pub strict_paths: Option<bool>,
     /// Proxies in front of this node whose forwarded headers are trusted.
     pub trusted_proxies: Vec<Cidr>,
+    /// Whether these are trusted about addresses of clients alone.
+    pub only_addresses: bool,
     /// Whether to append to `X-Forwarded-For` instead of replacing it.
     pub append_forwarded_for: bool,
     /// Which namespaces may claim which hosts; empty allows everything.
@@ -279,6 +281,7 @@ impl Options {
             max_trust: Trust::Low,
             strict_paths: None,
             trusted_proxies: Vec::new(),
+            only_addresses: false,
             append_forwarded_for: false,
             allowed_hosts: Vec::new(),
             snippets: Vec::new(),

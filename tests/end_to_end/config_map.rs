@@ -180,3 +180,25 @@ fn tls_is_spoken_as_it_says_and_ciphers_that_do_not_exist_harm_nobody() {
         until("http://later.test/", 200).await;
     });
 }
+
+#[test]
+fn a_real_address_is_believed_and_nothing_else_unless_headers_are() {
+    rig::run(async |rig| {
+        let proxies = ("proxy-real-ip-cidr", "127.0.0.0/8");
+        start(rig, &[("enable-real-ip", "true"), proxies]).await;
+        let told = |url: &str| {
+            let request = get(url).header("X-Forwarded-For", "192.0.2.7").header("X-Forwarded-Proto", "https");
+            request.header("X-Forwarded-Host", "other.test").header("X-Forwarded-Port", "8443")
+        };
+        let reply = told("http://plain.test/").send().await;
+        let headers = ["x-real-ip", "x-forwarded-for", "host", "x-forwarded-proto", "x-forwarded-port"];
+        let seen = |reply: &Reply| headers.map(|name| reply.echo().header(name).unwrap_or_default().to_owned());
+        assert_eq!(seen(&reply), ["192.0.2.7", "192.0.2.7", "plain.test", "http", "80"]);
+        assert_eq!(told("http://own.test/").send().await.status, 403, "its list of clients sees the real address");
+        assert_eq!(told("http://secure.test/").send().await.status, 308, "nobody says that it came by https");
+        says(rig, &[("use-forwarded-headers", "true"), ("enable-real-ip", "true"), proxies]);
+        told("http://secure.test/").send_until("headers to be believed", |reply| reply.status == 200).await;
+        let reply = told("http://plain.test/").send().await;
+        assert_eq!(seen(&reply), ["192.0.2.7", "192.0.2.7", "other.test", "https", "8443"]);
+    });
+}

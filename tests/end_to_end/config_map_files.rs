@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use crate::config_map::{says, told};
 use crate::rig::authority::Authority;
 use crate::rig::client::get;
 use crate::rig::manifests::{in_namespace, ingress, secret, tls_secret};
-use crate::rig::status::notes;
+use crate::rig::status::{notes, serving};
 use crate::rig::{self, Rig, wait};
 
 const DH_PARAMETERS: &str = include_str!("../rig/keys/dhparam.pem");
@@ -98,7 +99,7 @@ fn sessions_are_encrypted_with_the_key_that_all_nodes_have() {
         assert!(resumed().await, "another nginx with the same key knows the session");
         says(rig, &with(OTHER_KEY));
         wait::until("another key", async || (fs::read(key()).ok()? == [b'B'; 48]).then_some(())).await;
-        rig.daemon.status_when("the reload", |status| rig::status::serving(status) == Some(2)).await;
+        rig.daemon.status_when("the reload", |status| serving(status) == Some(2)).await;
         assert!(!resumed().await, "a session is worth nothing with another key");
         // What is no key is told without a word of it, and nginx makes one of its own.
         says(rig, &with("c2VjcmV0LXdvcmQ="));
@@ -107,6 +108,50 @@ fn sessions_are_encrypted_with_the_key_that_all_nodes_have() {
         let note = notes(&status, "ConfigMap controller", "InvalidValue").join("\n");
         assert!(note.contains("48 or 80") && !note.contains("c2Vj"), "{note}");
         assert!(!lines(rig).iter().any(|line| line.starts_with("ssl_session_ticket_key")));
+        assert_eq!(get("https://secure.test/").send().await.status, 200);
+    });
+}
+
+/// What OpenSSL tells of a handshake of TLS 1.2 with ciphers that need such parameters, and no others.
+fn handshake(host: &str) -> String {
+    let mut command = Command::new("openssl");
+    command.args(["s_client", "-connect", "127.0.0.1:443", "-servername", host, "-tls1_2"]);
+    let output = command.args(["-cipher", "DHE-RSA-AES128-GCM-SHA256"]).stdin(Stdio::null()).output().unwrap();
+    [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).join("\n")
+}
+
+#[test]
+fn a_handshake_with_a_cipher_of_diffie_and_hellman_has_the_parameters_of_the_secret() {
+    const RSA: &str = include_str!("../rig/keys/rsa-pkcs8.pem");
+    const LARGER: &str = include_str!("../rig/keys/dhparam-3072.pem");
+    rig::run(async |rig| {
+        rig.daemon.set("ingress-nginx.configmap", "default/controller");
+        let key = rcgen::KeyPair::from_pem(RSA).unwrap();
+        let parameters = rcgen::CertificateParams::new(vec!["secure.test".to_owned()]).unwrap();
+        let chain = parameters.self_signed(&key).unwrap().pem();
+        let objects = [
+            host("secure").tls(&["secure.test"], "cert").build(),
+            secret("cert", "kubernetes.io/tls", &[("tls.crt", &chain), ("tls.key", RSA)]),
+            secret("exchange", "Opaque", &[("dhparam.pem", DH_PARAMETERS)]),
+            secret("larger", "Opaque", &[("dhparam.pem", LARGER)]),
+        ];
+        rig.manifests.write("objects.yaml", &objects);
+        let ciphers = ("ssl-ciphers", "ECDHE-RSA-AES128-GCM-SHA256:DHE-RSA-AES128-GCM-SHA256");
+        says(rig, &[ciphers, ("ssl-dh-param", "default/exchange")]);
+        rig.start().await;
+        let told = handshake("secure.test");
+        assert!(
+            told.contains("Temp Key: DH, 2048 bits") && told.contains("Cipher is DHE-RSA-AES128-GCM-SHA256"),
+            "{told}"
+        );
+        says(rig, &[ciphers, ("ssl-dh-param", "default/larger")]);
+        rig.daemon.status_when("the larger ones", |status| serving(status) == Some(2)).await;
+        assert!(handshake("secure.test").contains("Temp Key: DH, 3072 bits"));
+        // Without the key nginx has none, and speaks no such cipher.
+        says(rig, &[ciphers]);
+        rig.daemon.status_when("none", |status| serving(status) == Some(3)).await;
+        let told = handshake("secure.test");
+        assert!(told.contains("handshake failure") && !told.contains("Temp Key"), "{told}");
         assert_eq!(get("https://secure.test/").send().await.status, 200);
     });
 }

@@ -150,7 +150,12 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
         rig.nginx.start();
         doctor(rig, &["limits"]).expect("limits", "warning", "20480 connections, but only 777 files");
         // A key of the ConfigMap that belongs to the same file is reported with the line to write.
-        let asked = [("max-worker-open-files", "4096"), ("max-worker-connections", "16384"), ("worker-processes", "7")];
+        let asked = [
+            ("max-worker-open-files", "4096"),
+            ("max-worker-connections", "16384"),
+            ("worker-processes", "7"),
+            ("debug-connections", "192.0.2.1,10.0.0.0/8"),
+        ];
         rig.manifests.write("controller.yaml", &[config_map(&asked)]);
         let judge = || {
             let mut command = rig.daemon.command("doctor");
@@ -161,9 +166,12 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
         told.expect("nginx-conf", "warning", &format!("{file}:1 says `worker_rlimit_nofile 777;`"));
         told.expect("nginx-conf", "warning", "write `worker_rlimit_nofile 4096;` there");
         told.expect("nginx-conf", "warning", "write `worker_processes 7;` there");
-        assert_eq!((told.json["lines"].as_array().unwrap().len(), told.code), (2, Some(1)), "{:#}", told.json);
+        told.expect("nginx-conf", "warning", "debug_connection 192.0.2.1; debug_connection 10.0.0.0/8;");
+        assert_eq!((told.json["lines"].as_array().unwrap().len(), told.code), (3, Some(1)), "{:#}", told.json);
+        let mended = text.replace("worker_processes 2", "worker_processes 7");
         let mended =
-            format!("worker_rlimit_nofile 4096;\n{}", text.replace("worker_processes 2", "worker_processes 7"));
+            mended.replace("events {", "events {\n debug_connection 10.0.0.0/8;\n debug_connection 192.0.2.1;\n");
+        let mended = format!("worker_rlimit_nofile 4096;\n{mended}");
         std::fs::write(rig.nginx.configuration(), mended).unwrap();
         judge().expect("nginx-conf", "ok", "does everything that ConfigMap default/controller asks");
     });

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::config_map::{config_map, says, told};
+use crate::doctor::Told;
 use crate::rig::client::{Reply, get, post};
 use crate::rig::manifests::{Ingress, ingress};
 use crate::rig::status::notes;
@@ -76,6 +77,46 @@ fn stock_nginx_serves_what_it_can_and_closes_what_nobody_would_protect() {
         assert!(about(&now, "Ingress guarded", "ClosedRoute").contains("libnginx-mod-http-modsecurity"), "{now}");
         says(rig, &[("enable-brotli", "false")]);
         told(rig, &[]).await;
+    });
+}
+
+/// What docs/modules.md says of each: its name, the package, and what the doctor says where it is missing.
+const MODULES: [(&str, &str, &str, &str); 4] = [
+    (HEADERS_MORE, "libnginx-mod-http-headers-more-filter", "note", "tell that nginx serves them"),
+    (BROTLI, "libnginx-mod-http-brotli-filter", "warning", "do not compress answers by Brotli"),
+    (MODSECURITY, "libnginx-mod-http-modsecurity", "error", "answer 503 where they ask for a firewall"),
+    (GEOIP2, "libnginx-mod-http-geoip2", "warning", "are told nothing of where clients are"),
+];
+
+#[test]
+fn the_doctor_names_the_package_of_each_module_that_is_asked_for_until_it_is_there() {
+    rig::run(async |rig| {
+        let database = rig.folder().join("GeoLite2-Country.mmdb");
+        fs::write(&database, countries()).unwrap();
+        rig.daemon.set("geoip2.databases", &format!("[\"{}\"]", database.display()));
+        let asks = [("enable-brotli", "true"), ("use-geoip2", "true"), ("log-format-upstream", "$geoip2_country_code")];
+        start(rig, &[host("plain", "nginx"), guarded("guarded")], &asks).await;
+        let rules = rig.folder().join("rules.conf").display().to_string();
+        let doctor = || {
+            let mut command = rig.daemon.command("doctor");
+            command.args(["nginx-modules", "--set", "ingress-nginx.configmap=default/controller", "--set"]);
+            command.arg(format!("geoip2.databases=[\"{}\"]", database.display())).arg("--set");
+            command.arg(format!("firewall.rules=[\"{rules}\"]"));
+            Told::by(command)
+        };
+        let told = doctor();
+        for (module, package, level, without) in MODULES {
+            told.expect("nginx-modules", level, without);
+            told.expect("nginx-modules", level, package);
+            let page = include_str!("../../docs/modules.md");
+            assert!(page.contains(&format!("| `{package}` |")), "{package} is not in docs/modules.md");
+            let name = module.trim_end_matches(".so").trim_end_matches("_module");
+            told.expect("nginx-modules", level, name);
+        }
+        rig.nginx.load_modules(&MODULES.map(|(module, ..)| module));
+        let told = doctor();
+        assert_eq!((told.checks_at("error"), told.checks_at("warning")), (vec![], vec![]), "{:#}", told.json);
+        assert!(!told.json.to_string().contains("libnginx-mod-http-"), "{:#}", told.json);
     });
 }
 

@@ -6,6 +6,13 @@ use crate::translate::annotation::Compared;
 /// What is told of these beside ingress-nginx; of the others their effect tells it.
 pub(super) const COMPARED: &[(&str, Compared)] = &[
     (
+        "allow-backend-server-header",
+        Compared::Different(
+            "What a backend says reaches clients; with ingress-nginx only where server-tokens is true as well.",
+            "",
+        ),
+    ),
+    (
         "allow-snippet-annotations",
         Compared::Stricter(
             "With true, snippets in annotations are used in namespaces that snippets.allowed names, with the \
@@ -16,6 +23,35 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     (
         "annotation-value-word-blocklist",
         Compared::Stricter("Values are parsed, so no word in them can do harm.", "remove it"),
+    ),
+    (
+        "annotations-risk-level",
+        Compared::Different(
+            "An annotation that needs more is one whose value cannot be used, as soon as the key changes; ingress-nginx refuses the \
+             whole object, at its next change.",
+            "",
+        ),
+    ),
+    (
+        "bind-address",
+        Compared::Stricter(
+            "No other address is listened on; where all are of one family, ingress-nginx also listens on every address of the other.",
+            "add 0.0.0.0 or ::",
+        ),
+    ),
+    (
+        "block-cidrs",
+        Compared::Stricter(
+            "They are refused everywhere; with ingress-nginx a list of clients of the object takes the place of this one.",
+            "",
+        ),
+    ),
+    (
+        "compute-full-forwarded-for",
+        Compared::Different(
+            "With the PROXY protocol the header is replaced all the same, because the client wrote it.",
+            "",
+        ),
     ),
     (
         "access-log-path",
@@ -38,6 +74,14 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
         Compared::Different("ingress-nginx uses this header internally; ingressd does not need it.", ""),
     ),
     (
+        "debug-connections",
+        Compared::Different(
+            "It belongs to nginx.conf of each node, which is not ours to write; nginx needs to be built for it (nginx -V says \
+             --with-debug).",
+            "set it there",
+        ),
+    ),
+    (
         "default-type",
         Compared::Different(
             "It concerns only responses of snippets; other responses of nginx, and those of backends, \
@@ -54,11 +98,25 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "enable-aio-write",
+        Compared::Different("Without the key nginx.conf decides; by default the worker itself writes files.", ""),
+    ),
+    (
+        "enable-syslog",
         Compared::Different(
-            "It has an effect only when it is set; without the key the worker itself writes \
-            files.",
-            "",
+            "The error log is that of nginx.conf of each node, which ingressd does not change.",
+            "write error_log syslog:server=ADDRESS:PORT there",
         ),
+    ),
+    (
+        "forwarded-for-header",
+        Compared::Different(
+            "X-Original-Forwarded-For holds X-Forwarded-For as it came, and not this header.",
+            "pass it on with proxy-set-headers",
+        ),
+    ),
+    (
+        "grpc-buffer-size-kb",
+        Compared::Different("An annotation or key proxy-buffer-size overrides it.", "remove that for gRPC backends"),
     ),
     ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
     (
@@ -78,8 +136,13 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "http-access-log-path",
-        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
+        Compared::Stricter(
+            "Of a ConfigMap only files in /var/log/nginx are taken. TCP and UDP services are logged there too, where \
+             stream-access-log-path names no other file.",
+            "set listen.access-log to others",
+        ),
     ),
+    ("log-format-escape-json", Compared::Different("The line of TCP and UDP services is escaped as well.", "")),
     (
         "log-format-upstream",
         Compared::Different("The names of Services are a dash for requests that reached no Service.", ""),
@@ -94,6 +157,24 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ("lua-shared-dicts", Compared::Equal),
     ("nginx-status-ipv4-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
     ("nginx-status-ipv6-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
+    (
+        "no-auth-locations",
+        Compared::Stricter(
+            "Whole parts of a path are compared: /open stands for /open/a, and not for /opener.",
+            "list each path",
+        ),
+    ),
+    (
+        "no-tls-redirect-locations",
+        Compared::Different("/.well-known/acme-challenge is never redirected, whatever it says.", ""),
+    ),
+    (
+        "proxy-protocol-header-timeout",
+        Compared::Different(
+            "It counts for TCP services as well as for hosts whose TLS is passed through; without the key it is 30 seconds.",
+            "write 5s, as ingress-nginx has it",
+        ),
+    ),
     (
         "proxy-ssl-location-only",
         Compared::Different(
@@ -119,6 +200,24 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
         Compared::Different("It has no effect on an annotation proxy-next-upstream.", "add non_idempotent there"),
     ),
     ("reuse-port", Compared::Different("All workers always accept connections from one queue.", "")),
+    (
+        "ssl-buffer-size",
+        Compared::Different(
+            "Without the key what nginx.conf says counts, or 16k, which nginx has by itself.",
+            "write 4k, as ingress-nginx has it",
+        ),
+    ),
+    (
+        "ssl-ciphers",
+        Compared::Different(
+            "Without the key the ciphers of nginx.conf count, or those that nginx has by itself, and the client chooses.",
+            "write the list of ingress-nginx into the key",
+        ),
+    ),
+    (
+        "ssl-protocols",
+        Compared::Stricter("TLSv1 and TLSv1.1, which are not safe, are refused.", "let clients speak TLSv1.2"),
+    ),
     (
         "ssl-dh-param",
         Compared::Stricter(

@@ -11,6 +11,8 @@ const MEDIA_TYPES: &str = "application/atom+xml application/javascript applicati
     application/rss+xml application/vnd.ms-fontobject application/x-font-ttf application/x-web-app-manifest+json \
     application/xhtml+xml application/xml font/opentype image/svg+xml image/x-icon text/css text/javascript text/plain \
     text/x-component";
+/// What Brotli compresses besides these by default.
+const OF_BROTLI: &str = "application/xml+rss";
 
 /// Parses media types separated by blanks.
 pub(super) fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
@@ -66,9 +68,9 @@ impl Compression<'_> {
         vec![Argument::Number(number.unwrap_or(default))]
     }
 
-    fn types(&self, key: &str) -> Result<Vec<Argument>, Refused> {
+    fn types(&self, key: &str, default: &str) -> Result<Vec<Argument>, Refused> {
         let types = (self.0)(key).and_then(|value| media_types(&value).ok()).filter(|types| !types.is_empty());
-        types.map_or_else(|| media_types(MEDIA_TYPES), Ok)
+        types.map_or_else(|| media_types(default), Ok)
     }
 }
 
@@ -82,7 +84,7 @@ pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>
         (&catalogue::BROTLI, vec![Argument::Switch(true)]),
         (&catalogue::BROTLI_COMP_LEVEL, asked.number("brotli-level", 0, 11, 4)),
         (&catalogue::BROTLI_MIN_LENGTH, asked.number("brotli-min-length", 0, 1 << 30, 20)),
-        (&catalogue::BROTLI_TYPES, asked.types("brotli-types")?),
+        (&catalogue::BROTLI_TYPES, asked.types("brotli-types", &format!("{OF_BROTLI} {MEDIA_TYPES}"))?),
     ])
 }
 
@@ -97,7 +99,7 @@ pub(super) fn gzip(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, 
         (&catalogue::GZIP_COMP_LEVEL, asked.number("gzip-level", 1, 9, 1)),
         (&catalogue::GZIP_MIN_LENGTH, asked.number("gzip-min-length", 0, 1 << 30, 256)),
         (&catalogue::GZIP_PROXIED, vec![Argument::Word("any")]),
-        (&catalogue::GZIP_TYPES, asked.types("gzip-types")?),
+        (&catalogue::GZIP_TYPES, asked.types("gzip-types", MEDIA_TYPES)?),
         (&catalogue::GZIP_VARY, vec![Argument::Switch(true)]),
     ])
 }

@@ -87,10 +87,10 @@ fn words(key: &Key) -> String {
         Effect::Gzip(_) => "compression of responses by gzip in every server, when `use-gzip` is true, with `gzip-level`, \
                             `gzip-min-length`, `gzip-types` and `gzip-disable`"
             .to_owned(),
-        Effect::Forwarded(_) => "trusted proxies, instead of the setting `access.trusted-proxies`: `use-forwarded-headers` or \
-                                 `enable-real-ip` switches `X-Forwarded` headers on or off, `use-proxy-protocol` switches \
-                                 the PROXY protocol on, `proxy-real-ip-cidr` lists the proxies; without a list, and without \
-                                 the setting, every client is trusted, with a finding"
+        Effect::Forwarded(_) => "trusted proxies, instead of the setting `access.trusted-proxies`: `use-forwarded-headers` \
+                                 switches `X-Forwarded` headers on or off, `enable-real-ip` those about the address of the \
+                                 client alone, `use-proxy-protocol` switches the PROXY protocol on, `proxy-real-ip-cidr` lists \
+                                 the proxies; without a list, and without the setting, every client is trusted, with a finding"
             .to_owned(),
         Effect::Host(directive) => format!("no effect: set `{directive}` in nginx.conf of each node"),
         Effect::Snippet(annotation, _) => format!(

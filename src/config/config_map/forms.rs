@@ -14,9 +14,9 @@ pub fn same(value: &str) -> Result<String, Refused> {
     Ok(value.trim().to_owned())
 }
 
-/// Either of two keys can switch logs off, and neither switches them on.
-pub fn only_off(value: &str) -> Result<String, Refused> {
-    boolean(value).map(|is_off| if is_off { "false" } else { "" }.to_owned())
+/// What a key switches off, a setting switches on.
+pub fn inverted(value: &str) -> Result<String, Refused> {
+    boolean(value).map(|is_off| (!is_off).to_string())
 }
 
 pub fn only_ipv4(settings: &mut Settings, _: &mut Vec<DefaultValue>, origin: &Origin) {
@@ -72,11 +72,11 @@ pub fn on_or_off(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_on| if is_on { "on" } else { "off" }.to_owned())
 }
 
-/// Threads write what does not fit into memory.
+/// Threads write what does not fit into memory, or the worker does, whatever nginx.conf says.
 pub fn threads(value: &str) -> Result<Vec<Said>, Refused> {
-    let said: [Said; 2] =
-        [(&catalogue::AIO, vec![Argument::Word("threads")]), (&catalogue::AIO_WRITE, vec![Argument::Switch(true)])];
-    boolean(value).map(|is_on| said.into_iter().filter(|_| is_on).collect())
+    let is_on = boolean(value)?;
+    let threads = is_on.then(|| (&catalogue::AIO, vec![Argument::Word("threads")]));
+    Ok(threads.into_iter().chain([(&catalogue::AIO_WRITE, vec![Argument::Switch(is_on)])]).collect())
 }
 
 pub fn is_boolean(value: &str) -> Result<(), Refused> {

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use super::compared::COMPARED;
 use super::compression::{media_type, media_types, uncompressed};
 use super::forms::{
-    backend_server_header, header_buffer, header_buffers, is_boolean, keepalive, log_file, on_or_off, only_ipv4,
-    only_off, requests, retry_all, same, threads,
+    backend_server_header, header_buffer, header_buffers, inverted, is_boolean, keepalive, log_file, on_or_off,
+    only_ipv4, requests, retry_all, same, threads,
 };
 use super::{Layer, tls};
 use crate::config::settings::Settings;
@@ -229,12 +229,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("datadog-priority-sampling", "", REMOVED),
     unserved("datadog-sample-rate", "", REMOVED),
     unserved("datadog-service-name", "", REMOVED),
-    unserved(
-        "debug-connections",
-        "",
-        "ingressd does not change nginx.conf: set debug_connection in its events block, on the node that you examine, \
-            with an nginx that was built with --with-debug (see nginx -V)",
-    ),
+    host("debug-connections", "debug_connection"),
     Key {
         name: "default-type",
         effect: Effect::Read(
@@ -246,8 +241,8 @@ pub(super) const KEYS: &[Key] = &[
         ),
     },
     annotation("denylist-source-range"),
-    setting("disable-access-log", "access-log.enabled", only_off),
-    setting("disable-http-access-log", "access-log.enabled", only_off),
+    setting("disable-access-log", "access-log.enabled", inverted),
+    setting("disable-http-access-log", "access-log.requests", inverted),
     Key {
         name: "disable-ipv6",
         effect: Effect::Finally(
@@ -258,12 +253,13 @@ pub(super) const KEYS: &[Key] = &[
     },
     unserved("disable-ipv6-dns", "false", "addresses of both families are used"),
     annotation("disable-proxy-intercept-errors"),
-    setting("disable-stream-access-log", "access-log.streams", only_off),
+    setting("disable-stream-access-log", "access-log.streams", inverted),
     setting("enable-access-log-for-default-backend", "access-log.unknown-hosts", same),
     Key {
         name: "enable-aio-write",
         effect: Effect::Directives(
-            "`aio threads` and `aio_write on` in every server when it is true, where nginx has threads (--with-threads)",
+            "`aio threads` and `aio_write on` in every server when it is true, and `aio_write off` when it is false, where nginx \
+             has threads (--with-threads)",
             threads,
         ),
     },

@@ -301,6 +301,8 @@ impl Layer<'_> {
             [_, Some(said)] if said == answer && !protocol => "enable-real-ip",
             _ => "use-proxy-protocol",
         };
+        // Proxies that the settings list are believed as those say.
+        let only_addresses = asked[0] != Some(true);
         let trusted = &mut self.settings.translate.trusted_proxies;
         match (protocol || asked.contains(&Some(true)), denies) {
             (true, _) => {}
@@ -314,16 +316,17 @@ impl Layer<'_> {
         match (listed.map(address_list), address_list("0.0.0.0/0,::/0")) {
             (Some(Ok(listed)), _) => {
                 self.told("proxy-real-ip-cidr", SETTING, &listed);
-                self.settings.translate.trusted_proxies = listed;
+                (self.settings.translate.trusted_proxies, self.settings.translate.only_addresses) =
+                    (listed, only_addresses);
             }
             (None, Ok(everybody)) if trusted.is_empty() => {
                 self.told(by(true), SETTING, &everybody);
-                self.settings.translate.trusted_proxies = everybody;
-                let origin = origin(if protocol { "use-proxy-protocol" } else { "use-forwarded-headers" });
-                let note = "nginx trusts the X-Forwarded headers of every client, so that clients can bypass lists of \
+                (self.settings.translate.trusted_proxies, self.settings.translate.only_addresses) =
+                    (everybody, only_addresses);
+                let note = "nginx trusts every client about its address, so that clients can bypass lists of \
                             addresses: list the proxies in proxy-real-ip-cidr, or in the setting \
                             access.trusted-proxies";
-                self.find(Reason::UnsupportedKey, origin, note);
+                self.find(Reason::UnsupportedKey, origin(by(true)), note);
             }
             // An invalid value has a finding, and no proxy is trusted for it.
             _ => {}

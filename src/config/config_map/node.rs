@@ -8,7 +8,7 @@ use crate::config::settings::Settings;
 use crate::model::Refused;
 use crate::nginx::{HostBlock, HostLine, OtherSites};
 use crate::source::Snapshot;
-use crate::translate::value::{boolean, integer};
+use crate::translate::value::{address_list, boolean, integer};
 
 /// From a value of a key to what it asks for; nothing where nginx.conf may say what it likes.
 type Form = fn(&str) -> Result<Option<Wanted>, Refused>;
@@ -28,6 +28,7 @@ const fn key(name: &'static str, block: HostBlock, form: Form, absent: &'static 
 }
 
 const KEYS_OF_NODES: &[Key] = &[
+    key("debug-connections", HostBlock::Events, addresses, "nothing"),
     key("enable-multi-accept", HostBlock::Events, switch, "off"),
     key("error-log-level", HostBlock::Main, level, USUAL_LOG),
     key("error-log-path", HostBlock::Main, log, USUAL_LOG),
@@ -53,6 +54,8 @@ const LEVELS: [&str; 8] = ["debug", "info", "notice", "warn", "error", "crit", "
 enum Wanted {
     /// These words.
     Words(String),
+    /// A line for each of these.
+    Each(Vec<String>),
     /// A number that is not smaller.
     AtLeast(u64),
     /// So many seconds.
@@ -164,11 +167,11 @@ impl AskedOfNode {
             let arguments: Vec<_> = line.arguments.iter().map(String::as_str).collect();
             self.wanted.is_met_by(&arguments)
         };
-        OfNode {
-            is_met: lines.iter().any(is_met_by),
-            says: words(first),
-            remedy: format!("write `{}` there", self.line(Some(first))),
-        }
+        let is_met = match &self.wanted {
+            Wanted::Each(all) => all.iter().all(|one| lines.iter().any(|line| line.arguments == [one.as_str()])),
+            _ => lines.iter().any(is_met_by),
+        };
+        OfNode { is_met, says: words(first), remedy: format!("write `{}` there", self.line(Some(first))) }
     }
 
     /// The line to set, in the place of this one.
@@ -176,6 +179,7 @@ impl AskedOfNode {
         let now = |index: usize| now.and_then(|line| line.arguments.get(index)).map(String::as_str);
         let words = match &self.wanted {
             Wanted::Words(words) => words.clone(),
+            Wanted::Each(all) => all.join(&format!("; {} ", self.directive)),
             Wanted::AtLeast(number) => number.to_string(),
             Wanted::Seconds(seconds) => format!("{seconds}s"),
             Wanted::Log { file, level } => {
@@ -202,6 +206,7 @@ impl Wanted {
     fn is_met_by(&self, words: &[&str]) -> bool {
         match self {
             Wanted::Words(wanted) => words.join(" ") == *wanted,
+            Wanted::Each(all) => matches!(words, [word] if all == &[*word]),
             Wanted::AtLeast(_) => matches!(words, [number] if number.parse().is_ok_and(|number| self.takes(number))),
             Wanted::Seconds(wanted) => matches!(words, [time] if seconds_of(time) == Some(*wanted)),
             Wanted::Log { file, level } => {
@@ -236,6 +241,13 @@ fn seconds_of(text: &str) -> Option<u64> {
         total = total.checked_add(number.take()?.checked_mul(unit)?)?;
     }
     if text.is_empty() { None } else { total.checked_add(number.unwrap_or(0)) }
+}
+
+/// Clients and their networks, as they are written.
+fn addresses(value: &str) -> Result<Option<Wanted>, Refused> {
+    address_list(value)?;
+    let all = value.split(',').map(str::trim).filter(|one| !one.is_empty());
+    Ok(Some(Wanted::Each(all.map(str::to_owned).collect())))
 }
 
 fn switch(value: &str) -> Result<Option<Wanted>, Refused> {
@@ -324,6 +336,9 @@ mod tests {
         // What workers may have already is enough.
         ("max-worker-open-files", "4096", "", ""),
         ("max-worker-open-files", "8193", "", "worker_rlimit_nofile 8193;"),
+        ("debug-connections", "192.0.2.1, 10.0.0.0/8", "", "debug_connection 192.0.2.1; debug_connection 10.0.0.0/8;"),
+        ("debug-connections", "192.0.2.1", "debug_connection 192.0.2.2", "debug_connection 192.0.2.1;"),
+        ("debug-connections", "192.0.2.1", "debug_connection 192.0.2.1", ""),
         ("enable-multi-accept", "true", "", "multi_accept on;"),
         ("enable-multi-accept", "false", "", ""),
         ("enable-multi-accept", "false", "multi_accept on", "multi_accept off;"),
@@ -381,6 +396,7 @@ mod tests {
             assert_eq!(note(key, value).unwrap(), None);
         }
         for (key, value) in [
+            ("debug-connections", "192.0.2.1, somebody"),
             ("worker-processes", "many"),
             ("worker-processes", "0"),
             ("worker-processes", "4; load_module x.so"),

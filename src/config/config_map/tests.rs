@@ -301,6 +301,10 @@ fn forwarded_headers_are_believed_of_the_proxies_that_are_listed() {
     let one = address_list("10.0.0.0/8").unwrap();
     assert_eq!(trusted(&[("use-forwarded-headers", "true"), ("proxy-real-ip-cidr", "10.0.0.0/8")]), one);
     assert_eq!(trusted(&[("enable-real-ip", "true"), ("proxy-real-ip-cidr", "10.0.0.0/8")]), one);
+    let only_addresses = |data: &[(&str, &str)]| layered(data).settings.translate.only_addresses;
+    let [headers, address] = [("use-forwarded-headers", "true"), ("enable-real-ip", "true")];
+    assert_eq!([&[headers][..], &[headers, address], &[address]].map(only_addresses), [false, false, true]);
+    assert!(only_addresses(&[("use-forwarded-headers", "false"), address, ("proxy-real-ip-cidr", "10.0.0.0/8")]));
     assert_eq!(trusted(&[("proxy-real-ip-cidr", "10.0.0.0/8")]), []);
     assert_eq!(trusted(&[("use-forwarded-headers", "true"), ("proxy-real-ip-cidr", "x")]), []);
     let everybody = layered(&[("use-forwarded-headers", "true")]);

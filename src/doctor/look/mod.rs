@@ -60,6 +60,8 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
                 Ok(snapshot) => {
                     let (objects, translated) = objects::look(settings, &snapshot).await;
                     model = Some(translated);
+                    // A ConfigMap of ingress-nginx may say something else of this host.
+                    facts.settings = settings.layered(&snapshot).settings;
                     Ok(objects)
                 }
                 Err(why) => Err(why),
@@ -68,7 +70,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
     }
     if needed(Need::Nginx) {
         let model = model.unwrap_or_else(|| objects::translate(settings, &Snapshot::default(), None).model);
-        facts.nginx = nginx::look(settings, model);
+        facts.nginx = nginx::look(&facts.settings, model);
     }
     facts
 }

@@ -29,7 +29,7 @@ pub fn fit(
 ) -> Option<Preread> {
     let served: BTreeSet<_> = model.servers.iter().map(|server| &server.name).collect();
     model.passthroughs.hosts.retain(|host| served.contains(&host.name));
-    let believes = model.forwarded.trusts_proxies();
+    let believes = !model.forwarded.trusted.is_empty();
     let inside = inside(believes, options);
     if model.passthroughs.hosts.is_empty() {
         stay(inside, sockets, capabilities, options);
@@ -97,7 +97,7 @@ fn lacking(
     let needed = [
         (true, Module::StreamSslPreread),
         (true, Module::StreamMap),
-        (model.forwarded.trusts_proxies(), Module::StreamGeo),
+        (!model.forwarded.trusted.is_empty(), Module::StreamGeo),
         (true, Module::RealIp),
         (model.has_proxy_protocol(), Module::StreamRealIp),
     ];

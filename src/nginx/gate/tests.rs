@@ -210,7 +210,7 @@ fn the_proxy_protocol_is_spoken_on_whole_sockets() {
 #[test]
 fn who_is_believed_by_the_proxy_protocol_is_not_believed_by_headers() {
     let trusted: Vec<crate::model::Cidr> = vec!["10.0.0.0/8".parse().expect("a network")];
-    let forwarded = crate::model::Forwarded { trusted: trusted.clone(), append: false };
+    let forwarded = crate::model::Forwarded { trusted: trusted.clone(), ..Default::default() };
     let gated = |capabilities: &Capabilities, proxy_protocol| {
         let model = Model { listeners: listeners(proxy_protocol), forwarded: forwarded.clone(), ..model() };
         let (plan, findings) = gate(model, capabilities, &OtherSites::default(), &GateOptions::default());

@@ -46,14 +46,14 @@ fn say(plan: &Plan, preread: &Preread, tables: &mut Tables) -> Result<(), Refuse
         tables.line(Words::line("map_hash_bucket_size", Word::number(BUCKET)));
     }
     let forwarded = &plan.model.forwarded;
-    let inside = match forwarded.trusts_proxies() {
-        true => {
+    let inside = match forwarded.trusted.is_empty() {
+        false => {
             let geo = Block::geo("$remote_addr", "$ingressd_inside").row("default", at(Inside::HTTPS));
             let proxies = forwarded.trusted.iter().map(Word::network);
             tables.block(proxies.fold(geo, |geo, network| geo.row(network, at(Inside::TRUSTED))));
             Words::from("$ingressd_inside")
         }
-        false => at(Inside::HTTPS).into(),
+        true => at(Inside::HTTPS).into(),
     };
     let parent = Block::map("$ssl_preread_server_name", "$ingressd_parent").row("default", r#""""#);
     tables.block(parent.row(r#""~^[^.]+\.(?<ingressd_rest>.+?)\.?$""#, "$ingressd_rest"));
