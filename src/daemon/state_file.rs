@@ -52,3 +52,25 @@ fn put(path: &Path, bytes: &[u8], synced: bool) -> io::Result<()> {
 pub fn make_folder(path: &Path) -> io::Result<()> {
     folder::make(path, 0o700, Existing::Closed)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_a_link_in_its_place_leads_to_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, other] = ["claims.json", "other"].map(|name| folder.path().join(name));
+        std::fs::write(&other, "theirs").unwrap();
+        for is_synced in [false, true] {
+            let _ = std::fs::remove_file(&file);
+            symlink(&other, &file).unwrap();
+            if is_synced { write_synced(&file, &[7]) } else { write(&file, &[7]) }.unwrap();
+            assert!(!file.is_symlink());
+            assert_eq!(read(&file).unwrap(), Some([7]));
+            assert_eq!(std::fs::read_to_string(&other).unwrap(), "theirs");
+        }
+    }
+}

@@ -13,6 +13,7 @@ use crate::model::{
     ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, LogLine, LogPart, LogVariable, Refused, RewriteTarget,
     SameSite, SessionCookie, Share, TargetPart, Template, TemplatePart, UrlPath,
 };
+use crate::nginx::RuleFiles;
 use crate::nginx::lexer::push_quoted;
 use crate::render::names;
 use crate::render::shape::Form;
@@ -288,6 +289,12 @@ impl Text {
     /// Our words without blanks between them, in quotes.
     pub fn of_words<const N: usize>(words: [Word; N]) -> Self {
         Text(format!("\"{}\"", Word::concat(words).as_str()))
+    }
+
+    /// What ModSecurity reads to take over the rules of these files. Their type lets no character
+    /// through that would have to be quoted, and is short.
+    pub fn including(files: &RuleFiles) -> Self {
+        Text(format!("\"Include {files}\""))
     }
 
     /// A text that was checked before, and cannot be too long.

@@ -173,6 +173,13 @@ impl Claims {
         })
     }
 
+    /// Whether the owner of a host is another namespace than that of the wildcard above it, and
+    /// claimed it earlier.
+    pub fn is_older_than_wildcard(&self, host: &ServerName, wildcard: &ServerName) -> bool {
+        let owners = self.owner(host).zip(self.owner(wildcard));
+        owners.is_some_and(|(own, above)| own.namespace != above.namespace && own.number < above.number)
+    }
+
     /// Whether any wildcard is exclusive.
     pub fn has_exclusive_wildcard(&self) -> bool {
         let wildcards = self.hosts.iter().filter(|(host, _)| matches!(host, ServerName::Wildcard(_)));

@@ -135,6 +135,61 @@ async fn wait_a_second(objects: &Objects) {
     wait::until("another second", later).await;
 }
 
+/// How often two objects are made at most until their dates and UIDs are as a test needs them.
+const ATTEMPTS: usize = 20;
+
+/// A host that both sides asked for within one second of the API server, where the lower UID is the victim's or is not.
+async fn tie(cluster: &Cluster, evil: &Objects, class: &str, is_victims: bool) -> String {
+    let mut seen = Vec::new();
+    for attempt in 0..ATTEMPTS {
+        let host = format!("tie-{is_victims}-{attempt}");
+        let [shop, attack] = ["shop", "attack"].map(|side| claim(&format!("{side}-{host}"), class, &host));
+        let attack = attack.namespace(evil.namespace());
+        tokio::join!(cluster.objects.create(shop), cluster.objects.create(attack));
+        let [shop, attack] = ["shop", "attack"].map(|side| format!("{side}-{host}-{class}"));
+        let (own, other) = tokio::join!(cluster.objects.get("Ingress", &shop), evil.get("Ingress", &attack));
+        let [own, other] = [own, other].map(|object| {
+            ["creationTimestamp", "uid"].map(|part| object["metadata"][part].as_str().unwrap().to_owned())
+        });
+        if own[0] == other[0] && (own[1] < other[1]) == is_victims {
+            return host;
+        }
+        seen.push((own, other));
+        tokio::join!(cluster.objects.delete("Ingress", &shop), evil.delete("Ingress", &attack));
+    }
+    panic!(
+        "waited {ATTEMPTS} times in vain for two of one second, the victim's UID the lower one: {is_victims}; {seen:#?}"
+    );
+}
+
+#[test]
+fn of_two_that_asked_within_one_second_no_name_decides() {
+    cluster::run(async |cluster| {
+        let evil = attacker(cluster).await;
+        cluster.objects.serve("web", &[VICTIM]).await;
+        let mut ties = Vec::new();
+        for (class, reason) in CLASSES {
+            for is_victims in [true, false] {
+                ties.push((class, reason, is_victims, tie(cluster, &evil, class, is_victims).await));
+            }
+        }
+        // The daemon sees all of them at one moment.
+        cluster.start().await;
+        for (class, reason, is_victims, host) in &ties {
+            let [shop, attack] = ["shop", "attack"].map(|side| format!("{side}-{host}-{class}"));
+            let (victims, evils) = ((&cluster.objects, shop, VICTIM), (&evil, attack, EVIL));
+            let ((winner, won, address), (loser, lost, _)) =
+                if *is_victims { (victims, evils) } else { (evils, victims) };
+            assert_eq!(who(host, class).await, address, "{host} of {class}");
+            let notes = async || told(loser, &lost, reason).await;
+            wait::until_right(&format!("{reason} of {lost}"), notes, |notes| !notes.is_empty()).await;
+            winner.until_published(&won, &[ADDRESS]).await;
+            assert_eq!(loser.addresses(&lost).await, [""; 0]);
+        }
+        evil.clear().await;
+    });
+}
+
 #[test]
 fn an_owner_that_comes_back_has_its_host() {
     cluster::run(async |cluster| {

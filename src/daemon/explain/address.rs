@@ -54,9 +54,10 @@ impl Address {
     }
 
     /// The server that takes it: that of the host, of the wildcard above it, of an expression, or
-    /// of all others.
+    /// of all others, which also takes hosts that are reserved.
     pub fn server<'s>(&self, servers: &'s [Arc<Server>]) -> Option<&'s Server> {
-        let find = |name: &ServerName| servers.iter().find(|server| server.name == *name);
+        let find =
+            |name: &ServerName| servers.iter().find(|server| server.name == *name || server.reserved.contains(name));
         let named = host_with_wildcard(&self.host).into_iter().find_map(|(name, _)| find(&name));
         let by_expression = || {
             let takes = |server: &&Arc<Server>| match &server.name {
@@ -127,6 +128,25 @@ fn decoded(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::HostName;
+
+    #[test]
+    fn a_reserved_host_is_taken_by_the_server_of_all_others() {
+        let host = |name: &str| HostName::new(name).unwrap();
+        let wildcard = ServerName::Wildcard(host("corp.example"));
+        let rest = Server::of_unknown_hosts().unwrap();
+        let around = Server { name: wildcard.clone(), ..rest.clone() };
+        let rest = Server { reserved: vec![ServerName::Exact(host("shop.corp.example"))], ..rest };
+        let servers = [rest, around].map(Arc::new);
+        for (address, expected) in [
+            ("shop.corp.example", &ServerName::CatchAll),
+            ("cart.corp.example", &wildcard),
+            ("*", &ServerName::CatchAll),
+        ] {
+            let server = Address::read(address).unwrap().server(&servers).map(|server| &server.name);
+            assert_eq!(server, Some(expected), "{address}");
+        }
+    }
 
     #[test]
     fn an_address_is_a_host_and_the_path_that_nginx_compares() {

@@ -7,6 +7,7 @@ use crate::nginx::{Decisions, Plan, RuleFiles};
 use crate::render::content::Part;
 use crate::render::file_set::{File, Owners};
 use crate::render::names;
+use crate::render::shape::Filled;
 use crate::render::token::Text;
 use crate::render::view::Statement;
 
@@ -56,8 +57,8 @@ pub fn has_core_rules(server: &Server, decisions: &Decisions) -> bool {
 pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let decisions = head.facts.decisions;
     if let Some(first) = guarded(head.server).next().filter(|_| !decisions.firewall.shared) {
-        let rules = rules(decisions, has_core_rules(head.server, decisions))?;
-        rules.into_iter().for_each(|rules| slots.say(rules, &first.origin));
+        let rules = rules(decisions, has_core_rules(head.server, decisions));
+        rules.for_each(|rules| slots.say(rules, &first.origin));
     }
     Ok(())
 }
@@ -65,14 +66,40 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
 /// The file that servers require when the rules are loaded once for all sites.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     if plan.decisions.firewall.shared && behaviours(plan).any(|(behaviour, _)| behaviour.firewall.is_some()) {
-        let rules = rules(&plan.decisions, true).and_then(|rules| statements(files.engine, &rules)).ok();
-        files.put(names::firewall_file(), File::plain(rules.map(Part::Filled), Owners::default(), []));
+        let rules: Vec<_> = rules(&plan.decisions, true).collect();
+        let file = of_all_sites(statements(files.engine, &rules));
+        files.put(names::firewall_file(), File::plain([file], Owners::default(), []));
     }
 }
 
+/// What the file consists of. Without the rules nginx would serve everybody unprotected, because
+/// it needs none: what cannot be written is a line that nginx refuses.
+fn of_all_sites(rules: Result<Filled, Refused>) -> Part {
+    rules.map_or(Part::Fixed("modsecurity_rules;\n"), Part::Filled)
+}
+
 /// One directive for each file of rules, or for each pattern of files.
-fn rules(decisions: &Decisions, with_core_rules: bool) -> Result<Vec<Statement>, Refused> {
-    let core = decisions.firewall.core_rules.iter().filter(|_| with_core_rules);
-    let line = |files: &RuleFiles| Ok(Statement::plain(MODSECURITY_RULES.name, text(&format!("Include {files}"))?));
-    decisions.firewall.rules.iter().chain(core).map(line).collect()
+fn rules(decisions: &Decisions, with_core_rules: bool) -> impl Iterator<Item = Statement> {
+    let core = decisions.firewall.core_rules.iter().filter(move |_| with_core_rules);
+    let line = |files: &RuleFiles| Statement::plain(MODSECURITY_RULES.name, Text::including(files));
+    decisions.firewall.rules.iter().chain(core).map(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_rules_of_all_sites_nginx_refuses_the_configuration() {
+        let written = of_all_sites(Err(Refused::because("x")));
+        assert_eq!(written.pieces().collect::<Vec<_>>(), [b"modsecurity_rules;\n"]);
+    }
+
+    #[test]
+    fn every_file_of_rules_that_may_be_named_is_written() {
+        for path in ["/etc/nginx/modsecurity.conf".to_owned(), format!("/{}/*", "a_./-Z9".repeat(142))] {
+            let files: RuleFiles = path.parse().unwrap();
+            assert_eq!(Text::including(&files), Text::new(&format!("Include {path}")).unwrap());
+        }
+    }
 }

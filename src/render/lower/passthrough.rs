@@ -111,13 +111,16 @@ fn upstream(passed: &Passthrough) -> Result<Word, Refused> {
 }
 
 /// Hosts with terminated TLS within a wildcard with passthrough: exact names go before wildcards.
+/// So do names that are reserved for another namespace than that of the wildcard.
 fn opened(plan: &Plan) -> impl Iterator<Item = &HostName> {
     let hosts = &plan.model.passthroughs.hosts;
     let passed: BTreeSet<_> = hosts.iter().map(|host| &host.name).collect();
-    plan.model.servers.iter().filter_map(move |server| {
-        let ServerName::Exact(name) = &server.name else { return None };
+    let reserved = plan.model.servers.iter().flat_map(|server| &server.reserved);
+    let names = plan.model.servers.iter().map(|server| &server.name).chain(reserved);
+    names.filter_map(move |own| {
+        let ServerName::Exact(name) = own else { return None };
         let parent = name.as_str().split_once('.').and_then(|(_, parent)| HostName::new(parent).ok())?;
-        let is_within = passed.contains(&ServerName::Wildcard(parent)) && !passed.contains(&server.name);
+        let is_within = passed.contains(&ServerName::Wildcard(parent)) && !passed.contains(own);
         is_within.then_some(name)
     })
 }

@@ -1,4 +1,4 @@
-//! Keeps reserved hosts, which are not served now, from the expressions of others.
+//! Keeps reserved hosts, which are not served now, from wildcards and expressions of others.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,17 +8,21 @@ use crate::translate::claims::Claims;
 use crate::translate::host;
 
 /// Lists hosts that are claimed but not served in the catch-all server, which gets their requests
-/// as it does without expressions. The servers come sorted.
+/// as it does without expressions and without younger wildcards of other namespaces. The servers
+/// come sorted.
 pub fn reserve(servers: &mut Vec<Arc<Server>>, claims: &Claims) {
-    if !servers.last().is_some_and(|last| matches!(last.name, ServerName::Expression(_))) {
+    let has_expressions = servers.last().is_some_and(|last| matches!(last.name, ServerName::Expression(_)));
+    if !has_expressions && !servers.iter().any(|server| matches!(server.name, ServerName::Wildcard(_))) {
         return;
     }
     let served: HashSet<_> = servers.iter().map(|server| &server.name).collect();
-    let is_served = |name: &ServerName| {
-        served.contains(name) || host::wildcard_above(name).is_some_and(|wildcard| served.contains(&wildcard))
+    let is_kept = |name: &ServerName| match host::wildcard_above(name).filter(|wildcard| served.contains(wildcard)) {
+        Some(wildcard) => claims.is_older_than_wildcard(name, &wildcard),
+        None => has_expressions,
     };
     let is_host = |name: &&ServerName| matches!(name, ServerName::Exact(_) | ServerName::Wildcard(_));
-    let reserved: Vec<_> = claims.hosts().filter(is_host).filter(|name| !is_served(name)).cloned().collect();
+    let unserved = claims.hosts().filter(is_host).filter(|name| !served.contains(name));
+    let reserved: Vec<_> = unserved.filter(|name| is_kept(name)).cloned().collect();
     if reserved.is_empty() {
         return;
     }

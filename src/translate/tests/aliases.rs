@@ -272,6 +272,23 @@ fn an_expression_takes_no_host_that_somebody_has_and_nobody_serves() {
 }
 
 #[test]
+fn a_younger_wildcard_of_others_takes_no_host_that_somebody_has_and_nobody_serves() {
+    let broken = "server-alias: 'a b'";
+    let wildcard = |namespace| (namespace, "*.b.example", "/", "");
+    let reserved: &[&str] = &["*: /healthz=/unknown-hosts keeps a.b.example", "*.b.example: /=default/o1"];
+    check(
+        &[
+            (&[("team-a", "a.b.example", "/", broken), wildcard("default")], reserved, &[]),
+            // The owner of the wildcard had the host first.
+            (&[wildcard("default"), ("team-a", "a.b.example", "/", broken)], &["*.b.example: /=default/o0"], &[]),
+            (&[("default", "a.b.example", "/", broken), wildcard("default")], &reserved[1..], &[]),
+        ],
+        "nginx",
+        shared,
+    );
+}
+
+#[test]
 fn expressions_are_tried_in_the_order_in_which_they_were_asked_for() {
     let one = object("team-a", "one", 2021, "a.example", "/", "server-alias: ~^z");
     let other = object("team-b", "other", 2020, "b.example", "/", "");

@@ -198,6 +198,23 @@ pub const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        // A host stays with its namespace for a while, also where somebody has all hosts around it.
+        name: "wildcard-while-the-owner-is-away",
+        orders: VICTIM_OLDER,
+        attack: |scene| vec![scene.of_evil("attack").host(&scene.host("*"), "web").build()],
+        clients: &[ask("http://shop.{h}/"), ask("http://shop.{h}/admin")],
+        during: &[ask("http://shop.{h}/").gets("victim"), ask("http://other.{h}/").gets("evil")],
+        steps: &[
+            Step {
+                victim: Some(|_| Vec::new()),
+                asks: &[ask("http://shop.{h}/"), ask("http://other.{h}/").gets("evil")],
+                ..STEP
+            },
+            Step { victim: Some(Scene::shop), asks: SHOP, ..STEP },
+        ],
+        ..ROW
+    },
+    Row {
         name: "wildcard-above-an-exact-host",
         victim: |scene| {
             let host = scene.host("shop");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::rig::manifests::{Ingress, in_namespace, tls_secret};
-use crate::row::{ROW, Row, VICTIM_OLDER, ask, told};
+use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
@@ -57,6 +57,17 @@ pub const ROWS: &[Row] = &[
         victim: |scene| with_tls(scene, "/"),
         attack: |scene| vec![passing(scene).host(&scene.host("*"), "web").build()],
         clients: WITH_TLS,
+        ..ROW
+    },
+    Row {
+        name: "passing-all-hosts-while-the-owner-is-away",
+        orders: VICTIM_OLDER,
+        victim: |scene| with_tls(scene, "/"),
+        attack: |scene| vec![passing(scene).host(&scene.host("*"), "web").build()],
+        steps: &[
+            Step { victim: Some(|_| Vec::new()), asks: &[ask("https://shop.{h}/app")], ..STEP },
+            Step { victim: Some(|scene| with_tls(scene, "/")), asks: WITH_TLS, ..STEP },
+        ],
         ..ROW
     },
     Row {
