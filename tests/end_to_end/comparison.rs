@@ -306,7 +306,10 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
 
         // Nobody listens there.
         let gone = run(rig.folder(), &alike, &["--ingressd-ports", "81,8543"]);
-        assert_eq!(gone.status.code(), Some(69), "{}", String::from_utf8_lossy(&gone.stderr));
+        let complaints = String::from_utf8_lossy(&gone.stderr);
+        assert_eq!(gone.status.code(), Some(69), "{complaints}");
+        let words = "ingressd: nothing can be asked at 127.0.0.1:81: ";
+        assert!(complaints.contains(words) && complaints.contains("--ingressd-ports say where"), "{complaints}");
         assert!(!rig.folder().join("report.json").exists(), "nobody decides by an earlier result");
     });
 }

@@ -256,11 +256,14 @@ impl Asking {
             }
             Ok(client)
         };
-        let wrong = |error: client::Error| {
-            complain!("ingressd: {error}");
-            Exit::Unavailable
+        let wrong = |side: &'static str| {
+            move |error: client::Error| {
+                complain!("ingressd: {side}: {error}; --{side}-address and --{side}-ports say where it is asked");
+                Exit::Unavailable
+            }
         };
-        let sides = [begin(controller).await.map_err(wrong)?, begin(ingressd).await.map_err(wrong)?];
+        let sides =
+            [begin(controller).await.map_err(wrong("controller"))?, begin(ingressd).await.map_err(wrong("ingressd"))?];
         Ok(Asking { sides, pace, refused: [0, 0] })
     }
 

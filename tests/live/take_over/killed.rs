@@ -13,8 +13,8 @@ use super::clients::Clients;
 use super::controller::{Controller, MANAGER};
 use super::several::end_writing;
 use super::{
-    ADDRESS, CONTROLLER, OLD, administrators, command, expect_published, expect_written_by_controller, migrate, order,
-    prepare, record, report,
+    ADDRESS, CONTROLLER, OLD, TOKENS, administrators, command, expect_challenge, expect_published,
+    expect_written_by_controller, migrate, order, prepare, record, report, write_solver,
 };
 use crate::cluster::Cluster;
 use crate::cluster::proxy::{Action, Call, Hold, Proxy};
@@ -247,6 +247,46 @@ fn a_command_that_is_killed_is_run_again_or_undone_and_nothing_is_lost() {
         assert!(answered.by_controller > 0 && answered.by_nodes > 0, "{answered:?}");
         cart.was_never_empty();
         shop.was_never_empty();
+        controller.stop().await;
+    });
+}
+
+/// cert-manager takes a solver's Ingress away when the challenge is answered, and makes the next one when it likes.
+#[test]
+fn solvers_that_come_and_go_while_statuses_are_put_back_are_no_hindrance() {
+    crate::cluster::run(async |cluster| {
+        let proxy = cluster.put_proxy_between().await;
+        let old = prepare(cluster).await;
+        let [first, second] = ["cm-acme-http-solver-1", "cm-acme-http-solver-2"];
+        write_solver(cluster, first, TOKENS[0], true).await;
+        cluster.objects.until_published(first, &[OLD]).await;
+        let controller = end_writing(cluster, old).await;
+        // Nobody writes its status before the nodes do.
+        write_solver(cluster, second, TOKENS[1], false).await;
+        let kubeconfig = through(cluster, &proxy).await;
+        let report = report(cluster, 0, Timestamp::now());
+        let scene = Scene { cluster, proxy: &proxy, kubeconfig, report };
+        scene.run(Step::TakeOver).await;
+        expect_published(cluster, &["cart", "shop", first, second], ADDRESS).await;
+
+        let holds = [Hold::default(), Hold::default()];
+        for (name, hold) in [first, second].into_iter().zip(&holds) {
+            proxy.rules.add_times(1, move |call| is_status_of(call, name), Action::HoldCall(hold.clone()));
+        }
+        tokio::join!(scene.run(Step::Undo), async {
+            holds[0].arrived().await;
+            cluster.objects.delete("Ingress", first).await;
+            holds[0].let_go();
+            holds[1].arrived().await;
+            cluster.objects.delete("Ingress", second).await;
+            cluster.objects.gone("Ingress", second).await;
+            write_solver(cluster, second, TOKENS[0], true).await;
+            holds[1].let_go();
+        });
+        expect_published(cluster, &["cart", "shop"], OLD).await;
+        assert_eq!(cluster.objects.addresses(second).await, [""; 0], "it is another one than was recorded");
+        assert!(!record(cluster).exists());
+        expect_challenge(TOKENS[0]).await;
         controller.stop().await;
     });
 }
