@@ -278,41 +278,6 @@ fn flags_that_are_none_and_a_config_map_that_is_away_are_told() {
     assert_eq!(found["ingresses"].as_array().unwrap().len(), 3);
 }
 
-/// Every name and value that somebody with rights in a namespace, or the administrator, may have written.
-#[test]
-fn no_object_brings_markup_into_the_page() {
-    let script = "<script>alert(1)</script><img src=x onerror=alert(2)>'\\\"></style>&lt;";
-    let quoted = format!("'{}'", script.replace('\'', "''"));
-    let hostile = DUMP
-        .replace("10.0.0.0/33", &quoted)
-        .replace("tools.example", &quoted)
-        .replace(
-            "nginx.ingress.kubernetes.io/affinity",
-            &format!("? {quoted}\n      : x\n      ? 'nginx.ingress.kubernetes.io/{}\n      ", &quoted[1..]),
-        )
-        .replace("192.0.2.10", &quoted)
-        .replace("http: data/postgres", &format!("{quoted}: {quoted}"))
-        .replace("worker-processes: \"4\"", &format!("{quoted}: {quoted}"))
-        .replace("--metrics-per-host=false", &format!("'--{}'", &quoted[1..quoted.len() - 1]))
-        .replace("controller:v1.12.1", "controller:<script>")
-        .replace("name: elsewhere", "name: <script>");
-    let page = report(&hostile, &["--output", "html"]).text;
-    assert!(page.matches("&lt;script&gt;alert(1)").count() >= 8, "{page}");
-    // The elements are those of the page itself, and nothing of it is an attribute that runs.
-    let tag = regex::Regex::new("<(!DOCTYPE html|/?[a-z][a-z0-9]*)([^>]*)>").unwrap();
-    let attributes =
-        regex::Regex::new(r#"^(?: (?:lang|charset|name|content|http-equiv|class)="[^"<>]*"| open)*$"#).unwrap();
-    let found: Vec<_> = tag.captures_iter(&page).collect();
-    assert_eq!(found.len(), page.matches('<').count(), "every < begins an element: {page}");
-    for element in &found {
-        assert!(attributes.is_match(&element[2]), "{}", &element[0]);
-        let name = element[1].trim_start_matches('/');
-        assert!(!["script", "img", "a", "iframe", "link", "form", "input"].contains(&name), "{}", &element[0]);
-    }
-    assert_eq!(found.iter().filter(|element| &element[1] == "style").count(), 1);
-    assert!(page.contains("default-src 'none'"));
-}
-
 #[test]
 fn the_page_is_whole() {
     let output = report(DUMP, &["--output", "html"]);

@@ -127,10 +127,9 @@ const LISTED: [Right; 8] = [
 ];
 
 /// The commands that a text tells, for this user.
-fn told<'a>(text: &'a str, user: &str) -> Vec<Vec<String>> {
+fn told(text: &str, user: &str) -> Vec<Vec<String>> {
     let commands = text.lines().map(str::trim).filter(|line| line.starts_with("kubectl "));
-    let words = |line: &'a str| shlex::split(line).unwrap().into_iter();
-    commands.map(|line| words(line).map(|word| word.replace("USER", user)).collect()).collect()
+    commands.map(|line| shlex::split(&line.replace("USER", user)).unwrap()).collect()
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! The command is killed at the moments that matter, and run again or undone; this must not know how it is made.
 
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
@@ -7,7 +10,6 @@ use http::Method;
 use jiff::Timestamp;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
-use std::os::unix::process::ExitStatusExt;
 
 use super::clients::Clients;
 use super::controller::{Controller, MANAGER};
@@ -88,7 +90,7 @@ const MOMENTS: [Moment; 7] = [
         what: "the nodes write no more, and nothing is put back",
         step: Step::Undo,
         action: Action::HoldCall,
-        held: |call| is_put_back(call),
+        held: is_put_back,
         left: [ADDRESS, ADDRESS],
     },
     Moment {
@@ -129,14 +131,14 @@ fn of_load_balancer() -> Value {
 }
 
 /// The kubeconfig of somebody with the rights that are needed, whose calls the proxy sees.
-async fn through(cluster: &Cluster, proxy: &Proxy) -> std::path::PathBuf {
+async fn through(cluster: &Cluster, proxy: &Proxy) -> PathBuf {
     let direct = administrators::without(cluster, None).await;
-    let mut config: Value = serde_json::from_slice(&std::fs::read(direct).unwrap()).unwrap();
+    let mut config: Value = serde_json::from_slice(&fs::read(direct).unwrap()).unwrap();
     let authority = cluster.folder().join("proxy.crt");
-    std::fs::write(&authority, proxy.authority()).unwrap();
+    fs::write(&authority, proxy.authority()).unwrap();
     config["clusters"][0]["cluster"] = json!({ "server": proxy.url(), "certificate-authority": authority });
     let path = cluster.folder().join("through-proxy.kubeconfig");
-    std::fs::write(&path, config.to_string()).unwrap();
+    fs::write(&path, config.to_string()).unwrap();
     path
 }
 
@@ -144,7 +146,7 @@ async fn through(cluster: &Cluster, proxy: &Proxy) -> std::path::PathBuf {
 struct Scene<'a> {
     cluster: &'a Cluster,
     proxy: &'a Proxy,
-    kubeconfig: std::path::PathBuf,
+    kubeconfig: PathBuf,
     report: String,
 }
 
@@ -239,7 +241,7 @@ fn a_command_that_is_killed_is_run_again_or_undone_and_nothing_is_lost() {
         for moment in &MOMENTS {
             scene.try_moment(moment, moment.step).await;
         }
-        let left = std::fs::read_dir(cluster.folder()).unwrap().map(|entry| entry.unwrap().file_name());
+        let left = fs::read_dir(cluster.folder()).unwrap().map(|entry| entry.unwrap().file_name());
         let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with(".take-over-")).collect();
         assert!(left.is_empty(), "{left:?}");
         let answered = clients.stop().await;
