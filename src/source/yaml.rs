@@ -58,8 +58,8 @@ pub fn read(text: &str) -> Result<Content, Broken> {
     parse(text).map(Content::Single)
 }
 
-/// Adds an item of a list, or the items of a list within it. The items of an `IngressList` need not
-/// say what they are.
+/// Adds an item of a list, or the items of a list within it. The items of an `IngressList` need
+/// not say what they are.
 fn flatten(line: u32, mut value: Value, kind: &str, version: &Value, items: &mut Vec<(u32, Value)>) {
     let list = value.get("kind").and_then(Value::as_str).filter(|kind| kind.ends_with("List")).map(str::to_owned);
     if let Some(kind) = list
