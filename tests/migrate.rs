@@ -9,6 +9,9 @@ use serde_json::Value;
 
 const DUMP: &str = include_str!("migrate/dump.yaml");
 
+/// A cluster without a controller.
+const CLASS: &str = "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: nginx}\n";
+
 struct Output {
     code: i32,
     text: String,
@@ -154,6 +157,127 @@ fn what_objects_say_steers_no_terminal() {
     }
 }
 
+/// Nothing of it can be used, and no step goes on as if there were an empty cluster.
+#[test]
+fn a_dump_with_nothing_in_it_is_no_empty_cluster() {
+    let cut = DUMP.split_at(DUMP.find("worker-processes").unwrap() + 9).0;
+    for (dump, words) in [
+        ("", ""),
+        ("apiVersion: v1\nkind: List\nitems: []\n", ""),
+        ("<html><body>403 Forbidden</body></html>\n", "line 1: "),
+        ("this is: [no\n\tyaml", "Undecodable"),
+        (cut, "line 37: "),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dump.yaml");
+        std::fs::write(&path, dump).unwrap();
+        for step in ["report", "settings"] {
+            let ended = migrate(step, &[path.to_str().unwrap()]);
+            let remedy =
+                "kubectl get ingressclasses,ingresses,deployments,daemonsets,namespaces,configmaps,services -A -o yaml";
+            assert_eq!((ended.code, &*ended.text), (66, ""), "{dump}: {}", ended.complaints);
+            for words in [words, "no Ingress, IngressClass, Deployment or DaemonSet is in ", remedy] {
+                assert!(ended.complaints.contains(words), "{words}: {}", ended.complaints);
+            }
+        }
+    }
+}
+
+/// What is around objects, or beside them, changes nothing of what is said of them.
+#[test]
+fn lists_within_lists_fields_of_managers_and_unknown_kinds_are_no_hindrance() {
+    let whole: Value = serde_saphyr::from_str(DUMP).unwrap();
+    let expected = json(DUMP);
+    let list = |kind: &str, items: Vec<Value>| serde_json::json!({"apiVersion": "v1", "kind": kind, "items": items});
+    let items = whole["items"].as_array().unwrap();
+    let (ingresses, others): (Vec<_>, Vec<_>) = items.iter().cloned().partition(|item| item["kind"] == "Ingress");
+    let bare = ingresses.iter().cloned().map(|mut ingress| {
+        ingress.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
+        ingress
+    });
+    let mut typed = list("IngressList", bare.collect());
+    typed["apiVersion"] = "networking.k8s.io/v1".into();
+    let managed = items.iter().cloned().map(|mut item| {
+        let fields = serde_json::json!({"f:spec": {"k:{\"port\":80}": {".": {}}}});
+        item["metadata"]["managedFields"] = serde_json::json!([{"manager": "kubectl", "fieldsV1": fields}]);
+        item
+    });
+    let unknown = serde_json::json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "foo"}});
+    for (what, dump) in [
+        ("a list within a list", list("List", vec![list("List", others.clone()), list("List", ingresses)])),
+        ("a list of Ingresses that do not say what they are", list("List", [others, vec![typed]].concat())),
+        ("fields of managers", list("List", managed.collect())),
+        ("a kind that nobody knows", list("List", [items.clone(), vec![unknown]].concat())),
+    ] {
+        assert_eq!(json(&dump.to_string()), expected, "{what}");
+    }
+}
+
+/// Whoever holds a namespace to the exit status hears of what was not read.
+#[test]
+fn what_could_not_be_read_counts_as_refused() {
+    let dump =
+        DUMP.split("- apiVersion: networking.k8s.io/v1\n  kind: Ingress\n  metadata:\n    name: plain").next().unwrap();
+    let clean = dump
+        .replace("    http-snippet", "    #")
+        .replace("    http: data/postgres\n", "")
+        .replace("          - --metrics-per-host=false\n", "");
+    assert_eq!(report(&clean, &[]).code, 0, "{}", report(&clean, &[]).text);
+    for (more, words) in [
+        (
+            "- apiVersion: networking.k8s.io/v1\n  kind: Ingress\n  metadata: {name: a, namespace: a}\n  spec: {rules: x}\n",
+            "Ingress a/a: ",
+        ),
+        ("- {metadata: {name: b}}\n", "names no apiVersion and kind"),
+    ] {
+        let ended = report(&format!("{clean}{more}"), &[]);
+        assert_eq!(ended.code, 1, "{}", ended.text);
+        for words in [words, "\n1 part of what was read could not be understood: "] {
+            assert!(ended.text.contains(words), "{words}: {}", ended.text);
+        }
+        let page = report(&format!("{clean}{more}"), &["--output", "html"]).text;
+        assert!(page.contains("1 of the parts that were read could not be understood"), "{page}");
+        assert_eq!(json(&format!("{clean}{more}"))["summary"]["unread"], 1);
+    }
+}
+
+/// The flags as they may stand there, and a ConfigMap that nobody gave.
+#[test]
+fn flags_that_are_none_and_a_config_map_that_is_away_are_told() {
+    let flags = "          - --validating-webhook=:8443\n";
+    let more = ["--no-such-flag=3", "--http-port=many", "--enable-ssl-passthrough=perhaps", "--enable-metrics=no"];
+    let more: String = more.iter().map(|flag| format!("          - {flag}\n")).collect();
+    let text = report(&DUMP.replace(flags, &more), &[]).text;
+    for words in [
+        "refused    --no-such-flag=3\n           No flag of this name is known.\n",
+        "refused    --http-port=many\n           It becomes no setting.\n           -> \"many\" is no port\n",
+        "refused    --enable-ssl-passthrough=perhaps\n           It becomes no setting.\n           -> \"perhaps\" is neither true nor false",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let other = DUMP
+        .replace("name: ingress-nginx-controller, namespace", "name: other, namespace")
+        .replace("name: tcp-services", "name: tcp");
+    let text = report(&other, &[]).text;
+    for words in [
+        "refused    the ConfigMap: ingress-nginx/ingress-nginx-controller\n           It is not in what was read",
+        "-> read it too (kubectl get configmap ingress-nginx-controller --namespace ingress-nginx -o yaml); ",
+        "refused    TCP services: ingress-nginx/tcp-services\n",
+        "take --tcp-services-configmap out of the arguments",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let bare = DUMP.split("          args:\n").next().unwrap().to_owned() + "          env:\n";
+    let bare = bare + DUMP.split("          env:\n").nth(1).unwrap();
+    let found = json(&bare);
+    assert_eq!(
+        (found["flags"].as_array().unwrap().len(), &found["configMap"]),
+        (0, &Value::Null),
+        "the defaults count"
+    );
+    assert_eq!(found["ingresses"].as_array().unwrap().len(), 3);
+}
+
 #[test]
 fn the_page_is_whole() {
     let output = report(DUMP, &["--output", "html"]);
@@ -223,7 +347,7 @@ fn nothing_refused_is_success_and_mistakes_are_told() {
     assert_eq!(migrate("settings", &[&dump, "--controller", "edge/third"]).code, 64);
     assert_eq!(migrate("report", &["/nonexistent"]).code, 66);
     assert_eq!(migrate("report", &["--admin-kubeconfig", "/nonexistent"]).code, 78);
-    let bare = migrate("settings", &[&file("empty.yaml", "")]);
+    let bare = migrate("settings", &[&file("class.yaml", CLASS)]);
     assert!(bare.code == 0 && bare.complaints.contains("its defaults are taken"), "{}", bare.complaints);
 }
 
@@ -295,11 +419,20 @@ fn a_comparison_says_why_it_cannot_begin() {
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let (dump, empty) = (file("dump.yaml", DUMP), file("empty.yaml", ""));
+    let (dump, empty, bare) = (file("dump.yaml", DUMP), file("empty.yaml", ""), file("bare.yaml", CLASS));
+    let compressed = file("access.log.gz", "\u{1f}");
+    std::fs::write(&compressed, [0x1f, 0x8b, 8, 0, b'\n']).unwrap();
     let log = file("access.log", "nonsense\n{\"request\": \"POST / HTTP/1.1\", \"host\": \"shop.example\"}\n");
     let usual = ["--config", "/dev/null", "--nginx-version", "1.22.1", "--controller-address", "192.0.2.1"];
     for (arguments, code, words) in [
-        (vec![&*empty], 66, "there is nothing to ask\n"),
+        (vec![&*empty], 66, "kubectl get "),
+        (vec![&*bare], 66, "there is nothing to ask\n"),
+        (
+            vec![&*dump, "--log", &*log],
+            66,
+            "log-format-upstream of the controller's ConfigMap says, which is: $remote_addr",
+        ),
+        (vec![&*dump, "--log", &*compressed], 66, "zcat "),
         (
             vec![&*dump, "--log", &*log],
             66,

@@ -139,7 +139,7 @@ fn complain(error: &AdministratorError) -> Exit {
     complain!("ingressd: {}", error.to_string().replace(char::is_control, " "));
     match error {
         AdministratorError::Kubeconfig(_) => Exit::Configuration,
-        AdministratorError::Api { forbidden: true, .. } => Exit::Permission,
+        AdministratorError::Api { code: Some(401 | 403), .. } => Exit::Permission,
         AdministratorError::Api { .. } | AdministratorError::NoToken(_) => Exit::Unavailable,
     }
 }

@@ -24,8 +24,9 @@ use crate::migrate::{
     Controller, DropIn, Judged, Report, SiteCertificate, Verdict, controllers, drop_in, judge, page as html,
     stand_in_for_secrets,
 };
+use crate::model::Kind;
 use crate::model::catalogue::Version;
-use crate::source::cluster::{Administrator, AdministratorError};
+use crate::source::cluster::{Administrator, AdministratorError, Extent};
 use crate::source::{Inventory, Selector, Snapshot};
 use crate::translate::ANNOTATIONS;
 
@@ -141,6 +142,7 @@ pub fn run(arguments: &Arguments) -> Ended {
 
 fn settings(SettingsOf { origin, side_by_side: is_beside, ports }: &SettingsOf) -> Ended {
     let inventory = origin.read()?;
+    unread(&inventory);
     let controller = origin.controller(&inventory)?;
     if controller.is_none() {
         complain!("ingressd: no Deployment or DaemonSet of an ingress-nginx was found: its defaults are taken");
@@ -252,32 +254,64 @@ fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
 }
 
 /// Prints why a cluster could not be asked.
-fn no_answer(error: &AdministratorError) -> Exit {
+fn no_answer(error: &AdministratorError, extent: Extent) -> Exit {
     // The error may quote others: control characters must not reach the terminal.
     complain!("ingressd: {}", error.to_string().replace(char::is_control, " "));
-    if let AdministratorError::Kubeconfig(_) = error {
-        complain!("ingressd: name another one with --admin-kubeconfig, or by the variable KUBECONFIG");
+    if let AdministratorError::Kubeconfig(_) | AdministratorError::Api { code: Some(401), .. } = error {
+        complain!("ingressd: name another kubeconfig with --admin-kubeconfig, or by the variable KUBECONFIG");
+    }
+    if let AdministratorError::Api { code: Some(403), .. } = error {
+        let secrets = if extent == Extent::WhatIsServed { ",secrets" } else { "" };
+        complain!("ingressd: somebody who may grant rights lets USER list all that this command reads:");
+        complain!(
+            "  kubectl create clusterrole ingressd-migrate --verb=list --resource={}{secrets}",
+            extent.resources()
+        );
+        complain!("  kubectl create clusterrolebinding ingressd-migrate --clusterrole=ingressd-migrate --user=USER");
     }
     match error {
         AdministratorError::Kubeconfig(_) => Exit::Configuration,
-        AdministratorError::Api { forbidden: true, .. } => Exit::Permission,
+        AdministratorError::Api { code: Some(401 | 403), .. } => Exit::Permission,
         AdministratorError::Api { .. } | AdministratorError::NoToken(_) => Exit::Unavailable,
     }
+}
+
+fn is_about_nothing(inventory: &Inventory) -> bool {
+    let snapshot = &inventory.snapshot;
+    snapshot.ingresses.is_empty() && snapshot.ingress_classes.is_empty() && inventory.workloads.is_empty()
+}
+
+/// Prints what of the files could not be understood.
+fn unread(inventory: &Inventory) {
+    let of_files = inventory.snapshot.findings.iter().filter(|finding| finding.origin.object.kind == Kind::File);
+    of_files.for_each(|finding| complain!("ingressd: {}", on_one_line(&finding.to_string())));
 }
 
 impl Origin {
     fn read(&self) -> Result<Inventory, Exit> {
         if !self.files.is_empty() {
-            return Inventory::of_files(self.files.clone()).map_err(|error| {
+            let inventory = Inventory::of_files(self.files.clone()).map_err(|error| {
                 complain!("ingressd: {error}");
                 Exit::NoInput
-            });
+            })?;
+            return if is_about_nothing(&inventory) { Err(self.nothing(&inventory)) } else { Ok(inventory) };
         }
         let objects = runtime()?.block_on(async {
             let path = self.admin_kubeconfig.as_deref();
             Administrator::connect(path, self.context.as_deref()).await?.inventory().await
         });
-        Ok(Inventory::of_objects(&objects.map_err(|error| no_answer(&error))?))
+        Ok(Inventory::of_objects(&objects.map_err(|error| no_answer(&error, Extent::WhatIsServed))?))
+    }
+
+    /// Prints that files have nothing that a migration is about, and why.
+    fn nothing(&self, inventory: &Inventory) -> Exit {
+        unread(inventory);
+        let files = self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
+        complain!(
+            "ingressd: no Ingress, IngressClass, Deployment or DaemonSet is in {files}; this writes what is read:"
+        );
+        complain!("  kubectl get {} -A -o yaml > dump.yaml", Extent::WhatIsServed.resources());
+        Exit::NoInput
     }
 
     /// The selected controller; `None` when there is none.

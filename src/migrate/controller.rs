@@ -26,6 +26,19 @@ impl Argument {
         }
     }
 
+    /// Its value.
+    ///
+    /// # Errors
+    ///
+    /// That the controller does not start with it.
+    pub(crate) fn checked(&self) -> Result<&str, String> {
+        let is_switch = self.row().is_some_and(|row| row.takes == Takes::Switch);
+        match is_switch && !is_true(&self.value) && !is_false(&self.value) {
+            true => Err(format!("{:?} is neither true nor false: the controller does not start with it", self.value)),
+            false => Ok(&self.value),
+        }
+    }
+
     /// Its row in the table of flags.
     pub fn row(&self) -> Option<&'static Flag> {
         Flag::find(&self.name)
@@ -65,6 +78,11 @@ impl Controller {
 /// Whether Go parses the value as true.
 pub fn is_true(value: &str) -> bool {
     ["1", "t", "T", "true", "TRUE", "True"].contains(&value)
+}
+
+/// Whether Go parses the value as false.
+fn is_false(value: &str) -> bool {
+    ["0", "f", "F", "false", "FALSE", "False"].contains(&value)
 }
 
 /// Every ingress-nginx controller among these workloads.

@@ -90,7 +90,7 @@ impl DropIn {
         let name = argument.written();
         match flag.counterpart {
             Counterpart::Settings(_, write, compared) => {
-                match write(&argument.value).and_then(|entries| self.proven(&entries)) {
+                match argument.checked().and_then(write).and_then(|entries| self.proven(&entries)) {
                     Ok(lines) if lines.is_empty() => {
                         self.note(argument, "ingressd always does this");
                         Item { name, ..Item::default() }

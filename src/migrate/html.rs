@@ -76,6 +76,9 @@ fn summary(report: &Report) -> Markup {
             strong { (report.ready()) " of " (report.ingresses.len()) " Ingresses need nothing." }
             @if report.others > 0 { " Of other controllers, or of unknown classes: " (report.others) "." }
         }
+        @if report.unread > 0 {
+            p.refused { (report.unread) " of the parts that were read could not be understood: this is not about all." }
+        }
         ul.counts {
             @for verdict in Verdict::ALL {
                 li class=(verdict.name()) { b { (report.count(verdict)) } (verdict.name()) }

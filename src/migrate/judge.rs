@@ -75,6 +75,7 @@ pub fn judge(judged: &Judged<'_>) -> Report {
         ingresses,
         others,
         notes: notes(judged, &classless),
+        unread: judged.findings.iter().filter(|finding| finding.origin.object.kind == Kind::File).count(),
         clashes: judged.is_this_host.then(|| clashes(judged.findings)),
         certificates: certificate_clashes(&of_tls, judged.of_sites),
     }
@@ -155,6 +156,9 @@ fn data<'a>(judged: &Judged<'a>, id: &ObjectId) -> impl Iterator<Item = (&'a Str
 /// The items of the ConfigMap with this name, or one that it is missing.
 fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<Item> {
     let id = object(name);
+    if let Some(missing) = missing(judged, "the ConfigMap", "configmap", &id) {
+        return vec![missing];
+    }
     let findings = by_object.get(&id).map_or(&[][..], Vec::as_slice);
     let known: HashMap<_, _> = config::config_map_keys().map(|facts| (facts.name, facts)).collect();
     let mut items = Vec::new();
@@ -177,6 +181,26 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
     items
 }
 
+/// The item of a ConfigMap that a flag names and that was not read.
+fn missing(judged: &Judged<'_>, name: &str, flag: &str, id: &ObjectId) -> Option<Item> {
+    let (namespace, map) = (&id.namespace, &id.name);
+    // A flag that names none is told among the flags.
+    if namespace.is_empty() || map.is_empty() || judged.inventory.snapshot.config_map(namespace, map).is_some() {
+        return None;
+    }
+    Some(Item {
+        name: name.to_owned(),
+        value: format!("{namespace}/{map}"),
+        verdict: Verdict::Refused,
+        why: "It is not in what was read, and nobody knows what it says.".to_owned(),
+        remedy: format!(
+            "read it too (kubectl get configmap {map} --namespace {namespace} -o yaml); where the cluster has none, take --{flag} out of \
+             the arguments of the controller"
+        ),
+        ..Item::default()
+    })
+}
+
 /// A key that belongs to nginx.conf, where this host's is known.
 fn of_node(item: Item, said: &OfNode) -> Item {
     match said.is_met {
@@ -188,9 +212,13 @@ fn of_node(item: Item, said: &OfNode) -> Item {
 /// What is said of TCP and UDP services.
 fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str) -> Option<&'a str>) -> Vec<Item> {
     let mut items = Vec::new();
-    for (name, transport) in [("tcp-services-configmap", "TCP"), ("udp-services-configmap", "UDP")] {
-        let Some(name) = flag(name) else { continue };
+    for (of_flag, transport) in [("tcp-services-configmap", "TCP"), ("udp-services-configmap", "UDP")] {
+        let Some(name) = flag(of_flag) else { continue };
         let id = object(name);
+        if let Some(missing) = missing(judged, &format!("{transport} services"), of_flag, &id) {
+            items.push(missing);
+            continue;
+        }
         let findings = by_object.get(&id).map_or(&[][..], Vec::as_slice);
         for (port, value) in data(judged, &id) {
             let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **port);

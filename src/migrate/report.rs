@@ -22,6 +22,8 @@ pub struct Report {
     pub others: usize,
     /// What is not known, or could not be read.
     pub notes: Vec<String>,
+    /// How many parts of what was read are no objects, so that the report is not about them.
+    pub unread: usize,
     /// Conflicts with other sites of this host; `None` when the report is not for this host.
     pub clashes: Option<Vec<String>>,
     /// Names that have a certificate of another site of this host too.
@@ -60,8 +62,11 @@ impl Report {
         self.flags.iter().chain(of_map).chain(&self.streams)
     }
 
-    /// The worst verdict.
+    /// The worst verdict. Whatever could not be read counts as refused.
     pub fn verdict(&self) -> Verdict {
+        if self.unread > 0 {
+            return Verdict::Refused;
+        }
         worst_of(self.of_controller().chain(self.ingresses.iter().flat_map(|ingress| &ingress.items)))
     }
 
@@ -97,6 +102,7 @@ impl Report {
                 "ingresses": self.ingresses.len(),
                 "needNothing": self.ready(),
                 "others": self.others,
+                "unread": self.unread,
                 "verdicts": counts,
                 "verdict": self.verdict().name(),
             },

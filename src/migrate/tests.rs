@@ -308,11 +308,16 @@ fn the_page_escapes_everything_and_loads_nothing() {
         ingresses: vec![ingress],
         others: 1,
         notes: vec![hostile.clone()],
+        unread: 1,
         clashes: Some(vec![hostile]),
         certificates: vec![certificate],
     };
     let page = page(&report);
     assert!(page.contains("&lt;script&gt;") && !page.contains("<script") && !page.contains("<img"), "{page}");
     assert!(!page.contains("src=\"") && !page.contains("href=") && !page.contains("url("), "{page}");
+    // Each < begins an element of the page itself, whose attributes run nothing.
+    let attributes = r#"(?: (?:lang|charset|name|content|http-equiv|class)="[^"<>]*"| open)*"#;
+    let element = regex::Regex::new(&format!("<(?:!DOCTYPE html|/?[a-z][a-z0-9]*{attributes})>")).unwrap();
+    assert_eq!(element.find_iter(&page).count(), page.matches('<').count(), "{page}");
     assert_eq!(page.matches("</style>").count(), 1);
 }

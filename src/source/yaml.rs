@@ -28,8 +28,11 @@ pub struct Broken {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct List {
     kind: String,
+    #[serde(default)]
+    api_version: Value,
     items: Vec<Spanned<Value>>,
 }
 
@@ -41,7 +44,11 @@ pub fn read(text: &str) -> Result<Content, Broken> {
         && let Ok(list) = parse::<List>(text)
         && list.kind.ends_with("List")
     {
-        return Ok(Content::List(list.items.into_iter().map(|item| (line(&item) - 1, item.value)).collect()));
+        let mut items = Vec::new();
+        for item in list.items {
+            flatten(line(&item) - 1, item.value, &list.kind, &list.api_version, &mut items);
+        }
+        return Ok(Content::List(items));
     }
     if text.trim_start().starts_with('{')
         && let Ok(value) = serde_json::from_str(text)
@@ -49,6 +56,24 @@ pub fn read(text: &str) -> Result<Content, Broken> {
         return Ok(Content::Single(value));
     }
     parse(text).map(Content::Single)
+}
+
+/// Adds an item of a list, or the items of a list within it. The items of an `IngressList` need
+/// not say what they are.
+fn flatten(line: u32, mut value: Value, kind: &str, version: &Value, items: &mut Vec<(u32, Value)>) {
+    let list = value.get("kind").and_then(Value::as_str).filter(|kind| kind.ends_with("List")).map(str::to_owned);
+    if let Some(kind) = list
+        && let Some(Value::Array(within)) = value.get_mut("items").map(Value::take)
+    {
+        within.into_iter().for_each(|item| flatten(line, item, &kind, &value["apiVersion"], items));
+        return;
+    }
+    let kind = kind.strip_suffix("List").unwrap_or_default();
+    if let Some(object) = value.as_object_mut().filter(|object| !kind.is_empty() && !object.contains_key("kind")) {
+        object.insert("kind".to_owned(), kind.into());
+        object.entry("apiVersion").or_insert_with(|| version.clone());
+    }
+    items.push((line, value));
 }
 
 /// The line of a value, counted from 1.

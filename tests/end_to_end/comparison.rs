@@ -23,6 +23,7 @@ server {
     default_type text/plain;
     location / { return 200 "$uri\n"; }
     location /dice { return 200 "$request_id\n"; }
+    location /host { return 200 "$host\n"; }
 }
 "#;
 
@@ -70,6 +71,21 @@ server {
     listen 80;
     server_name root.test;
     location = / { return 302 http://root.test/app; }
+    location / { proxy_pass http://10.244.0.9:8081; }
+}
+server {
+    listen 80;
+    server_name gone.test;
+    return 301 https://elsewhere.test/$uri;
+}
+server {
+    listen 80;
+    server_name open.test;
+    location / { proxy_pass http://10.244.0.9:8081; add_header Access-Control-Allow-Origin "*"; }
+}
+server {
+    listen 80;
+    server_name renamed.test;
     location / { proxy_pass http://10.244.0.9:8081; }
 }
 server {
@@ -294,7 +310,66 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
 
         // Nobody listens there.
         let gone = run(rig.folder(), &alike, &["--ingressd-ports", "81,8543"]);
-        assert_eq!(gone.status.code(), Some(69), "{}", String::from_utf8_lossy(&gone.stderr));
+        let complaints = String::from_utf8_lossy(&gone.stderr);
+        assert_eq!(gone.status.code(), Some(69), "{complaints}");
+        let words = "ingressd: nothing can be asked at 127.0.0.1:81: ";
+        assert!(complaints.contains(words) && complaints.contains("--ingressd-ports say where"), "{complaints}");
         assert!(!rig.folder().join("report.json").exists(), "nobody decides by an earlier result");
+    });
+}
+
+/// Each part of an answer that differs, with what of the Ingress changes it.
+#[test]
+fn what_differs_is_named_with_the_annotation_that_may_change_it() {
+    rig::run(async |rig| {
+        let (of_controller, of_nodes) = (tls_secret("pair", &["shop.test"]), tls_secret("pair", &["shop.test"]));
+        let folder = rig.manifests.folder().to_owned();
+        rig.manifests.write("web.yaml", &service_at("web", &["10.244.0.9"], 8081));
+        rig.manifests.write("secret.yaml", &[of_nodes]);
+        rig.manifests.write("classes.yaml", &manifests::classes());
+        let gone = host("gone").annotation("configuration-snippet", "return 301 https://elsewhere.test/$uri;");
+        let open = host("open").annotation("enable-cors", "true").annotation("cors-allow-origin", "every one");
+        let renamed = ingress("renamed").class("nginx").path("renamed.test", "Prefix", "/host", "web");
+        let renamed = renamed.annotation("upstream-vhost", "inside.test");
+        rig.manifests.write("objects.yaml", &[gone.build(), open.build(), renamed.build()]);
+        let shop = host("shop").tls(&["shop.test"], "pair");
+        rig.manifests.write("shop.yaml", &[shop.build()]);
+        let _controller = controller(rig, &of_controller);
+        for (key, value) in [("listen.http-port", "8180"), ("listen.https-port", "8543")] {
+            rig.daemon.set(key, value);
+        }
+        rig.start().await;
+        let found = compare(rig.folder(), std::slice::from_ref(&folder), &[]);
+        let named = |request: &str, part: &str| -> Vec<String> {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let all = found.json["differences"].as_array().unwrap();
+            let of = all.iter().filter(|one| one["request"].as_str().unwrap().starts_with(request));
+            let mut parts = of.flat_map(|one| one["parts"].as_array().unwrap());
+            let part = parts.find(|one| one["part"] == part).unwrap_or_else(|| panic!("{part}: {:#}", found.json));
+            assert_ne!(part["controller"], part["ingressd"]);
+            part["because"].as_array().unwrap().iter().map(|one| text(&one["name"])).collect()
+        };
+        for (request, part, annotation) in [
+            ("GET http://gone.test/", "status", "configuration-snippet"),
+            ("GET http://gone.test/", "location", "configuration-snippet"),
+            ("GET http://open.test/", "header access-control-allow-origin", "cors-allow-origin"),
+            ("GET http://renamed.test/host", "body", "upstream-vhost"),
+        ] {
+            let named = named(request, part);
+            assert!(named.iter().any(|name| name == annotation), "{request} {part}: {named:?}");
+        }
+        // The authority of neither certificate is trusted: they are compared, and so is everything else.
+        named("GET https://shop.test/", "certificate");
+        assert_eq!(found.code, 1, "{:#}", found.json);
+
+        // Where the port of one side is not one of TLS, only what is asked over TLS has no answer there.
+        let shop = ["shop.yaml", "classes.yaml", "secret.yaml", "web.yaml"].map(|name| folder.join(name));
+        let without_tls = compare(rig.folder(), &shop, &["--ingressd-ports", "8180,8180"]);
+        let parts: Vec<_> = without_tls.json["differences"].as_array().unwrap().iter().collect();
+        let is_answer = |one: &&Value| {
+            let part = &one["parts"][0];
+            one["request"].as_str().unwrap().starts_with("GET https://") && part["part"] == "answer"
+        };
+        assert!(!parts.is_empty() && parts.iter().all(is_answer), "{:#}", without_tls.json);
     });
 }

@@ -1,12 +1,16 @@
 //! What `ingressd migrate` reads of a live cluster that runs an ingress-nginx as its chart
 //! installs it.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::cluster::control_plane::binary;
 use crate::cluster::{self, Cluster};
 use crate::rig::manifests::{ingress, tls_secret};
+use crate::rig::wait;
+use crate::take_over::administrators::{self, RIGHTS, Right};
 
 /// As the chart makes it, with the names of the test.
 fn deployment(controller: &str, namespace: &str) -> Value {
@@ -48,8 +52,12 @@ fn deployment(controller: &str, namespace: &str) -> Value {
 }
 
 fn migrate(cluster: &Cluster, step: &str, more: &[&str]) -> (i32, String) {
+    migrate_as(&cluster.control_plane.kubeconfig(), cluster, step, more)
+}
+
+fn migrate_as(kubeconfig: &Path, cluster: &Cluster, step: &str, more: &[&str]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
-    command.args(["migrate", step, "--admin-kubeconfig"]).arg(cluster.control_plane.kubeconfig());
+    command.args(["migrate", step, "--admin-kubeconfig"]).arg(kubeconfig);
     command.args(["--controller", &format!("{}/ingress-nginx-controller", cluster.objects.namespace())]).args(more);
     let output = command.env_remove("INGRESSD_CONFIG").output().unwrap();
     let complaints = String::from_utf8(output.stderr).unwrap();
@@ -104,5 +112,66 @@ fn a_cluster_with_the_chart_is_reported_and_its_flags_become_settings() {
         assert_eq!((&*map.0, &*map.1), (&*namespace, "ingress-nginx-controller"));
         assert_eq!(*read.translate.classes[0].controller, *controller);
         assert_eq!(read.cluster.namespaces, [namespace.as_str().into()]);
+    });
+}
+
+/// What is listed for the report.
+const LISTED: [Right; 8] = [
+    ("list", "networking.k8s.io", "ingressclasses"),
+    ("list", "networking.k8s.io", "ingresses"),
+    ("list", "apps", "deployments"),
+    ("list", "apps", "daemonsets"),
+    ("list", "", "namespaces"),
+    ("list", "", "configmaps"),
+    ("list", "", "services"),
+    ("list", "", "secrets"),
+];
+
+/// The commands that a text tells, for this user.
+fn told(text: &str, user: &str) -> Vec<Vec<String>> {
+    let commands = text.lines().map(str::trim).filter(|line| line.starts_with("kubectl "));
+    commands.map(|line| shlex::split(&line.replace("USER", user)).unwrap()).collect()
+}
+
+#[test]
+fn a_right_that_is_missing_is_named_with_the_commands_that_grant_it() {
+    cluster::run(async |cluster| {
+        let (namespace, controller) = (cluster.objects.namespace().to_owned(), cluster.objects.controller("nginx"));
+        cluster.objects.apply(deployment(&controller, &namespace)).await;
+        let report = ["--config=/dev/null", "--nginx-version=1.22.1"];
+        for missing in LISTED {
+            let others: Vec<_> = LISTED.into_iter().filter(|right| *right != missing).collect();
+            let kubeconfig = administrators::with(cluster, &format!("no-{}", missing.2), &others).await;
+            let (code, text) = migrate_as(&kubeconfig, cluster, "report", &report);
+            assert_eq!(code, 77, "{text}");
+            let words =
+                format!("cannot list resource \"{}\" in API group \"{}\" at the cluster scope", missing.2, missing.1);
+            assert!(text.contains(&words), "{words}: {text}");
+        }
+        for missing in RIGHTS.into_iter().filter(|(verb, ..)| *verb == "list") {
+            let kubeconfig = administrators::without(cluster, Some((missing.0, missing.2))).await;
+            let (code, text) = migrate_as(&kubeconfig, cluster, "take-over", &["--config=/dev/null", "--dry-run"]);
+            assert_eq!(code, 77, "{text}");
+            let words = format!("cannot list resource \"{}\"", missing.2);
+            let remedy = if missing.2 == "leases" {
+                "take-over --help` lists the rights"
+            } else {
+                "--verb=list --resource=ingressclasses,"
+            };
+            assert!(text.contains(&words) && text.contains(remedy), "{words}: {text}");
+        }
+        // What it tells grants all of it.
+        let kubeconfig = administrators::with(cluster, "nobody", &[]).await;
+        let (_, text) = migrate_as(&kubeconfig, cluster, "report", &report);
+        let commands = told(&text, &format!("system:serviceaccount:{namespace}:nobody"));
+        assert_eq!(commands.len(), 2, "{text}");
+        for words in &commands {
+            let mut command = Command::new(binary());
+            let output =
+                command.args(words).arg("--kubeconfig").arg(cluster.control_plane.kubeconfig()).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let allowed = async || migrate_as(&kubeconfig, cluster, "report", &report);
+        wait::until_right("the report of somebody with these rights", allowed, |(code, _)| *code < 2).await;
     });
 }

@@ -16,6 +16,7 @@ use self::client::{Bounds, Client};
 use super::{Judging, Origin};
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::{output, page};
+use crate::finding::on_one_line;
 use crate::migrate::compare::{
     Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Outcome, Ports, Request, Rounds,
     Scheme, Side, Silence, Sites, explain, told,
@@ -24,6 +25,9 @@ use crate::migrate::{Controller, Report};
 use crate::model::USUAL_LINE;
 use crate::source::Inventory;
 use crate::translate::ANNOTATIONS;
+
+/// How files of gzip begin.
+const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// After so many refused connections in a row a side counts as gone.
 const MOST_REFUSED: usize = 5;
@@ -134,11 +138,11 @@ pub fn run(arguments: &Arguments) -> Ended {
 /// The requests to send; keys of the ConfigMap say how to parse a log.
 fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<String>) -> Result<Choice, Exit> {
     let mut chooser = Chooser::new(sites);
+    let line = key("log-format-upstream").filter(|line| !line.is_empty());
+    let line = line.as_deref().unwrap_or(USUAL_LINE);
     match arguments.log.is_empty() {
         true => chooser.add_ingresses(),
         false => {
-            let line = key("log-format-upstream").filter(|line| !line.is_empty());
-            let line = line.as_deref().unwrap_or(USUAL_LINE);
             let format = Format::new(line, is_on(key("log-format-escape-json"))).map_err(|refused| {
                 complain!("ingressd: log-format-upstream of the controller cannot be read: {refused}");
                 Exit::NoInput
@@ -151,6 +155,12 @@ fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<Str
         let why = choice.left_out.counts().into_iter().filter(|(.., count)| *count > 0);
         let why = why.map(|(_, why, count)| format!("{why} ({count})")).collect::<Vec<_>>().join(", ");
         complain!("ingressd: there is nothing to ask{}", if why.is_empty() { why } else { format!(": {why}") });
+        if choice.left_out.unreadable > 0 {
+            complain!(
+                "ingressd: a line is JSON, or as the key log-format-upstream of the controller's ConfigMap says, which is: {}",
+                on_one_line(line)
+            );
+        }
         return Err(Exit::NoInput);
     }
     Ok(choice)
@@ -208,6 +218,11 @@ fn read_log(file: &Path, format: &Format, chooser: &mut Chooser<'_>) -> Result<(
         true => Box::new(std::io::stdin().lock()),
         false => Box::new(BufReader::new(std::fs::File::open(file).map_err(wrong)?)),
     };
+    if reader.fill_buf().map_err(wrong)?.starts_with(GZIP) {
+        let file = file.display();
+        complain!("ingressd: {file} is compressed: name `-` instead, and let `zcat {file}` write into this command");
+        return Err(Exit::NoInput);
+    }
     let mut bytes = Vec::new();
     while reader.read_until(b'\n', &mut bytes).map_err(wrong)? > 0 {
         let line = String::from_utf8_lossy(&bytes);
@@ -241,11 +256,14 @@ impl Asking {
             }
             Ok(client)
         };
-        let wrong = |error: client::Error| {
-            complain!("ingressd: {error}");
-            Exit::Unavailable
+        let wrong = |side: &'static str| {
+            move |error: client::Error| {
+                complain!("ingressd: {side}: {error}; --{side}-address and --{side}-ports say where it is asked");
+                Exit::Unavailable
+            }
         };
-        let sides = [begin(controller).await.map_err(wrong)?, begin(ingressd).await.map_err(wrong)?];
+        let sides =
+            [begin(controller).await.map_err(wrong("controller"))?, begin(ingressd).await.map_err(wrong("ingressd"))?];
         Ok(Asking { sides, pace, refused: [0, 0] })
     }
 

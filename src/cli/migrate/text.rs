@@ -127,6 +127,11 @@ fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
         let words = "of other controllers or of no class that is known";
         lines.push(format!("{} {words}", count(number(report.others), "Ingress is", "Ingresses are")));
     }
+    if report.unread > 0 {
+        let parts = count(number(report.unread), "part", "parts");
+        let words = format!("{parts} of what was read could not be understood: this report is not about all");
+        lines.push(wrapped(&words, width, 0, 0));
+    }
     if report.clashes.is_none() {
         let words = "other sites were not looked at: run this on a node, where its nginx is";
         lines.push(wrapped(words, width, 0, 0));

@@ -43,8 +43,8 @@ pub enum AdministratorError {
         what: String,
         /// The error.
         why: String,
-        /// Whether the administrator lacks the right.
-        forbidden: bool,
+        /// The HTTP status of an answer that refuses it.
+        code: Option<u16>,
     },
     /// The Secret got no token.
     #[error(
@@ -128,9 +128,7 @@ impl Administrator {
         let status = made.status.unwrap_or_default();
         match (status.token, status.expiration_timestamp) {
             (Some(text), ends) => Ok(Token { text, ends: ends.map(|ends| ends.0) }),
-            (None, _) => {
-                Err(AdministratorError::Api { what: what(), why: "an empty answer".to_owned(), forbidden: false })
-            }
+            (None, _) => Err(AdministratorError::Api { what: what(), why: "an empty answer".to_owned(), code: None }),
         }
     }
 
@@ -263,6 +261,6 @@ fn cluster_of(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<Cluster>
 }
 
 pub(super) fn failure(what: String, error: &kube::Error) -> AdministratorError {
-    let forbidden = matches!(error, kube::Error::Api(status) if matches!(status.code, 401 | 403));
-    AdministratorError::Api { what, why: words(error), forbidden }
+    let code = if let kube::Error::Api(status) = error { Some(status.code) } else { None };
+    AdministratorError::Api { what, why: words(error), code }
 }

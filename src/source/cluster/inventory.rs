@@ -13,22 +13,39 @@ use super::depth;
 /// The number of objects on a page of a list.
 const PAGE: u32 = 500;
 
-/// Group, version and kind.
-type Listed = (&'static str, &'static str, &'static str);
+/// Group, version, kind and the name of the resource.
+type Listed = (&'static str, &'static str, &'static str, &'static str);
 
-const INGRESS: Listed = ("networking.k8s.io", "v1", "Ingress");
+const INGRESS: Listed = ("networking.k8s.io", "v1", "Ingress", "ingresses");
 
 /// Kinds that say to which controller Ingresses belong, and that run the controller.
 const WHO_SERVES: &[Listed] = &[
-    ("networking.k8s.io", "v1", "IngressClass"),
+    ("networking.k8s.io", "v1", "IngressClass", "ingressclasses"),
     INGRESS,
-    ("apps", "v1", "Deployment"),
-    ("apps", "v1", "DaemonSet"),
-    ("", "v1", "Namespace"),
+    ("apps", "v1", "Deployment", "deployments"),
+    ("apps", "v1", "DaemonSet", "daemonsets"),
+    ("", "v1", "Namespace", "namespaces"),
 ];
 
 /// Further kinds that influence what is served.
-const WHAT_IS_SERVED: &[Listed] = &[("", "v1", "ConfigMap"), ("", "v1", "Service")];
+const WHAT_IS_SERVED: &[Listed] = &[("", "v1", "ConfigMap", "configmaps"), ("", "v1", "Service", "services")];
+
+/// Which objects are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// What says to which controller Ingresses belong, and what runs it.
+    WhoServes,
+    /// That, and what influences what is served.
+    WhatIsServed,
+}
+
+impl Extent {
+    /// The names of the resources, as kubectl takes them. Of Secrets only the names are read.
+    pub fn resources(self) -> String {
+        let more = if self == Extent::WhatIsServed { WHAT_IS_SERVED } else { &[] };
+        WHO_SERVES.iter().chain(more).map(|(.., resource)| *resource).collect::<Vec<_>>().join(",")
+    }
+}
 
 impl Administrator {
     /// Lists the objects of all namespaces that a migration is judged by.
@@ -68,7 +85,7 @@ impl Administrator {
         self.list(&INGRESS).await
     }
 
-    async fn list(&self, (group, version, kind): &Listed) -> Result<Vec<Value>, AdministratorError> {
+    async fn list(&self, (group, version, kind, _): &Listed) -> Result<Vec<Value>, AdministratorError> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
         let url = DynamicObject::url_path(&resource, None);
         let mut parameters = ListParams::default().limit(PAGE);

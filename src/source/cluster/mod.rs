@@ -32,6 +32,7 @@ pub use administrator::{Administrator, AdministratorError, Token, try_out};
 pub use clients::Clients;
 pub use found::{Found, Known};
 pub use health::{Need, Section, WatchHealth};
+pub use inventory::Extent;
 pub(super) use item::{Item, fingerprint};
 pub use kubeconfig::{DEFAULT_KUBECONFIG, KubeconfigError};
 pub use references::{

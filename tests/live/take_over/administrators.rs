@@ -11,8 +11,11 @@ use serde_json::{Value, json};
 use crate::cluster::{Cluster, url};
 use crate::rig::wait;
 
-/// What an administrator needs: verb, group and resource; of Leases in their namespace alone.
-const RIGHTS: [(&str, &str, &str); 9] = [
+/// A right: verb, group and resource; of Leases in their namespace alone.
+pub type Right = (&'static str, &'static str, &'static str);
+
+/// What an administrator needs for the take-over and back.
+pub const RIGHTS: [Right; 9] = [
     ("list", "networking.k8s.io", "ingresses"),
     ("list", "networking.k8s.io", "ingressclasses"),
     ("list", "", "namespaces"),
@@ -24,14 +27,19 @@ const RIGHTS: [(&str, &str, &str); 9] = [
     ("patch", "networking.k8s.io", "ingresses/status"),
 ];
 
-/// The kubeconfig of somebody who has these rights but for one, and no others.
+/// The kubeconfig of somebody who has the rights for the take-over but for one, and no others.
 pub async fn without(cluster: &Cluster, missing: Option<(&str, &str)>) -> PathBuf {
-    let objects = &cluster.objects;
     let account = missing.map_or("migrator".to_owned(), |(verb, kind)| format!("no-{verb}-{}", kind.replace('/', "-")));
-    let allowed: Vec<_> = RIGHTS.iter().filter(|(verb, _, kind)| missing != Some((*verb, *kind))).collect();
+    let allowed: Vec<_> = RIGHTS.into_iter().filter(|(verb, _, kind)| missing != Some((*verb, *kind))).collect();
+    with(cluster, &account, &allowed).await
+}
+
+/// The kubeconfig of a new ServiceAccount with these rights and no others.
+pub async fn with(cluster: &Cluster, account: &str, allowed: &[Right]) -> PathBuf {
+    let objects = &cluster.objects;
     let (leases, everywhere): (Vec<_>, Vec<_>) = allowed.iter().partition(|(_, _, kind)| *kind == "leases");
-    let rules = |rights: &[&&(&str, &str, &str)]| -> Vec<Value> {
-        let rule = |(verb, group, kind): &(&str, &str, &str)| json!({"apiGroups": [group], "resources": [kind], "verbs": [verb]});
+    let rules = |rights: &[&Right]| -> Vec<Value> {
+        let rule = |(verb, group, kind): &Right| json!({"apiGroups": [group], "resources": [kind], "verbs": [verb]});
         rights.iter().map(|right| rule(right)).collect()
     };
     let namespace = objects.namespace();
@@ -44,20 +52,20 @@ pub async fn without(cluster: &Cluster, missing: Option<(&str, &str)>) -> PathBu
             "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}]
         })
     };
-    let role = |kind: &str, name: &str, rights: &[&&(&str, &str, &str)]| json!({"apiVersion": format!("{rbac}/v1"), "kind": kind, "metadata": {"name": name}, "rules": rules(rights)});
+    let role = |kind: &str, name: &str, rights: &[&Right]| json!({"apiVersion": format!("{rbac}/v1"), "kind": kind, "metadata": {"name": name}, "rules": rules(rights)});
     objects
         .apply_all([
             json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account}}),
             role("ClusterRole", &name, &everywhere),
             bind("ClusterRole", &name),
-            role("Role", &account, &leases),
-            bind("Role", &account),
+            role("Role", account, &leases),
+            bind("Role", account),
         ])
         .await;
-    for (verb, group, kind) in &allowed {
-        until_allowed(cluster, &account, (verb, group, kind)).await;
+    for (verb, group, kind) in allowed {
+        until_allowed(cluster, account, (verb, group, kind)).await;
     }
-    kubeconfig(cluster, &account).await
+    kubeconfig(cluster, account).await
 }
 
 async fn until_allowed(cluster: &Cluster, account: &str, (verb, group, kind): (&str, &str, &str)) {

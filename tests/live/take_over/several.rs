@@ -31,7 +31,7 @@ async fn until_writes(node: &mut Node, word: &str) {
 }
 
 /// The commands of the page, after which the controller serves and writes nothing.
-async fn end_writing(cluster: &Cluster, old: Controller) -> Controller {
+pub async fn end_writing(cluster: &Cluster, old: Controller) -> Controller {
     let [patch, status, _] = &documented(cluster)[..] else { panic!("what the page says") };
     kubectl(cluster, patch).await;
     let (_, new) = tokio::join!(kubectl(cluster, status), async {

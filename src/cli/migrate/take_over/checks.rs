@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Arguments;
-use super::looked::Looked;
+use super::looked::{Looked, TARGET};
 use crate::cli::exit::Exit;
 use crate::finding::printable;
 use crate::migrate::take_over::comparison;
@@ -67,6 +67,13 @@ pub fn lines(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, Life
         Some(Err(obstacle)) => Line::new(Weight::Bad, obstacle.why, obstacle.remedy),
     });
     lines.extend(nodes.iter().map(|(member, life)| of_node(member, *life)));
+    lines.extend(looked.targets.iter().map(|(ingress, target)| {
+        let text = format!(
+            "external-dns leads the names of {ingress} to {}, as its annotation {TARGET} says",
+            printable(target)
+        );
+        Line::new(Weight::Remark, text, "take the annotation out when they are to follow the status")
+    }));
     if !nodes.iter().any(|(member, life)| of_node(member, *life).weight == Weight::Good) {
         let remedy = "start the daemons, with the settings publish.namespace and publish.lease that this command has";
         lines.push(Line::new(Weight::Bad, "no node is fit to be published", remedy));

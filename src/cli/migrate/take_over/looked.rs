@@ -11,10 +11,14 @@ use crate::cli::migrate::{keep_served, no_answer};
 use crate::cli::settings;
 use crate::migrate::take_over::Running;
 use crate::migrate::{Controller, drop_in};
+use crate::model::ObjectId;
 use crate::publish::hand_over::{Entry, Failure, HandOver};
 use crate::source::Inventory;
-use crate::source::cluster::Administrator;
+use crate::source::cluster::{Administrator, Extent};
 use crate::translate::is_ours;
+
+/// The annotation by which external-dns leads names somewhere, whatever the status says.
+pub const TARGET: &str = "external-dns.alpha.kubernetes.io/target";
 
 /// The state of the cluster.
 pub struct Looked {
@@ -26,14 +30,17 @@ pub struct Looked {
     objects: Vec<Value>,
     /// Namespace and name of the Ingresses in the classes and namespaces that the nodes serve.
     ours: BTreeSet<String>,
+    /// Those that lead names in DNS somewhere by an annotation, and where.
+    pub targets: Vec<(String, String)>,
 }
 
 impl Looked {
     /// Reads the state.
     pub async fn at(arguments: &Arguments) -> Result<Self, Exit> {
         let (path, context) = (arguments.admin_kubeconfig.as_deref(), arguments.context.as_deref());
-        let administrator = Administrator::connect(path, context).await.map_err(|error| no_answer(&error))?;
-        let objects = administrator.who_serves().await.map_err(|error| no_answer(&error))?;
+        let administrator =
+            Administrator::connect(path, context).await.map_err(|error| no_answer(&error, Extent::WhoServes))?;
+        let objects = administrator.who_serves().await.map_err(|error| no_answer(&error, Extent::WhoServes))?;
         let mut inventory = Inventory::of_objects(&objects);
         let controller = arguments.origin().controller(&inventory)?;
         let mut sources = arguments.settings.sources([]);
@@ -42,9 +49,15 @@ impl Looked {
         keep_served(&mut inventory, &settings);
         let snapshot = &inventory.snapshot;
         let ours = snapshot.ingresses.iter().filter(|stored| is_ours(stored, snapshot, &settings.translate));
-        let ours = ours.map(|stored| format!("{}/{}", stored.id.namespace, stored.id.name)).collect();
+        let name = |id: &ObjectId| format!("{}/{}", id.namespace, id.name);
+        let targets = ours.clone().filter_map(|stored| {
+            let annotations = stored.object.metadata.annotations.as_ref()?;
+            Some((name(&stored.id), annotations.get(TARGET).filter(|target| !target.is_empty())?.clone()))
+        });
+        let targets = targets.collect();
+        let ours = ours.map(|stored| name(&stored.id)).collect();
         let hand_over = HandOver::new(&administrator, &settings.publish);
-        Ok(Looked { administrator, hand_over, controller, objects, ours })
+        Ok(Looked { administrator, hand_over, controller, objects, ours, targets })
     }
 
     /// The controller with its workload; `None` when there is none.
@@ -60,7 +73,7 @@ impl Looked {
 
     /// The same of every Ingress.
     pub async fn all_entries(&self) -> Result<Vec<Entry>, Exit> {
-        let listed = self.administrator.ingresses().await.map_err(|error| no_answer(&error))?;
+        let listed = self.administrator.ingresses().await.map_err(|error| no_answer(&error, Extent::WhoServes))?;
         Ok(listed.iter().filter_map(Entry::of).collect())
     }
 }
@@ -68,8 +81,12 @@ impl Looked {
 /// Prints an error about nodes or a status.
 pub fn failed(failure: Failure) -> Exit {
     complain!("ingressd: {}", failure.to_string().replace(char::is_control, " "));
+    let exit = exit_of(&failure);
+    if exit == Exit::Permission {
+        complain!("ingressd: `ingressd migrate take-over --help` lists the rights that it needs");
+    }
     complain!("ingressd: what was done stays; run this again, or the opposite");
-    exit_of(&failure)
+    exit
 }
 
 /// The exit status for it.

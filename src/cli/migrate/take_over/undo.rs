@@ -24,9 +24,9 @@ pub async fn run(arguments: &Arguments, looked: &Looked) -> Ended {
         Some(record) => Some(record_file::of_this_cluster(record, &arguments.record, looked)?),
         None => None,
     };
-    let of_nodes = of_nodes(looked).await?;
+    let present = of_nodes(looked).await?;
     let is_back = looked.hand_over.order().await.map_err(looked::failed)? == Some(Order::Hold);
-    if record.is_none() && !of_nodes.is_empty() && !is_back && !arguments.force {
+    if record.is_none() && !present.is_empty() && !is_back && !arguments.force {
         let path = arguments.record.display();
         complain!(
             "ingressd: {path} is not there: nobody knows what stood in the statuses; name it with --record, or let the nodes keep them \
@@ -35,17 +35,19 @@ pub async fn run(arguments: &Arguments, looked: &Looked) -> Ended {
         return Err(Exit::NoInput);
     }
     let before = |entry: &Entry| record.as_ref().and_then(|record| known(record, entry)).cloned();
-    for entry in &of_nodes {
-        match before(entry) {
-            Some(before) => say!("{}", change(entry, &before.addresses())),
-            None => say!("{} was not there before: it keeps {}", entry.id(), list(entry.addresses().into_iter())),
-        }
-    }
+    let tell = |entry: &Entry| match before(entry) {
+        Some(before) => say!("{}", change(entry, &before.addresses())),
+        None => say!("{} was not there before: it keeps {}", entry.id(), list(entry.addresses().into_iter())),
+    };
+    present.iter().for_each(tell);
     if arguments.dry_run {
         say!("nothing was changed (--dry-run)");
         return Ok(Exit::Success);
     }
     hold(arguments, looked).await?;
+    // Until the nodes held, they went on with a take-over that was broken off.
+    let of_nodes = of_nodes(looked).await?;
+    of_nodes.iter().filter(|entry| present.iter().all(|known| known.uid != entry.uid)).for_each(tell);
     let mut left = 0;
     for entry in of_nodes {
         let Some(before) = before(&entry) else { continue };

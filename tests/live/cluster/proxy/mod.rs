@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 pub use call::Call;
-pub use rules::{Action, Rules, status};
+pub use rules::{Action, Hold, Rules, status};
 use streams::{Body, Streams};
 use tls::Ends;
 
@@ -175,7 +175,15 @@ impl Line {
             Some(Action::Refuse(code)) => Ok(json(code, &status(code))),
             Some(Action::Busy(seconds)) => Ok(busy(seconds)),
             Some(Action::Cut) => Err(io::ErrorKind::ConnectionReset.into()),
-            Some(Action::Hang) => std::future::pending().await,
+            Some(Action::HoldCall(hold)) => {
+                hold.keep().await;
+                self.pass(call, request).await
+            }
+            Some(Action::HoldAnswer(hold)) => {
+                let answer = self.pass(call, request).await;
+                hold.keep().await;
+                answer
+            }
             Some(Action::Edit(change)) => {
                 let (head, body) = self.pass(call, request).await?.into_parts();
                 let bytes = body.collect().await?.to_bytes();

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::call::Call;
+use crate::rig::wait;
 
 /// What happens to a call.
 #[derive(Clone)]
@@ -21,10 +23,35 @@ pub enum Action {
     Busy(u32),
     /// Its connection is closed without an answer.
     Cut,
-    /// It gets no answer, as long as the proxy lives.
-    Hang,
+    /// It is held until it is let go, before it reaches the API server.
+    HoldCall(Hold),
+    /// It is passed on, and the answer is held until it is let go.
+    HoldAnswer(Hold),
     /// It is passed on, and the answer, a JSON object that is no stream, is changed.
     Edit(Arc<dyn Fn(&mut Value) + Send + Sync>),
+}
+
+/// What is held, and who waits for that. Clones share it.
+#[derive(Clone, Default)]
+pub struct Hold(Arc<(Notify, Notify)>);
+
+impl Hold {
+    /// Waits until something is held.
+    pub async fn arrived(&self) {
+        let held = tokio::time::timeout(wait::LIMIT, self.0.0.notified()).await;
+        held.unwrap_or_else(|_| panic!("no call came that is to be held"));
+    }
+
+    /// Lets it go.
+    pub fn let_go(&self) {
+        self.0.1.notify_one();
+    }
+
+    /// Says that something is held, and waits until it is let go.
+    pub(super) async fn keep(&self) {
+        self.0.0.notify_one();
+        self.0.1.notified().await;
+    }
 }
 
 struct Rule {
@@ -80,7 +107,8 @@ impl fmt::Debug for Action {
             Action::Refuse(status) => write!(formatter, "refused with {status}"),
             Action::Busy(seconds) => write!(formatter, "refused for {seconds} s"),
             Action::Cut => formatter.write_str("cut"),
-            Action::Hang => formatter.write_str("left without an answer"),
+            Action::HoldCall(_) => formatter.write_str("held"),
+            Action::HoldAnswer(_) => formatter.write_str("passed on, with the answer held"),
             Action::Edit(_) => formatter.write_str("edited"),
         }
     }
