@@ -14,6 +14,7 @@ use self::bulletin::Bulletin;
 use self::wanted::WantedNames;
 use super::dns::{Dns, Looked};
 use super::state_file;
+use crate::finding::count;
 use crate::model::HostName;
 use crate::translate::{ChosenNames, Limits, NameAnswer, Names, Namespaces, Wanted};
 
@@ -259,9 +260,9 @@ impl Keeper {
 /// The answers for names that are not queried.
 fn refused_answers(names: &BTreeSet<HostName>, limits: &Limits) -> impl Iterator<Item = (HostName, NameAnswer)> {
     let most = limits.names_of_namespace;
-    let why = format!(
-        "it is not asked for, because the namespace refers to more than {most} names (limits.names-of-namespace)"
-    );
+    let most = count(most, "name", "names");
+    let why =
+        format!("it is not asked for, because the namespace refers to more than {most} (limits.names-of-namespace)");
     let answer = NameAnswer { failure: Some(why.into()), ..NameAnswer::default() };
     names.iter().map(move |name| (name.clone(), answer.clone()))
 }
@@ -288,12 +289,12 @@ fn judged(before: Option<&NameAnswer>, looked: Looked, most: usize) -> NameAnswe
                 addresses.truncate(most);
                 addresses.sort_unstable();
             }
-            NameAnswer { addresses, is_cut, failure: None }
+            NameAnswer { addresses, is_cut, ..NameAnswer::default() }
         }
         Looked::Nothing(why) => NameAnswer { failure: Some(why.into()), ..NameAnswer::default() },
         Looked::Failed(why) => {
             let is_cut = before.is_some_and(|answer| answer.is_cut);
-            NameAnswer { addresses: known.to_vec(), is_cut, failure: Some(why.into()) }
+            NameAnswer { addresses: known.to_vec(), is_cut, failure: Some(why.into()), ..NameAnswer::default() }
         }
     }
 }
@@ -344,7 +345,7 @@ mod tests {
 
     fn answer(addresses: &[&str], failure: Option<&str>) -> NameAnswer {
         let addresses = addresses.iter().map(|address| address.parse().unwrap()).collect();
-        NameAnswer { addresses, is_cut: false, failure: failure.map(Into::into) }
+        NameAnswer { addresses, failure: failure.map(Into::into), ..NameAnswer::default() }
     }
 
     fn name(text: &str) -> HostName {

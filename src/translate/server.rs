@@ -381,6 +381,7 @@ impl<'a> Servers<'a> {
     /// Where the requests for a path go.
     pub fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
         if subject.reading.closed {
+            self.tell_behind_closed(subject, backend, origin);
             return Action::Closed;
         }
         if let Some((status, location)) = &subject.reading.redirect {
@@ -393,6 +394,18 @@ impl<'a> Servers<'a> {
                 action
             }
             Err(answer) => answer,
+        }
+    }
+
+    /// Adds the findings about the Service of a closed route, so that whoever mends the route sees
+    /// everything at once. Its upstream is not needed. What a limit has closed is not looked at.
+    fn tell_behind_closed(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) {
+        if subject.closed_rules.is_none() {
+            let needed = self.backends.used.len();
+            if let Ok(reference) = self.reference(subject, backend, origin) {
+                self.proxy(&reference, origin);
+            }
+            self.backends.used.truncate(needed);
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claim, conflict, reach};
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, Reason, count};
 use crate::model::expression;
 use crate::translate::path::{self, Matching, PathType};
 use crate::translate::{Dialect, Limits, bounds};
@@ -162,8 +162,9 @@ fn too_many(claim: &Claim<'_, '_>, most: usize, closed: bool) -> Finding {
         false => "; its requests go where they would go without it",
     };
     let note = format!(
-        "the namespace has {most} paths on this host already, which is the most (limits.paths-of-host){follows}; spread them \
-         over several hosts"
+        "the namespace has {} on this host already, which is the most (limits.paths-of-host){follows}; spread them \
+         over several hosts",
+        count(most, "path", "paths")
     );
     Finding::new(Reason::TooManyPaths, claim.origin.clone(), note)
 }
