@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::check::Files;
 use super::exit::{Ended, Exit};
 use super::offline::Judging;
-use super::output;
+use super::output::{self, Format};
 use super::page::{self, FAINT, STRONG, styled, wrapped};
 use super::settings::SettingsArguments;
 use super::status::ask;
@@ -40,16 +40,6 @@ pub struct Arguments {
     format: Format,
     #[command(flatten)]
     settings: SettingsArguments,
-}
-
-/// How the answer is shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// One object.
-    Json,
 }
 
 fn address(text: &str) -> Result<Address, String> {

@@ -1,5 +1,6 @@
 //! `ingressd explain` beside the real nginx: both say the same of every request; this test must not know how either finds it.
 
+use ingressd::daemon::control;
 use serde_json::Value;
 
 use crate::rig::client::get;
@@ -137,9 +138,9 @@ fn write(rig: &Rig, long: &str) {
 
 /// Which Service answers by what the command says, or the status.
 fn explained(rig: &Rig, url: &str) -> String {
-    let output = rig.daemon.command("explain").args(["--format", "json", url]).output().unwrap();
-    let told: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{url}: {error}: {}", String::from_utf8_lossy(&output.stderr)));
+    // As the command asks, but however long that takes.
+    let answer = control::ask(&rig.daemon.folder().join("control.sock"), &format!("explain {url}"), None).unwrap();
+    let told = serde_json::from_str::<Value>(&answer).unwrap()["subject"].take();
     let does = told["route"]["does"].as_str().unwrap();
     assert_eq!(told["route"]["unless"], Value::Null, "{told}");
     match does.strip_prefix("goes to Service default/") {
