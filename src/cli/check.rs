@@ -30,12 +30,12 @@ pub struct Arguments {
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
-    /// Tell besides where each value was written that counts: of the settings, of the ConfigMap of
-    /// an ingress-nginx and of each Ingress.
+    /// Show also where each value in force was written: of the settings, of the ConfigMap of an
+    /// ingress-nginx and of each Ingress.
     #[arg(long)]
     origins: bool,
-    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the
-    /// next flags are those of that command.
+    /// Show also what an API server with the policies of `ingressd admission` would refuse. The
+    /// flags --action, --kubernetes and --name are those of that command.
     #[arg(long)]
     admission: bool,
     #[command(flatten)]

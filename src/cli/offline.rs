@@ -37,8 +37,8 @@ pub struct Manifests {
 /// By what manifests are judged that no cluster has.
 #[derive(Debug, Default, clap::Args)]
 pub struct Judging {
-    /// Name of an IngressClass that is not among the manifests, and whose Ingresses are judged; may
-    /// be repeated.
+    /// Name of an IngressClass that is not among the manifests, and whose Ingresses are judged;
+    /// may be repeated.
     #[arg(long = "class", value_name = "NAME", requires = "files")]
     pub classes: Vec<String>,
     /// Judge manifests for this version of nginx instead of the installed one.

@@ -249,7 +249,7 @@ impl Keeper {
         let file = self.file.clone();
         let saving = tokio::task::spawn_blocking(move || {
             if let Err(why) = state_file::write(&file, &addresses) {
-                tracing::warn!(path = %file.display(), "answers of DNS cannot be kept for the next start: {why}");
+                tracing::warn!(path = %file.display(), "answers of DNS cannot be kept for the next start: {}: {why}", file.display());
             }
         });
         // The write ends by itself, with the process at the latest.
@@ -303,7 +303,7 @@ fn read(file: &Path) -> BTreeMap<HostName, NameAnswer> {
     let read: Kept = match state_file::read(file) {
         Ok(read) => read.unwrap_or_default(),
         Err(why) => {
-            tracing::warn!(path = %file.display(), "the answers of DNS to the last run are ignored: {why}");
+            tracing::warn!(path = %file.display(), "the answers of DNS to the last run are ignored: {}: {why}", file.display());
             BTreeMap::new()
         }
     };

@@ -61,7 +61,7 @@ const ROWS: &[(&str, &str)] = &[
     ("slash.test/dir/", "dir"),
     ("slash.test/dir/x", "dir"),
     ("slash.test/dirs", "404"),
-    ("mixed.test/dir", "301"),
+    ("mixed.test/dir", "404"),
     ("mixed.test/dir/", "folder"),
     ("mixed.test/dir/x", "folder"),
     ("mixed.test/DIR/x", "folder"),
@@ -76,6 +76,10 @@ const ROWS: &[(&str, &str)] = &[
     ("long.test/LONGx", "404"),
     ("long.test/a", "bare"),
     ("long.test/a/x", "404"),
+    ("stretched.test/LONG", "long"),
+    ("stretched.test/dir", "301"),
+    ("stretched.test/dir/", "dir"),
+    ("stretched.test/DIR/", "404"),
     // What is protected more than what lies around it.
     ("strict.test/", "open"),
     ("strict.test/admin", "admin"),
@@ -104,7 +108,7 @@ fn write(rig: &Rig, long: &str) {
             ingress("long").path("long.test", "Prefix", long, "long").path("long.test", "Exact", "/a", "bare").build(),
             of_controller("alias", 2020)
                 .host("alias.test", "alias")
-                .annotation("server-alias", r"~^[a-z]{2,4}[.a-z]*-alias\.test$")
+                .annotation("server-alias", r"~^[a-z]{2}[.a-z]*-alias\.test$")
                 .build(),
             of_controller("rest", 2021).host("rest.test", "rest").annotation("server-alias", r"~^\d-alias").build(),
             of_controller("kept", 2021)
@@ -121,6 +125,10 @@ fn write(rig: &Rig, long: &str) {
                 .annotation("permanent-redirect", "https://new.example/")
                 .build(),
             of_controller("slash", 2021).path("slash.test", "Prefix", "/dir/", "dir").build(),
+            of_controller("stretched", 2021)
+                .path("stretched.test", "Prefix", "/dir/", "dir")
+                .path("stretched.test", "Prefix", long, "long")
+                .build(),
             of_controller("mixed", 2021)
                 .path("mixed.test", "ImplementationSpecific", "/item/[0-9]+", "item")
                 .path("mixed.test", "Prefix", "/item", "items")

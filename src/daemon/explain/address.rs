@@ -66,8 +66,8 @@ impl Address {
         &self.written
     }
 
-    /// Whether nginx and a backend may read the path differently, so that it is refused where paths
-    /// are strict.
+    /// Whether nginx and a backend may read the path differently, so that it is refused where
+    /// paths are strict.
     pub fn is_ambiguous(&self) -> bool {
         let expression = RegexBuilder::new(AMBIGUOUS).unicode(false).case_insensitive(true).build();
         expression.is_ok_and(|expression| expression.is_match(self.sent.as_bytes()))

@@ -1,5 +1,5 @@
-//! The location of a server that nginx chooses for a path: as nginx searches what is rendered. This
-//! must not know hosts.
+//! The location of a server that nginx chooses for a path: as nginx searches what is rendered.
+//! This must not know hosts.
 
 use super::expression::matches;
 use crate::model::{Action, PathMatch, Route, Server};
