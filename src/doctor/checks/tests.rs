@@ -441,7 +441,7 @@ const ROWS: &[Row] = &[
     ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(13 * DAY)), Warning, "in 13 days"),
     ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(DAY - 1)), Warning, "in 23 hours"),
     ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(30 * DAY - 1)), Warning, "in 29 days"),
-    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(30 * DAY)), Good, "1 certificates are good"),
+    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(30 * DAY)), Good, "1 certificate is good"),
     (
         "certificates",
         |facts| facts.certificates[0].validity = Ok(Validity { begins: NOW + DAY, ends: NOW + 60 * DAY }),
