@@ -147,7 +147,7 @@ mod tests {
         };
         let table = table(&status);
         for part in [
-            "serving: generation 7, 1 hosts, 1 findings",
+            "serving: generation 7, 1 host, 1 finding",
             "shop.localhost",
             "default/shop",
             "Quarantined",
