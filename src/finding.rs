@@ -1,10 +1,12 @@
 //! A finding: what is wrong with what a user wrote, as a value. It must not know who reads it, nor
 //! how it was found.
 
+mod count;
 mod limit;
 mod nearest;
 mod printable;
 
+pub use count::{count, count_of};
 pub use limit::{Shown, in_turn, limit};
 pub use nearest::{hint, nearest, unknown_key};
 pub use printable::{on_one_line, printable, printable_json};

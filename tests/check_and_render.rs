@@ -74,7 +74,7 @@ fn check_ends_by_what_it_finds_and_says_where() {
             ingress("a", "a.example", "web"),
             &[],
             0,
-            "4 objects read, 1 of 1 Ingresses are ours: 0 errors, 0 warnings",
+            "4 objects read, 1 of 1 Ingress is ours: 0 errors, 0 warnings",
         ),
         ("good and strict", ingress("a", "a.example", "web"), &["--strict"], 0, "0 errors, 0 warnings"),
         (
@@ -167,13 +167,30 @@ spec:
         assert!(line.contains("UnknownField") && line.ends_with(&format!("; {meant}")), "{field}{}", output.text);
     }
     assert!(
-        output.text.ends_with("5 objects read, 1 of 2 Ingresses are ours: 3 errors, 6 warnings\n"),
+        output.text.ends_with("5 objects read, 1 of 2 Ingresses is ours: 3 errors, 6 warnings\n"),
         "{}",
         output.text
     );
     // To be served it is not good enough.
     let output = ingressd("render", &[folder.path().to_str().unwrap()]);
     assert!(!output.text.contains("a.example"), "{}", output.text);
+}
+
+/// Whoever mends what closes an object need not look again for what is wrong with its Services.
+#[test]
+fn check_tells_of_the_services_of_closed_objects() {
+    let closed = |service: &str| {
+        let annotation = "  annotations:\n    nginx.ingress.kubernetes.io/allowlist-source-range: nonsense\nspec:";
+        folder(&[("a.yaml", &ingress("a", "a.example", service).replacen("spec:", annotation, 1))])
+    };
+    let absent = closed("absent");
+    let output = ingressd("check", &[absent.path().to_str().unwrap()]);
+    let line = "warning: Ingress default/a: spec.rules[0].http.paths[0]: MissingService";
+    assert!(output.text.contains("ClosedRoute") && output.text.contains(line), "{}", output.text);
+    // Nothing is made of a Service to which nothing goes.
+    let present = closed("web");
+    let output = ingressd("render", &[present.path().to_str().unwrap()]);
+    assert!(output.text.contains("a.example") && !output.text.contains("10.244.0.1"), "{}", output.text);
 }
 
 #[test]
@@ -189,7 +206,7 @@ fn hosts_with_certificates_are_served_over_tls() {
     let folder = folder(&[("a.yaml", &with_tls)]);
     let manifests = folder.path().to_str().unwrap();
     let output = ingressd("check", &[manifests]);
-    assert!(output.text.contains("5 objects read, 1 of 1 Ingresses are ours: 0 errors, 0 warnings"), "{}", output.text);
+    assert!(output.text.contains("5 objects read, 1 of 1 Ingress is ours: 0 errors, 0 warnings"), "{}", output.text);
     let output = ingressd("render", &[manifests]);
     assert!(output.text.contains("listen 0.0.0.0:443 ssl"), "{}", output.text);
     assert!(!output.text.contains("PRIVATE KEY"), "{}", output.text);
@@ -255,12 +272,22 @@ fn check_refuses_what_an_api_server_would_when_asked_to() {
     std::fs::remove_file(folder.path().join("class.yaml")).unwrap();
     let output = ingressd("check", &["--admission", manifests]);
     assert!(output.code == Some(0) && output.complaints.contains("judges no Ingress"), "{}", output.complaints);
-    assert!(output.text.contains("0 of 1 Ingresses are ours; an IngressClass among the manifests"), "{}", output.text);
+    assert!(output.text.contains("0 of 1 Ingress is ours; an IngressClass among the manifests"), "{}", output.text);
     assert_eq!(ingressd("check", &["--action", "values=warn", manifests]).code, Some(64));
+    let explained = |arguments: &[&str]| {
+        let output = ingressd("explain", &[&["bad.example/x", manifests], arguments].concat());
+        (output.code, output.text.contains("is taken by Ingress default/bad: spec.rules[0].http.paths[0]"))
+    };
+    assert_eq!((explained(&[]), explained(&["--class", "ingressd"])), ((Some(1), false), (Some(0), true)));
+    assert_eq!(
+        ingressd("explain", &["bad.example", "--class", "ingressd"]).code,
+        Some(64),
+        "a daemon knows its classes"
+    );
     // Then everything else is found as well.
     for (arguments, code) in [(&["--admission"][..], 1), (&[], 0)] {
         let output = ingressd("check", &[&["--class", "ingressd", manifests], arguments].concat());
-        let (found, complete) = ("UnknownAnnotation", ["1 of 1 Ingresses are ours", "3 objects read"]);
+        let (found, complete) = ("UnknownAnnotation", ["1 of 1 Ingress is ours", "3 objects read"]);
         assert_eq!(output.code, Some(code), "{}", output.text);
         assert!(
             output.text.contains(found) && complete.iter().all(|words| output.text.contains(words)),
@@ -541,7 +568,8 @@ fn explain_says_where_each_value_was_written_that_counts() {
     let option = told["options"].as_array().unwrap().iter().find(|option| option["option"] == connect).unwrap();
     assert_eq!((&option["counts"]["value"], &option["instead_of"][0]["from"]), (&"7".into(), &"built in".into()));
     let (code, text) = explain(&["nobody.example/", "--all"]);
-    assert!(code == Some(1) && text.contains("no Ingress that is served has the host"), "{text}");
+    assert!(code == Some(1) && text.contains("is answered 404"), "{text}");
+    assert!(text.contains("No Ingress that is served has the host"), "{text}");
     let (_, text) = explain(&["shop.example/", "--all"]);
     assert!(text.contains("listen.http-port: 80\n    built in, about listeners\n"), "{text}");
     assert_eq!(explain(&["a b"]).0, Some(64));

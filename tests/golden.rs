@@ -88,8 +88,8 @@ fn names() -> Names {
     ];
     let answer = |addresses: &[&str], failure: Option<&str>| NameAnswer {
         addresses: addresses.iter().map(|address| address.parse::<IpAddr>().unwrap()).collect(),
-        is_cut: false,
         failure: failure.map(Into::into),
+        ..NameAnswer::default()
     };
     let rows = rows.map(|(name, addresses, failure)| (HostName::new(name).unwrap(), answer(addresses, failure)));
     Names(rows.into())

@@ -229,12 +229,16 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__check)
-            opts="-h --nginx-version --instance --config --set --output --format --strict --origins --admission --class --action --kubernetes --name --help"
+            opts="-h --class --nginx-version --resolve --instance --config --set --output --format --strict --origins --admission --action --kubernetes --name --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --nginx-version)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -257,10 +261,6 @@ _ingressd() {
                     ;;
                 --output)
                     COMPREPLY=($(compgen -W "text json sarif junit" -- "${cur}"))
-                    return 0
-                    ;;
-                --class)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --action)
@@ -405,12 +405,16 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__explain)
-            opts="-h --nginx-version --all --format --instance --config --set --help"
+            opts="-h --class --nginx-version --resolve --all --format --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --nginx-version)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1151,12 +1155,16 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__render)
-            opts="-h --nginx-version --instance --config --set --output --help"
+            opts="-h --class --nginx-version --resolve --instance --config --set --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --nginx-version)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

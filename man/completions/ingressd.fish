@@ -52,7 +52,8 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l instance -d 'O
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l class -d 'Name of an IngressClass that is not among the manifests, and whose Ingresses are judged; may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l nginx-version -d 'Judge manifests for this version of nginx instead of the installed one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
@@ -60,13 +61,13 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l format -l ou
 json\t'An array of objects'
 sarif\t'SARIF 2.1.0, which code hosts show beside the code'
 junit\t'JUnit XML: a test for each object'"
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l class -d 'Name of an IngressClass of ingressd whose objects are judged; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l action -d 'What happens against a policy: values, trust, unknown, unserved, paths or hosts, and deny, warn, audit or off; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l kubernetes -d 'The version of the API server' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l name -d 'What the names of the policies begin with' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Otherwise nobody is asked, and each name counts as one that has addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l strict -d 'Fail on warnings too'
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l origins -d 'Tell besides where each value was written that counts: of the settings, of the ConfigMap of an ingress-nginx and of each Ingress'
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l admission -d 'Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command, of which --class counts without this one too: a class that is not among the manifests'
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l origins -d 'Show also where each value in force was written: of the settings, of the ConfigMap of an ingress-nginx and of each Ingress'
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l admission -d 'Show also what an API server with the policies of `ingressd admission` would refuse. The flags --action, --kubernetes and --name are those of that command'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l class -d 'Name of an IngressClass of ingressd whose objects are judged; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l action -d 'What happens against a policy: values, trust, unknown, unserved, paths or hosts, and deny, warn, audit or off; may be repeated' -r
@@ -76,23 +77,27 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l instance
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l class -d 'Name of an IngressClass that is not among the manifests, and whose Ingresses are judged; may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l nginx-version -d 'Judge manifests for this version of nginx instead of the installed one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l output -d 'Write files to this folder, which must be empty or written by an earlier `render`, instead of standard output' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Otherwise nobody is asked, and each name counts as one that has addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l class -d 'Name of an IngressClass that is not among the manifests, and whose Ingresses are judged; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l nginx-version -d 'Judge manifests for this version of nginx instead of the installed one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l format -d 'How the answer is shown' -r -f -a "text\t'For people'
-json\t'One object'"
+json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Otherwise nobody is asked, and each name counts as one that has addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l all -d 'Show options too that are as they are built in'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l host -d 'Show who has what of this host; `*` for requests to hosts that nobody has' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l format -d 'How the answer is shown' -r -f -a "text\t'For people'
-json\t'The daemon\'s own words, one JSON object'"
+json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
@@ -120,8 +125,8 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo -d 'Put
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l keep-edited -d 'Leave files as they are that somebody changed since, and forget them'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo-script -d 'Print a script of the shell that puts nginx\'s files back when ingressd is no longer there. Packages keep it when they are removed'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'How the lines are printed' -r -f -a "text\t'What is wrong, and how many checks are fine'
-json\t'One object'"
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'How the lines are printed' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r

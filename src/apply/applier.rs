@@ -399,7 +399,7 @@ impl<H: Host> Applier<H> {
     /// whole configuration can be tested.
     fn context(&self) -> Option<Context> {
         let tree = Tree::read(self.options.nginx_configuration.as_deref()?, &self.options.root);
-        let tree = tree.inspect_err(|error| tracing::warn!(%error, "changed files are not tested by themselves"));
+        let tree = tree.inspect_err(|error| tracing::warn!("changed files are not tested by themselves: {error}"));
         tree.ok().map(|tree| Context::of(&tree.expanded()))
     }
 

@@ -213,7 +213,7 @@ impl Generations {
     fn remove_unused(&self, generation: u64) {
         let folder = self.folder(generation);
         if let Err(error) = fs::remove_dir_all(&folder) {
-            tracing::warn!(path = %folder.display(), %error, "an unused generation stays until the next start");
+            tracing::warn!(path = %folder.display(), "an unused generation stays until the next start: {}: {error}", folder.display());
         }
     }
 
@@ -305,7 +305,7 @@ impl Generations {
     pub fn contents(&self, generation: u64) -> Option<Arc<Contents>> {
         let record = Record::read(&self.folder(generation));
         let record =
-            record.inspect_err(|error| tracing::warn!(%error, "what generation {generation} serves is not known"));
+            record.inspect_err(|error| tracing::warn!("what generation {generation} serves is not known: {error}"));
         record.ok().map(|record| record.contents)
     }
 
@@ -358,7 +358,11 @@ impl Generations {
     fn read_current(&self) -> Option<Manifest> {
         let generation = self.linked()?;
         let manifest = Manifest::read_verified(generation, &self.folder(generation));
-        manifest.inspect_err(|error| tracing::warn!(%error, "the current generation cannot be built upon")).ok()
+        manifest
+            .inspect_err(|error| {
+                tracing::warn!("the current generation cannot be built upon, and the next is written whole: {error}")
+            })
+            .ok()
     }
 
     /// The number that the link names.

@@ -134,7 +134,7 @@ impl Generation {
         let folder = root.join("generations").join(number.to_string());
         let manifest = Manifest::read(number, &folder)?;
         let record =
-            Record::read(&folder).inspect_err(|error| tracing::warn!(%error, "who caused a line is not known"));
+            Record::read(&folder).inspect_err(|error| tracing::warn!("who caused a line is not known: {error}"));
         Ok(Generation { manifest, record: record.ok(), folder })
     }
 

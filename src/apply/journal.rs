@@ -35,7 +35,7 @@ impl Journal {
         let path = state.join("journal.json");
         let content = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                tracing::warn!(path = %path.display(), %error, "the journal is damaged and begun anew");
+                tracing::warn!(path = %path.display(), "the journal of changes is damaged and begun anew: {}: {error}", path.display());
                 Content::default()
             }),
             Err(error) if error.kind() == ErrorKind::NotFound => Content::default(),

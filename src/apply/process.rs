@@ -1,5 +1,6 @@
 //! nginx's processes as values, and reading them from `/proc`.
 
+use crate::finding::count;
 use std::fmt;
 use std::time::Duration;
 
@@ -70,9 +71,9 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |role| self.in_role(role).count();
-        let (current, draining) = (count(Role::Worker), count(Role::Draining));
-        write!(formatter, "master {} with {current} workers and {draining} draining", self.master.pid)
+        let (current, draining) = (self.in_role(Role::Worker).count(), self.in_role(Role::Draining).count());
+        let current = count(current, "worker", "workers");
+        write!(formatter, "master {} with {current} and {draining} draining", self.master.pid)
     }
 }
 

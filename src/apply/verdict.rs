@@ -1,6 +1,7 @@
 //! Whether nginx runs a generation, judged from two process tables and a number; it must not know
 //! how they were read.
 
+use crate::finding::count;
 use std::fmt;
 
 use super::process::{Process, Role, Table};
@@ -51,9 +52,14 @@ impl fmt::Display for Pending {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Pending::NoNewWorker => formatter.write_str("nginx started no new worker"),
-            Pending::Old(count) => write!(formatter, "{count} old workers still take connections"),
+            Pending::Old(old) => formatter.write_str(&count(
+                *old,
+                "old worker still takes connections",
+                "old workers still take connections",
+            )),
             Pending::Count { workers, expected } => {
-                write!(formatter, "{workers} workers take connections where {expected} are expected")
+                let workers = count(*workers, "worker takes", "workers take");
+                write!(formatter, "{workers} connections where {expected} are expected")
             }
             Pending::Serves(Some(number)) => {
                 write!(

@@ -14,7 +14,7 @@ use super::offline::{Manifests, Processed};
 use super::output;
 use crate::cli::explain::option;
 use crate::daemon::explain::Told;
-use crate::finding::Severity;
+use crate::finding::{Severity, count, count_of};
 use crate::model::Kind;
 pub(super) use placed::Files;
 use placed::{Placed, placed};
@@ -30,13 +30,12 @@ pub struct Arguments {
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
-    /// Tell besides where each value was written that counts: of the settings, of the ConfigMap of
-    /// an ingress-nginx and of each Ingress.
+    /// Show also where each value in force was written: of the settings, of the ConfigMap of an
+    /// ingress-nginx and of each Ingress.
     #[arg(long)]
     origins: bool,
-    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the
-    /// next flags are those of that command, of which --class counts without this one too: a class
-    /// that is not among the manifests.
+    /// Show also what an API server with the policies of `ingressd admission` would refuse. The
+    /// flags --action, --kubernetes and --name are those of that command.
     #[arg(long)]
     admission: bool,
     #[command(flatten)]
@@ -69,9 +68,9 @@ pub fn run(arguments: &Arguments) -> Ended {
         );
         return Err(Exit::Usage);
     }
-    let mut processed = arguments.manifests.process(true, arguments.chosen.classes())?;
+    let mut processed = arguments.manifests.process(true)?;
     if arguments.admission {
-        judge(&mut processed, &arguments.chosen);
+        judge(&mut processed, &arguments.chosen, arguments.manifests.classes());
     }
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let findings = placed(&processed);
@@ -97,9 +96,9 @@ pub fn run(arguments: &Arguments) -> Ended {
 }
 
 /// Adds the findings of the policies about the objects.
-fn judge(processed: &mut Processed, chosen: &Chosen) {
+fn judge(processed: &mut Processed, chosen: &Chosen, classes: &[String]) {
     let snapshot = &processed.snapshot;
-    let admission = chosen.admission(&processed.options, []);
+    let admission = chosen.admission(&processed.options, classes);
     if !snapshot.ingresses.is_empty() && admission.count(snapshot) == 0 {
         complain!("ingressd: --admission judges no Ingress of these: name their class with --class");
     }
@@ -134,9 +133,14 @@ pub(super) fn text(processed: &Processed) -> String {
         }
         text += &format!("{}: {finding}\n", finding.severity.name());
     }
-    let count = |severity| processed.findings.iter().filter(|finding| finding.severity == severity).count();
+    let unknown = processed.unknown().map(|unknown| format!("note: {unknown}\n"));
+    text + unknown.as_deref().unwrap_or_default() + &summary(processed)
+}
+
+/// The last line: what was read, and how much was found.
+fn summary(processed: &Processed) -> String {
+    let of = |severity| processed.findings.iter().filter(|finding| finding.severity == severity).count();
     let objects: usize = Kind::ALL.iter().map(|kind| processed.snapshot.count(*kind)).sum();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let (ours, ingresses) = (processed.ours, processed.snapshot.ingresses.len());
     let hint = match ours {
         0 if ingresses > 0 => {
@@ -144,8 +148,12 @@ pub(super) fn text(processed: &Processed) -> String {
         }
         _ => "",
     };
-    text + &format!(
-        "{objects} objects read, {ours} of {ingresses} Ingresses are ours{hint}: {errors} errors, {warnings} warnings\n"
+    format!(
+        "{} read, {} ours{hint}: {}, {}\n",
+        count(objects, "object", "objects"),
+        count_of(ours, ingresses, "Ingress", "Ingresses"),
+        count(of(Severity::Error), "error", "errors"),
+        count(of(Severity::Warning), "warning", "warnings"),
     )
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use clap::builder::PossibleValuesParser;
 
 use super::exit::{Ended, Exit};
+use super::output::Format;
 use super::settings::SettingsArguments;
 use super::{output, page};
 use crate::config::Settings;
@@ -30,16 +31,6 @@ pub struct Arguments {
     format: Format,
     #[command(flatten)]
     settings: SettingsArguments,
-}
-
-/// How the lines are printed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// What is wrong, and how many checks are fine.
-    #[default]
-    Text,
-    /// One object.
-    Json,
 }
 
 /// Runs the command.

@@ -9,6 +9,7 @@ use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use super::status::ask;
 use crate::config::{Settings, duration};
+use crate::finding::count;
 
 /// How often the daemon is asked for progress.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -138,7 +139,9 @@ impl Progress for Withdrawing {
         let words = match (&withdrawal["current"], withdrawal["ingresses"].as_u64()) {
             (Value::Bool(false), _) => "what the cluster says is not known at the moment".to_owned(),
             (_, Some(0) | None) => "waiting for the cluster to know of it".to_owned(),
-            (_, Some(left)) => format!("{left} Ingresses have an address of this node in their status"),
+            (_, Some(left)) => {
+                format!("{} an address of this node in the status", count(left, "Ingress has", "Ingresses have"))
+            }
         };
         let done = withdrawal["done"] == true;
         if !done {
@@ -159,7 +162,7 @@ impl Progress for Emptying {
         match withdrawal["connections"].as_u64() {
             Some(0) => true,
             Some(open) => {
-                self.teller.tell(format!("{open} connections are open"));
+                self.teller.tell(count(open, "connection is open", "connections are open"));
                 false
             }
             None => {

@@ -10,10 +10,10 @@ use super::exit::Exit;
 /// An exit status with its meaning.
 type End = (Exit, &'static str);
 
-const BAD_SETTINGS: End = (Exit::Configuration, "the settings are of no use");
-const BAD_ACCESS: End = (Exit::Configuration, "the kubeconfig or the settings are of no use");
-const NO_FILE: End = (Exit::Permission, "a file may not be used");
-const NO_SOCKET: End = (Exit::Permission, "the daemon's socket may not be used");
+const BAD_SETTINGS: End = (Exit::Configuration, "the settings cannot be used");
+const BAD_ACCESS: End = (Exit::Configuration, "the kubeconfig or the settings cannot be used");
+const NO_FILE: End = (Exit::Permission, "this user may not use a file");
+const NO_SOCKET: End = (Exit::Permission, "this user may not ask the daemon");
 const NOT_ALLOWED: End = (Exit::Permission, "the administrator may not");
 const NO_DAEMON: End = (Exit::Unavailable, "no daemon answers");
 const NO_OUTPUT: End = (Exit::Unavailable, "the output cannot be written");
@@ -97,7 +97,7 @@ const ENDS: &[(&str, &[End])] = &[
             (Exit::Unavailable, "the API server cannot be reached or refuses"),
             (Exit::CannotCreate, "the file is there already"),
             (Exit::Permission, "the administrator or this user may not"),
-            (Exit::Configuration, "the administrator's kubeconfig or the settings are of no use"),
+            (Exit::Configuration, "the administrator's kubeconfig or the settings cannot be used"),
         ],
     ),
     (

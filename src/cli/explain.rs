@@ -7,14 +7,13 @@ use serde_json::Value;
 
 use super::check::Files;
 use super::exit::{Ended, Exit};
-use super::offline::{Manifests, version};
-use super::output;
-use super::page::{self, FAINT, STRONG, count, styled, wrapped};
+use super::offline::Judging;
+use super::output::{self, Format};
+use super::page::{self, FAINT, STRONG, styled, wrapped};
 use super::settings::SettingsArguments;
 use super::status::ask;
 use crate::daemon::explain::Address;
-use crate::finding::printable;
-use crate::model::catalogue::Version;
+use crate::finding::{count, printable};
 
 /// Arguments of `ingressd explain`.
 #[derive(Debug, clap::Args)]
@@ -31,9 +30,8 @@ pub struct Arguments {
     /// Explain it by these files and folders of manifests, and ask no daemon.
     #[arg(value_name = "FILE|FOLDER")]
     files: Vec<PathBuf>,
-    /// Judge manifests for this version of nginx instead of the installed one.
-    #[arg(long, value_name = "X.Y.Z", value_parser = version, requires = "files")]
-    nginx_version: Option<Version>,
+    #[command(flatten)]
+    judging: Judging,
     /// Show options too that are as they are built in.
     #[arg(long)]
     all: bool,
@@ -42,16 +40,6 @@ pub struct Arguments {
     format: Format,
     #[command(flatten)]
     settings: SettingsArguments,
-}
-
-/// How the answer is shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// One object.
-    Json,
 }
 
 fn address(text: &str) -> Result<Address, String> {
@@ -90,8 +78,7 @@ fn asked(arguments: &Arguments) -> Result<Value, Exit> {
 
 /// By manifests.
 fn judged(arguments: &Arguments) -> Result<Value, Exit> {
-    let Arguments { files, nginx_version, settings, .. } = arguments;
-    let processed = Manifests::of(files, *nginx_version, settings).process(true, &[])?;
+    let processed = arguments.judging.process(&arguments.files, arguments.settings.load([])?, true)?;
     let files = Files::of(&processed);
     let file = |origin: &_| files.place_of(origin);
     Ok(processed.in_force().explain(&arguments.address, &processed.findings, &file))
@@ -102,12 +89,6 @@ fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
     let name = format!("{}{}", text_of(&answer["host"]), text_of(&answer["path"]));
     let mut lines = vec![styled(STRONG, &name)];
     let route = &answer["route"];
-    if route.is_null() {
-        let nothing = "Nothing takes it: no Ingress that is served has the host, and none takes hosts that nobody has. Why one \
-            that names it is not served is told by `ingressd check` of manifests and by `ingressd status --host`.";
-        lines.push(wrapped(nothing, width, 0, 2));
-        return lines.join("\n") + "\n";
-    }
     let taker = match route["is_of_object"] == true {
         true => format!("is taken by {}{}", text_of(&route["from"]), file_of(route)),
         false => "is taken by no path of an Ingress".to_owned(),
@@ -118,12 +99,30 @@ fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
         let unless = format!("unless nginx matches the expression {}, which is not judged here", printable(expression));
         lines.push(wrapped(&unless, width, 0, 2));
     }
+    let host = printable(answer["host"].as_str().unwrap_or("HOST"));
+    let why = match answer["host_is"].as_str() {
+        Some("unknown") => format!(
+            "No Ingress that is served has the host, and none takes hosts that nobody has; another site of this nginx may have it. \
+             `ingressd check` of manifests and `ingressd status --host {host}` say why an Ingress that names it is not served."
+        ),
+        Some("reserved") => format!(
+            "The host is reserved for a namespace that claims it and of which nothing is served for it, so that no expression takes \
+             it: `ingressd status --host {host}` says which namespace and why."
+        ),
+        _ => String::new(),
+    };
+    if !why.is_empty() {
+        lines.push(wrapped(&why, width, 0, 2));
+    }
     let options = answer["options"].as_array().map_or(&[][..], Vec::as_slice);
     let (shown, rest): (Vec<_>, Vec<_>) = options.iter().partition(|option| all || option["is_built_in"] != true);
-    let mut text = lines.join("\n") + "\n\n";
+    let mut text = lines.join("\n") + "\n";
+    if !options.is_empty() {
+        text += "\n";
+    }
     shown.into_iter().for_each(|told| text += &option(told));
     if !rest.is_empty() {
-        let are = count(rest.len() as u64, "option is as it is", "options are as they are");
+        let are = count(rest.len(), "option is as it is", "options are as they are");
         text += &styled(FAINT, &format!("{are} built in; --all shows them"));
         text += "\n";
     }

@@ -199,7 +199,7 @@ impl Judging {
         let host = Host::of(&settings, self.nginx_version);
         let of_node = of_node(&settings, &inventory.snapshot, &host);
         let of_sites = certificates_of_sites(&settings, &host);
-        let processed = offline::process(Arc::new(inventory.snapshot.clone()), settings, options, &host)?;
+        let processed = offline::process(Arc::new(inventory.snapshot.clone()), settings, options, &host, false)?;
         let findings = &processed.findings;
         let (drop_in, is_this_host) = (&drop_in, host.is_this);
         let (of_node, of_sites) = (&of_node, &of_sites[..]);

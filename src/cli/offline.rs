@@ -10,9 +10,9 @@ use crate::apply::Survey;
 use crate::config::{Nginx, Settings};
 use crate::daemon::explain::InForce;
 use crate::daemon::{Dns, look_up, options_under, to_look_with};
-use crate::finding::{Finding, limit};
-use crate::model::Instance;
+use crate::finding::{Finding, count, limit};
 use crate::model::catalogue::Version;
+use crate::model::{HostName, Instance};
 use crate::nginx::{Capabilities, OtherSites, Plan, gate};
 use crate::render::Templates;
 use crate::source::Snapshot;
@@ -28,11 +28,27 @@ pub struct Manifests {
     /// Files and folders of manifests.
     #[arg(required = true, value_name = "FILE|FOLDER")]
     files: Vec<PathBuf>,
-    /// Judge for this version of nginx instead of the installed one.
-    #[arg(long, value_name = "X.Y.Z", value_parser = version)]
-    nginx_version: Option<Version>,
+    #[command(flatten)]
+    judging: Judging,
     #[command(flatten)]
     settings: SettingsArguments,
+}
+
+/// By what manifests are judged that no cluster has.
+#[derive(Debug, Default, clap::Args)]
+pub struct Judging {
+    /// Name of an IngressClass that is not among the manifests, and whose Ingresses are judged;
+    /// may be repeated.
+    #[arg(long = "class", value_name = "NAME", requires = "files")]
+    pub classes: Vec<String>,
+    /// Judge manifests for this version of nginx instead of the installed one.
+    #[arg(long, value_name = "X.Y.Z", value_parser = version, requires = "files")]
+    nginx_version: Option<Version>,
+    /// Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of
+    /// authentication services and of mirrors. Otherwise nobody is asked, and each name counts as
+    /// one that has addresses.
+    #[arg(long, requires = "files")]
+    resolve: bool,
 }
 
 /// The result of the pipeline.
@@ -54,9 +70,21 @@ pub struct Processed {
     pub options: Options,
     /// The settings under the ConfigMap that they name.
     pub settings: Arc<Settings>,
+    /// The names for which DNS was not asked.
+    unasked: Vec<HostName>,
 }
 
 impl Processed {
+    /// What is not known of these manifests, in a line for people.
+    pub fn unknown(&self) -> Option<String> {
+        let names = match &self.unasked[..] {
+            [] => return None,
+            [name] => name.to_string(),
+            [name, more @ ..] => format!("{name} and {}", count(more.len(), "other name", "other names")),
+        };
+        Some(format!("DNS is not asked for the addresses of {names}; --resolve asks it, as the daemon does"))
+    }
+
     /// What explains answers of the nginx that would have this.
     pub fn in_force(&self) -> InForce {
         InForce {
@@ -76,8 +104,8 @@ pub(super) fn version(text: &str) -> Result<Version, String> {
     }
 }
 
-/// Queries DNS as the daemon would, if necessary.
-fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
+/// The answers of DNS, as the daemon asks.
+fn looked_up(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         complain!("ingressd: {error}");
         Exit::of_error(&error)
@@ -87,33 +115,38 @@ fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
 }
 
 impl Manifests {
-    /// These files, for a command that has arguments of its own.
-    pub fn of(files: &[PathBuf], nginx_version: Option<Version>, settings: &SettingsArguments) -> Self {
-        Manifests { files: files.to_vec(), nginx_version, settings: settings.clone() }
+    /// The classes that are ours, also when they are not among the manifests.
+    pub fn classes(&self) -> &[String] {
+        &self.judging.classes
     }
 
     /// Reads, translates and gates; tells on standard error what keeps it from doing so. To
-    /// `judge` goes on with objects that an API server would refuse. These classes are ours, also
-    /// when they are not among the manifests.
-    pub fn process(&self, judge: bool, classes: &[String]) -> Result<Processed, Exit> {
-        let settings = self.settings.load([])?;
+    /// `judge` goes on with objects that an API server would refuse.
+    pub fn process(&self, judge: bool) -> Result<Processed, Exit> {
+        self.judging.process(&self.files, self.settings.load([])?, judge)
+    }
+}
+
+impl Judging {
+    /// The same for these files and settings.
+    pub fn process(&self, files: &[PathBuf], settings: Settings, judge: bool) -> Result<Processed, Exit> {
         let options = to_look_with(&settings).map_err(|error| {
             complain!("ingressd: {error}");
             Exit::Unavailable
         })?;
-        self.process_by(settings, options, judge, classes)
+        self.process_by(files, settings, options, judge)
     }
 
     fn process_by(
         &self,
+        files: &[PathBuf],
         settings: Settings,
         options: Options,
         judge: bool,
-        classes: &[String],
     ) -> Result<Processed, Exit> {
         let mut directory = match judge {
-            true => Directory::to_judge(self.files.clone()),
-            false => Directory::new(self.files.clone()),
+            true => Directory::to_judge(files.to_vec()),
+            false => Directory::new(files.to_vec()),
         };
         let read = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {});
         let snapshot = read.map_err(|error| {
@@ -122,23 +155,25 @@ impl Manifests {
         })?;
         let host = Host::of(&settings, self.nginx_version);
         let mut with_classes = Snapshot::clone(&snapshot);
-        for name in classes {
+        for name in &self.classes {
             let is_of = |rule: &&ClassRule| [&rule.class_name, &rule.legacy_class].contains(&&Some(Arc::from(&**name)));
             let rule = options.classes.iter().find(is_of).or(options.classes.first());
             if let Some(rule) = rule {
                 with_classes.stand_in_for_class(name, &rule.controller);
             }
         }
-        Ok(Processed { snapshot, ..process(Arc::new(with_classes), settings, options, &host)? })
+        Ok(Processed { snapshot, ..process(Arc::new(with_classes), settings, options, &host, self.resolve)? })
     }
 }
 
-/// Translates a snapshot and gates it for a host; errors are printed.
+/// Translates a snapshot and gates it for a host; errors are printed. DNS is asked where it is to
+/// `resolve` names.
 pub(super) fn process(
     snapshot: Arc<Snapshot>,
     settings: Settings,
     options: Options,
     host: &Host,
+    resolve: bool,
 ) -> Result<Processed, Exit> {
     let layered = settings.layered(&snapshot);
     let options = match settings.ingress_nginx.config_map {
@@ -149,8 +184,12 @@ pub(super) fn process(
     let (mut translator, claims) = (Translator::new(options.clone()), Arc::default());
     let mut translation = translator.translate(&snapshot, &Names::default(), &claims);
     let referred = std::mem::take(&mut translation.names);
+    let unasked = if resolve { Vec::new() } else { referred.keys().cloned().collect() };
     if !referred.is_empty() {
-        let names = resolve(&settings, &Wanted { referred, ..Wanted::default() })?;
+        let names = match resolve {
+            true => looked_up(&settings, &Wanted { referred, ..Wanted::default() })?,
+            false => Names::unasked(referred.into_keys()),
+        };
         translation = translator.translate(&snapshot, &names, &claims);
     }
     let ours = translation.ours(&snapshot);
@@ -170,7 +209,7 @@ pub(super) fn process(
     limit(&mut findings, most_findings);
     let Settings { instance, templates, .. } = settings;
     let settings = Arc::new(layered.settings);
-    Ok(Processed { snapshot, ours, plan, findings, instance, templates, options, settings })
+    Ok(Processed { snapshot, ours, plan, findings, instance, templates, options, settings, unasked })
 }
 
 /// The nginx that the plan is made for, and its other sites.
@@ -223,9 +262,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.yaml");
         std::fs::write(&file, MISTAKE).unwrap();
-        let settings = SettingsArguments { instance: Instance::default(), config: None, set: Vec::new() };
-        let manifests = Manifests { files: vec![file.clone()], nginx_version: Some(ASSUMED), settings };
-        let processed = manifests.process_by(Settings::default(), tiny(), true, &[]).unwrap();
+        let judging = Judging { nginx_version: Some(ASSUMED), ..Judging::default() };
+        let processed = judging.process_by(&[file.clone()], Settings::default(), tiny(), true).unwrap();
         let text = crate::cli::check::text(&processed);
         let line = format!("{}:7: warning: Ingress default/a: ", file.display());
         let told = text.lines().find(|told| told.contains("tiny.example/patience")).unwrap_or_default();

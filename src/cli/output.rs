@@ -20,6 +20,16 @@ macro_rules! complain {
     ($($words:tt)*) => { $crate::cli::output::error_line(format_args!($($words)*)) };
 }
 
+/// How a command answers that has no other ways.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one JSON object.
+    Json,
+}
+
 /// The state of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {

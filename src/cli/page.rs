@@ -105,11 +105,6 @@ pub fn duration(seconds: u64) -> String {
     unit.map_or_else(|| format!("{seconds} s"), |(length, name)| format!("{} {name}", seconds / length))
 }
 
-/// A number with the singular or plural of a word.
-pub fn count(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

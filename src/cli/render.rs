@@ -26,9 +26,12 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let processed = arguments.manifests.process(false, &[])?;
+    let processed = arguments.manifests.process(false)?;
     for finding in &processed.findings {
         complain!("{}: {finding}", finding.severity.name());
+    }
+    if let Some(unknown) = processed.unknown() {
+        complain!("note: {unknown}; without addresses its upstream answers 503");
     }
     let files = Renderer::of(&processed.instance, &processed.templates).render(&processed.plan);
     let Some(folder) = &arguments.output else {

@@ -12,6 +12,7 @@ pub use asking::{ask, unanswered, understood};
 use serde_json::Value;
 
 use super::exit::{Ended, Exit};
+use super::output::Format;
 use super::settings::SettingsArguments;
 use super::{members, output, page};
 use crate::config::Settings;
@@ -48,19 +49,10 @@ pub struct Arguments {
     #[arg(long)]
     watch: bool,
     /// How the answer is shown.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: Format,
     #[command(flatten)]
     settings: SettingsArguments,
-}
-
-/// How the answer is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people.
-    Text,
-    /// The daemon's own words, one JSON object.
-    Json,
 }
 
 /// Whether a request can contain it: blanks and control characters, which end or separate words,

@@ -33,7 +33,7 @@ pub fn propose(
 ) {
     let path = file(state);
     if let Err(why) = write(&path, served, worth, files, kept) {
-        tracing::warn!(path = %path.display(), "what the next generation is made of cannot be kept: {why}");
+        tracing::warn!(path = %path.display(), "what the next generation is made of cannot be kept: {}: {why}", path.display());
     }
 }
 
@@ -103,7 +103,7 @@ pub fn of(state: &Path, files: Option<Digest>) -> Vec<String> {
 pub fn forget(state: &Path) {
     let path = file(state);
     if let Err(why) = remove(&path) {
-        tracing::warn!(path = %path.display(), "it is not removed: {why}");
+        tracing::warn!(path = %path.display(), "a file that is no longer needed cannot be removed: {}: {why}", path.display());
     }
 }
 

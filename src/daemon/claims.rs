@@ -16,7 +16,7 @@ pub fn kept_in(state: &Path) -> Arc<Claims> {
     let file = state.join(FILE);
     let read = state_file::read::<Vec<Line<'_>>>(&file).map(|lines| Claims::read(lines.unwrap_or_default()));
     Arc::new(read.unwrap_or_else(|why| {
-        tracing::warn!(path = %file.display(), "the claims on hosts of the last run are ignored, dates of objects count: {why}");
+        tracing::warn!(path = %file.display(), "the claims on hosts of the last run are ignored, dates of objects count: {}: {why}", file.display());
         Claims::default()
     }))
 }
@@ -26,6 +26,6 @@ pub fn kept_in(state: &Path) -> Arc<Claims> {
 pub fn keep(state: &Path, claims: &Claims) {
     let file = state.join(FILE);
     if let Err(why) = state_file::write_synced(&file, &claims.write().collect::<Vec<_>>()) {
-        tracing::warn!(path = %file.display(), "the claims on hosts cannot be kept for the next start: {why}");
+        tracing::warn!(path = %file.display(), "the claims on hosts cannot be kept for the next start: {}: {why}", file.display());
     }
 }

@@ -2,19 +2,29 @@
 //! place where it was written.
 
 mod address;
+mod expression;
+mod location;
 
 pub use address::Address;
+pub use expression::matches_host;
 
 use std::sync::Arc;
 
+use address::Taker;
+use location::{Location, location};
 use serde_json::{Value, json};
 
 use crate::config::{Settings, rows};
 use crate::finding::{Finding, Reason};
-use crate::model::{Action, Directive, Effective, Field, Kind, ObjectId, Origin, Route, Server, Written, WrittenAt};
+use crate::model::{
+    Action, Directive, Effective, Field, Kind, ObjectId, Origin, Route, Server, StrictPaths, Written, WrittenAt,
+};
 use crate::source::Snapshot;
 use crate::translate::annotation::argument_words;
 use crate::translate::{self, ANNOTATIONS, Scope, effective_annotations};
+
+/// What happens to a path that is refused where paths are strict.
+const STRICT: &str = "is answered 400, because nginx and a backend may read the path differently (access.strict-paths)";
 
 /// What nginx was given last, and what that was made of.
 #[derive(Debug)]
@@ -70,23 +80,40 @@ impl Told {
 impl InForce {
     /// What is answered to a request, and why. Names of members are a contract.
     pub fn explain(&self, address: &Address, findings: &[Finding], file: &dyn Fn(&Origin) -> Option<String>) -> Value {
-        let Some(server) = address.server(&self.servers) else {
-            return json!({ "kind": "Request", "host": address.host(), "path": address.path(), "route": null, "options": [] });
+        let taken = address.server(&self.servers);
+        // Where no Ingress takes hosts that nobody has, the server that does so is of no model.
+        let unknown = Server::of_unknown_hosts().filter(|_| taken.is_none());
+        let Some(server) = taken.map(|taken| taken.server).or(unknown.as_ref()) else { return Value::Null };
+        let Location { route, adds_slash, unless } = location(server, address.path());
+        let is_strict = match server.strict_paths() {
+            StrictPaths::Nowhere => false,
+            StrictPaths::Everywhere => true,
+            strict @ StrictPaths::Of(_) => strict.concern(route),
         };
-        let (route, unsure) = address.route(server);
-        let options = self.options_of(server, route, findings);
+        let answer = match adds_slash {
+            _ if is_strict && address.is_ambiguous() => STRICT.to_owned(),
+            true => "is answered 301, to the same path with a slash behind it".to_owned(),
+            false => does(&route.action),
+        };
+        let host_is = match taken {
+            None => "unknown",
+            Some(Taker { is_reserved: true, .. }) => "reserved",
+            Some(_) => "served",
+        };
+        let options = taken.map(|taken| self.options_of(taken.server, route, findings)).unwrap_or_default();
         json!({
             "kind": "Request",
             "host": address.host(),
+            "host_is": host_is,
             "path": address.path(),
             "route": {
                 "is_of_object": route.origin.object.kind == Kind::Ingress,
                 "from": route.origin.to_string(),
                 "file": file(&route.origin),
-                "does": does(&route.action),
+                "does": answer,
                 // An expression that is not understood here may take the request before this route
                 // does.
-                "unless": unsure,
+                "unless": taken.and_then(|taken| taken.unless).or(unless),
             },
             "options": options.iter().map(|told| told.json(file)).collect::<Vec<_>>(),
         })

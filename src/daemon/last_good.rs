@@ -96,7 +96,7 @@ impl LastGood {
         let kept = match entries {
             Ok(entries) => entries.flatten().filter_map(|entry| marks(&entry.path())).collect(),
             Err(error) => {
-                tracing::warn!(path = %folder.display(), "last good versions cannot be kept for the next start: {error}");
+                tracing::warn!(path = %folder.display(), "last good versions cannot be kept for the next start: {}: {error}", folder.display());
                 HashMap::new()
             }
         };
@@ -121,7 +121,7 @@ impl LastGood {
             return;
         }
         if let Err(why) = state_file::write_bytes(&self.path(name, version), line.as_bytes()) {
-            tracing::warn!(path = %self.folder.display(), "a last good version cannot be kept: {why}");
+            tracing::warn!(path = %self.folder.display(), "a last good version cannot be kept: {}: {why}", self.folder.display());
             return;
         }
         if let Some(before) = self.kept.insert(name, version).filter(|before| *before != version) {
@@ -144,7 +144,7 @@ impl LastGood {
         }
         self.kept = now;
         if let Some(why) = failure {
-            tracing::warn!(path = %self.folder.display(), "some last good versions cannot be kept for the next start: {why}");
+            tracing::warn!(path = %self.folder.display(), "some last good versions cannot be kept for the next start: {}: {why}", self.folder.display());
         }
     }
 
@@ -158,7 +158,7 @@ impl LastGood {
         let read: Read<K> = match state_file::read(&path) {
             Ok(read) => read?,
             Err(why) => {
-                tracing::warn!(path = %path.display(), "the last good version of {id} is ignored: {why}");
+                tracing::warn!(path = %path.display(), "the last good version of {id} is ignored: {}: {why}", path.display());
                 return None;
             }
         };

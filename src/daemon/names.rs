@@ -14,6 +14,7 @@ use self::bulletin::Bulletin;
 use self::wanted::WantedNames;
 use super::dns::{Dns, Looked};
 use super::state_file;
+use crate::finding::count;
 use crate::model::HostName;
 use crate::translate::{ChosenNames, Limits, NameAnswer, Names, Namespaces, Wanted};
 
@@ -248,7 +249,7 @@ impl Keeper {
         let file = self.file.clone();
         let saving = tokio::task::spawn_blocking(move || {
             if let Err(why) = state_file::write(&file, &addresses) {
-                tracing::warn!(path = %file.display(), "answers of DNS cannot be kept for the next start: {why}");
+                tracing::warn!(path = %file.display(), "answers of DNS cannot be kept for the next start: {}: {why}", file.display());
             }
         });
         // The write ends by itself, with the process at the latest.
@@ -259,8 +260,9 @@ impl Keeper {
 /// The answers for names that are not queried.
 fn refused_answers(names: &BTreeSet<HostName>, limits: &Limits) -> impl Iterator<Item = (HostName, NameAnswer)> {
     let most = limits.names_of_namespace;
+    let most = count(most, "name", "names");
     let why = format!(
-        "it is not resolved, because the namespace refers to more than the {most} names that \
+        "it is not resolved, because the namespace refers to more than {most}, which is what \
          limits.names-of-namespace allows"
     );
     let answer = NameAnswer { failure: Some(why.into()), ..NameAnswer::default() };
@@ -289,12 +291,12 @@ fn judged(before: Option<&NameAnswer>, looked: Looked, most: usize) -> NameAnswe
                 addresses.truncate(most);
                 addresses.sort_unstable();
             }
-            NameAnswer { addresses, is_cut, failure: None }
+            NameAnswer { addresses, is_cut, ..NameAnswer::default() }
         }
         Looked::Nothing(why) => NameAnswer { failure: Some(why.into()), ..NameAnswer::default() },
         Looked::Failed(why) => {
             let is_cut = before.is_some_and(|answer| answer.is_cut);
-            NameAnswer { addresses: known.to_vec(), is_cut, failure: Some(why.into()) }
+            NameAnswer { addresses: known.to_vec(), is_cut, failure: Some(why.into()), ..NameAnswer::default() }
         }
     }
 }
@@ -303,7 +305,7 @@ fn read(file: &Path) -> BTreeMap<HostName, NameAnswer> {
     let read: Kept = match state_file::read(file) {
         Ok(read) => read.unwrap_or_default(),
         Err(why) => {
-            tracing::warn!(path = %file.display(), "the answers of DNS to the last run are ignored: {why}");
+            tracing::warn!(path = %file.display(), "the answers of DNS to the last run are ignored: {}: {why}", file.display());
             BTreeMap::new()
         }
     };
@@ -345,7 +347,7 @@ mod tests {
 
     fn answer(addresses: &[&str], failure: Option<&str>) -> NameAnswer {
         let addresses = addresses.iter().map(|address| address.parse().unwrap()).collect();
-        NameAnswer { addresses, is_cut: false, failure: failure.map(Into::into) }
+        NameAnswer { addresses, failure: failure.map(Into::into), ..NameAnswer::default() }
     }
 
     fn name(text: &str) -> HostName {

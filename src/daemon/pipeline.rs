@@ -237,7 +237,7 @@ impl Pipeline {
                 differs
             }
             Err(error) => {
-                tracing::warn!("nginx is held to be as it was: {error}");
+                tracing::warn!("this host's nginx cannot be looked at, and counts as it was: {error}");
                 false
             }
         }

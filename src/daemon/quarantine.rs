@@ -57,7 +57,7 @@ impl Quarantine {
         let lines: Vec<Line> = match state_file::read(&file) {
             Ok(lines) => lines.unwrap_or_default(),
             Err(why) => {
-                tracing::warn!(path = %file.display(), "the quarantine of the last run is ignored: {why}");
+                tracing::warn!(path = %file.display(), "the quarantine of the last run is ignored: {}: {why}", file.display());
                 Vec::new()
             }
         };
@@ -125,7 +125,7 @@ impl Quarantine {
         let Some(file) = &self.file else { return };
         let lines: Vec<_> = self.entries.iter().map(|(id, entry)| Line::write(id, entry)).collect();
         if let Err(why) = state_file::write(file, &lines) {
-            tracing::warn!(path = %file.display(), "the quarantine cannot be kept for the next start: {why}");
+            tracing::warn!(path = %file.display(), "the quarantine cannot be kept for the next start: {}: {why}", file.display());
         }
     }
 }

@@ -15,6 +15,7 @@ use super::publication::Publication;
 use super::status::{Phase, ReadFrom, Status};
 use super::work::Nginx;
 use crate::apply::{self, Outcome};
+use crate::finding::count;
 use crate::publish::Outlook;
 use crate::source::{Row, Snapshot, Version};
 use crate::translate::{Accepted, Limits};
@@ -306,13 +307,15 @@ fn with_cause(outcome: &Outcome, cause: Option<&apply::Cause>) -> String {
 pub fn describe(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Pinned { generation, waiting, outcome } => format!(
-            "generation {generation} is pinned: {waiting} changed files are not applied and endpoints may be stale, until \
+            "generation {generation} is pinned: {} not applied and endpoints may be stale, until \
              `ingressd rollback --resume`; {}",
+            count(*waiting, "changed file is", "changed files are"),
             describe(outcome)
         ),
         Outcome::Unchanged { generation } => format!("nginx runs generation {generation}"),
         Outcome::Confirmed { generation, test, reload, written } => format!(
-            "nginx runs generation {generation}: {written} files written, tested in {} ms, reloaded in {} ms",
+            "nginx runs generation {generation}: {} written, tested in {} ms, reloaded in {} ms",
+            count(*written, "file", "files"),
             test.as_millis(),
             reload.as_millis()
         ),

@@ -15,7 +15,7 @@ use super::link::Link;
 use super::standing::Judgement;
 use super::withdrawal::Withdrawal;
 use crate::apply::{Crowd, Pinned};
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, Reason, count};
 use crate::model::cost::Cost;
 use crate::model::{Kind, ObjectId, Origin};
 use crate::publish::{Outlook, Served, View, published_addresses};
@@ -230,7 +230,7 @@ impl Status {
     pub fn line(&self, now: Instant) -> String {
         let generation = self.generation.map_or("no generation".to_owned(), |number| format!("generation {number}"));
         let serves = match self.is_known() {
-            true => format!("{} hosts, {} routes", self.hosts(), self.routes()),
+            true => format!("{}, {}", count(self.hosts(), "host", "hosts"), count(self.routes(), "route", "routes")),
             false => "as an earlier run left it".to_owned(),
         };
         let age = match self.data_age(now) {
@@ -250,7 +250,7 @@ impl Status {
             kinds if kinds.is_empty() => age,
             kinds => format!("{age} ({} cannot be watched)", kinds.join(", ")),
         };
-        let findings = self.count_findings();
+        let findings = count(self.count_findings(), "finding", "findings");
         let state = match &self.pinned {
             Some(pinned) => format!("PINNED to {}; {state}", place(pinned)),
             None => state,
@@ -262,9 +262,9 @@ impl Status {
         let drained = match (self.told.drained, self.connections) {
             (false, _) => String::new(),
             (true, None) => ", DRAINED".to_owned(),
-            (true, Some(open)) => format!(", DRAINED with {open} open connections"),
+            (true, Some(open)) => format!(", DRAINED with {}", count(open, "open connection", "open connections")),
         };
-        format!("{state}: {generation}, {serves}, {findings} findings, {age}, role {}{drained}", self.role())
+        format!("{state}: {generation}, {serves}, {findings}, {age}, role {}{drained}", self.role())
     }
 
     /// Whether it is known which objects are served: not while nginx runs the generation of an

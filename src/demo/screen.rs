@@ -1,6 +1,7 @@
 //! The output of the running demo: requests to try, then hosts, generation and findings whenever
 //! they change.
 
+use crate::finding::count;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
@@ -104,7 +105,12 @@ fn state(status: &DaemonStatus) -> String {
     let generation = status.generation.map_or("no generation yet".to_owned(), |number| format!("generation {number}"));
     let hosts: usize = status.ingresses.iter().map(|ingress| ingress.hosts.len()).sum();
     let why = status.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-    format!("{}{why}: {generation}, {hosts} hosts, {} findings", status.phase, status.findings.len())
+    format!(
+        "{}{why}: {generation}, {}, {}",
+        status.phase,
+        count(hosts, "host", "hosts"),
+        count(status.findings.len(), "finding", "findings")
+    )
 }
 
 fn describe(finding: &Finding) -> String {
@@ -141,7 +147,7 @@ mod tests {
         };
         let table = table(&status);
         for part in [
-            "serving: generation 7, 1 hosts, 1 findings",
+            "serving: generation 7, 1 host, 1 finding",
             "shop.localhost",
             "default/shop",
             "Quarantined",

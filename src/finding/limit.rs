@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use super::{Finding, Reason};
+use super::{Finding, Reason, count};
 use crate::model::Origin;
 
 /// The most findings that are shown at once, of all namespaces together.
@@ -29,7 +29,10 @@ pub fn limit(findings: &mut Vec<Finding>, most: usize) {
         let more = severest.split_off(severest.len().min(most)).len();
         kept.extend(severest.into_iter().cloned());
         if let (Some(first), 1..) = (of_object.first(), more) {
-            let note = format!("{more} more findings of the object are not shown; correct these first");
+            let note = format!(
+                "{} not shown; correct these first",
+                count(more, "more finding of the object is", "more findings of the object are")
+            );
             kept.push(Finding::new(Reason::MoreFindings, Origin::object(&first.origin.object), note));
         }
     }

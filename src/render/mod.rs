@@ -21,6 +21,7 @@ mod view;
 pub use content::{Content, Part};
 pub use engine::Unfit;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
+pub use lower::{Place, places};
 pub use names::{passthrough_file, stream_port};
 pub use templates::Templates;
 

@@ -385,7 +385,7 @@ impl<'a> Backends<'a> {
         self.permitted(addresses.into_iter().map(endpoint).collect(), Chosen::ByTenant, &subject, notes)
     }
 
-    /// The addresses of a name in the last DNS answer; never empty.
+    /// The addresses of a name in the last DNS answer; empty only where nobody asks.
     fn resolved(&self, host: &HostName, subject: &str, notes: &mut Vec<Note>) -> Result<Vec<IpAddr>, (Reason, String)> {
         let answer = self.known.0.get(host);
         let failure = answer.map_or(Some("there is no answer of DNS yet"), |answer| answer.failure.as_deref());
@@ -403,6 +403,7 @@ impl<'a> Backends<'a> {
         let near = near.filter(|_| answer.is_some_and(|answer| !answer.is_cut));
         notes.extend(near.map(|note| (Reason::NearBudget, format!("{subject}{note}").into())));
         match failure {
+            _ if answer.is_some_and(|answer| answer.is_unasked) => Ok(Vec::new()),
             _ if addresses.is_empty() => {
                 let why = failure.unwrap_or("it has no address");
                 Err((Reason::UnresolvedName, format!("{subject}{why}")))

@@ -21,11 +21,21 @@ pub struct NameAnswer {
     pub is_cut: bool,
     /// Why there is no newer answer; one clause.
     pub failure: Option<Arc<str>>,
+    /// Whether nobody asks for it: it counts as a name whose addresses are not known.
+    pub is_unasked: bool,
 }
 
 /// Answers by name. A missing name was not queried yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names(pub BTreeMap<HostName, NameAnswer>);
+
+impl Names {
+    /// Names that nobody asks for.
+    pub fn unasked(names: impl IntoIterator<Item = HostName>) -> Self {
+        let unasked = || NameAnswer { is_unasked: true, ..NameAnswer::default() };
+        Names(names.into_iter().map(|name| (name, unasked())).collect())
+    }
+}
 
 /// The namespaces of Services with a name.
 pub type Namespaces = BTreeSet<Arc<str>>;

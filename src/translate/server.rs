@@ -382,6 +382,7 @@ impl<'a> Servers<'a> {
     /// Where the requests for a path go.
     pub fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
         if subject.reading.closed {
+            self.tell_behind_closed(subject, backend, origin);
             return Action::Closed;
         }
         if let Some((status, location)) = &subject.reading.redirect {
@@ -395,6 +396,23 @@ impl<'a> Servers<'a> {
             }
             Err(answer) => answer,
         }
+    }
+
+    /// Adds the findings about the Service of a closed route, so that whoever mends the route sees
+    /// everything at once. Its upstream is not needed, and DNS is not asked for its name. What a
+    /// limit has closed is not looked at.
+    fn tell_behind_closed(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) {
+        if subject.closed_rules.is_some() {
+            return;
+        }
+        let (used, names, told) = (self.backends.used.len(), self.backends.names.len(), self.findings.len());
+        if let Ok(reference) = self.reference(subject, backend, origin) {
+            self.proxy(&reference, origin);
+        }
+        self.backends.used.truncate(used);
+        self.backends.names.truncate(names);
+        let behind = self.findings.split_off(told);
+        self.findings.extend(behind.into_iter().filter(|finding| finding.reason != Reason::UnresolvedName));
     }
 
     /// An action for the first port of a Service.

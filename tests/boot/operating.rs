@@ -60,7 +60,7 @@ async fn starts(node: &Node) {
     assert_eq!(node.property("ActiveState"), "active", "ready when the command is done");
     // The daemon reports it after it is ready.
     node.until_line("the line to tell what is served", |line| {
-        line.starts_with("serving: generation ") && line.contains(", 1 hosts, 1 routes")
+        line.starts_with("serving: generation ") && line.contains(", 1 host, 1 route")
     });
     node.serves().await;
     node.until_published().await;

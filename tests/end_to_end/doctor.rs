@@ -78,8 +78,8 @@ fn a_host_that_serves_has_no_error_and_tells_what_it_has() {
             ("limits", "workers may have 256 connections and"),
             ("expressions", "no path is an expression"),
             ("daemon", "serves generation 1"),
-            ("objects", "1 of 1 Ingresses are ours"),
-            ("endpoints", "pod, which is chosen: 1 of 1 addresses answer"),
+            ("objects", "1 of 1 Ingress is ours"),
+            ("endpoints", "pod, which is chosen: 1 of 1 address answers"),
             ("certificates", "ingressd.invalid"),
         ] {
             told.expect(check, "ok", words);
@@ -205,7 +205,7 @@ fn endpoints_that_do_not_answer_and_settings_that_are_wrong_are_told() {
         rig::namespace::ip(&["route", "del", "local", "10.244.0.0/16", "dev", "lo"]);
         rig::namespace::ip(&["route", "add", "unreachable", "10.244.0.0/16"]);
         let told = doctor(rig, &["endpoints"]);
-        told.expect("endpoints", "error", "pod, which is chosen: 0 of 1 addresses answer");
+        told.expect("endpoints", "error", "pod, which is chosen: 0 of 1 address answers");
         told.expect("endpoints", "error", "no mode works from here");
         assert_eq!(told.code, Some(2));
 
@@ -214,7 +214,7 @@ fn endpoints_that_do_not_answer_and_settings_that_are_wrong_are_told() {
         let told = Told::by(command);
         told.expect("settings", "error", "listen.http-prot");
         // The rest is judged by what can be used.
-        told.expect("endpoints", "error", "0 of 1 addresses answer");
+        told.expect("endpoints", "error", "0 of 1 address answers");
         assert_eq!(told.code, Some(2));
     });
 }

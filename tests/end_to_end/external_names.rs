@@ -41,6 +41,45 @@ async fn answers_from(host: &str, address: &str) {
     get(&format!("http://{host}/")).send_until(address, from).await;
 }
 
+/// A command of the manifests in the folder, which the DNS server may answer meanwhile.
+async fn judged(rig: &Rig, dns: &Dns, arguments: &[&str]) -> (Option<i32>, String) {
+    let (name, flags) = arguments.split_first().unwrap();
+    let mut command = rig.daemon.command(name);
+    command.arg(format!("--set=upstreams.resolvers=[\"{}\"]", dns.address()));
+    command.args(flags).arg(rig.manifests.folder());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), text)
+}
+
+#[test]
+fn what_reads_files_asks_nobody_unless_told_to() {
+    rig::run(async |rig| {
+        let dns = Dns::start().await;
+        dns.set("a.backend.test", &["10.244.2.1"]);
+        let unasked = "DNS is not asked for the addresses of";
+        assert!(!judged(rig, &dns, &["check"]).await.1.contains(unasked), "there is no name");
+        write(rig, &[("a", "a.backend.test"), ("missing", "missing.backend.test")]);
+        let (code, text) = judged(rig, &dns, &["check", "--strict"]).await;
+        assert!(
+            code == Some(0) && text.contains(&format!("note: {unasked} a.backend.test and 1 other name;")),
+            "{text}"
+        );
+        let (code, text) = judged(rig, &dns, &["render"]).await;
+        assert!(code == Some(0) && text.contains(unasked) && !text.contains("10.244.2.1"), "{text}");
+        let (code, text) = judged(rig, &dns, &["explain", "missing.example"]).await;
+        assert!(code == Some(0) && text.contains("goes to Service default/missing"), "{text}");
+        assert_eq!(dns.asked(), [""; 0]);
+
+        let (code, text) = judged(rig, &dns, &["check", "--strict", "--resolve"]).await;
+        assert!(code == Some(1) && text.contains("UnresolvedName") && !text.contains(unasked), "{text}");
+        let (_, text) = judged(rig, &dns, &["render", "--resolve"]).await;
+        assert!(text.contains("server 10.244.2.1:"), "{text}");
+        let (_, text) = judged(rig, &dns, &["explain", "--resolve", "missing.example"]).await;
+        assert!(text.contains("is answered 503"), "{text}");
+    });
+}
+
 #[test]
 fn a_name_is_followed_and_is_no_way_to_this_host() {
     rig::run(async |rig| {

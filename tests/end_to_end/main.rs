@@ -30,6 +30,7 @@ mod downgrade;
 mod endpoints;
 mod error_pages;
 mod everywhere;
+mod explained;
 mod external_authentication;
 mod external_authentication_ways;
 mod external_names;

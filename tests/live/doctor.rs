@@ -89,7 +89,7 @@ fn a_cluster_that_is_served_is_told_with_all_its_permissions() {
             ("permissions", "leases.coordination.k8s.io: get, list, watch, create, update in"),
             ("objects", "1 of"),
             ("routes", "on this host"),
-            ("endpoints", "pod, which is chosen: 1 of 1 addresses answer"),
+            ("endpoints", "pod, which is chosen: 1 of 1 address answers"),
             ("leases", "leads"),
             ("leases", "lives and serves"),
         ] {
@@ -247,7 +247,7 @@ fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
         cluster.objects.delete("Node", &node).await;
         for told in [&without_route, &unreachable] {
             told.expect("routes", "error", &format!("10.244.0.0/24 of {node}"));
-            told.expect("endpoints", "error", "pod, which is chosen: 0 of 1 addresses answer");
+            told.expect("endpoints", "error", "pod, which is chosen: 0 of 1 address answers");
             told.expect("endpoints", "error", "a mode that works from here: nodeport");
             told.expect("endpoints", "ok", "nodeport: ");
             assert_eq!(told.code, Some(2));

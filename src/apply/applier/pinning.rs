@@ -84,6 +84,9 @@ impl<H: Host> Applier<H> {
         let kept = self.generations.kept()?;
         let current = self.generations.current().map(|manifest| manifest.generation);
         let list = || kept.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        if kept.is_empty() {
+            return Ok(Err("no generation is kept: there is none before the daemon has served something".to_owned()));
+        }
         Ok(match wanted {
             Some(wanted) if kept.contains(&wanted) => Ok(wanted),
             Some(wanted) => Err(format!("generation {wanted} is not kept; those that are: {}", list())),

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use anstyle::Style;
 
-use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, count, styled, wrapped};
+use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, styled, wrapped};
 use crate::doctor::{Level, Line, Report};
-use crate::finding::on_one_line;
+use crate::finding::{count, on_one_line};
 
 /// The column of the check's name, behind the level.
 const INDENT: usize = 9;

@@ -17,7 +17,7 @@ use super::Origin;
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::settings::SettingsArguments;
 use crate::config::duration;
-use crate::finding::printable;
+use crate::finding::{count, printable};
 use crate::publish::hand_over::{Entry, Record};
 use crate::publish::{Life, Member, Order};
 
@@ -137,10 +137,11 @@ async fn follow(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, L
     let left = loop {
         let entries = looked.entries().await?;
         let targets = addresses_since(looked, nodes).await?;
-        let count = entries.len();
+        let all = entries.len();
         let left: Vec<_> = entries.into_iter().filter(|entry| !is_moved(entry, &targets)).collect();
         if left.is_empty() {
-            say!("{count} Ingresses have the addresses of the nodes, {}", list(targets.iter().map(String::as_str)));
+            let moved = count(all, "Ingress has", "Ingresses have");
+            say!("{moved} the addresses of the nodes, {}", list(targets.iter().map(String::as_str)));
             return Ok(Exit::Success);
         }
         if begun.elapsed() >= arguments.timeout {

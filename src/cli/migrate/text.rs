@@ -3,8 +3,8 @@
 
 use anstyle::Style;
 
-use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, STRONG, count, styled, wrapped};
-use crate::finding::on_one_line;
+use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, STRONG, styled, wrapped};
+use crate::finding::{count, on_one_line};
 use crate::migrate::{CertificateClash, Ingress, Item, Report, Verdict};
 
 /// The column of the text, behind the verdict.

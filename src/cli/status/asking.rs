@@ -24,16 +24,21 @@ pub fn unanswered(settings: &Settings, error: &io::Error) -> Exit {
 /// A sentence that no daemon responds.
 pub fn nobody(settings: &Settings, error: &io::Error) -> String {
     let path = settings.control_socket.display();
+    let unit = match settings.instance.name() {
+        "" => "ingressd".to_owned(),
+        name => format!("ingressd@{name}"),
+    };
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            let unit = match settings.instance.name() {
-                "" => "ingressd".to_owned(),
-                name => format!("ingressd@{name}"),
-            };
-            format!(
-                "no daemon runs here: nobody answers on {path}; nginx goes on with what it has, and nothing that changes is \
-                 served: `systemctl status {unit}` says why"
-            )
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
+            "no daemon runs here: nobody answers on {path}; nginx goes on with what it has, and nothing that changes is \
+             served: `systemctl status {unit}` says why"
+        ),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!(
+            "the daemon does not answer on {path} in time: it is busy or stopped; try again, and see \
+             `systemctl status {unit}`"
+        ),
+        io::ErrorKind::PermissionDenied => {
+            format!("the daemon cannot be asked on {path}: {error}; root and the group of the socket may ask it")
         }
         _ => format!("the daemon cannot be asked on {path}: {error}"),
     }

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use crate::cli::page::{count, duration};
-use crate::finding::printable;
+use crate::cli::page::duration;
+use crate::finding::{count, printable};
 
 /// The longest silence of an API server without changes, in seconds: it sends a bookmark about
 /// once a minute.

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::headline::{Mood, headline};
 use super::problems::problems;
-use crate::cli::page::{self, BAD, DOUBTFUL, GOOD, aligned, count, duration, styled, wrapped};
-use crate::finding::printable;
+use crate::cli::page::{self, BAD, DOUBTFUL, GOOD, aligned, duration, styled, wrapped};
+use crate::finding::{count, printable};
 
 /// How many namespaces are named in the line about costs.
 const LARGEST: usize = 3;
@@ -102,10 +102,10 @@ fn facts(status: &Value, width: Option<usize>) -> Vec<String> {
     let mut facts = vec![(
         "nginx",
         format!(
-            "{}, master {}, {} workers, {} draining",
+            "{}, master {}, {}, {} draining",
             text(&nginx["version"]),
             text(&nginx["master"]),
-            text(&nginx["workers"]),
+            count(nginx["workers"].as_u64().unwrap_or(0), "worker", "workers"),
             text(&nginx["draining"])
         ),
     )];
@@ -154,10 +154,10 @@ fn estimate(estimate: &Value) -> Option<String> {
         .collect();
     (!largest.is_empty()).then(|| {
         let (memory, configuration) = (size(total, "memory_bytes"), size(total, "configuration_bytes"));
-        let files = &total["files"];
+        let files = count(total["files"].as_u64().unwrap_or(0), "file", "files");
         let test = total["test_seconds"].as_f64().unwrap_or(0.0);
         let largest = largest.join(", ");
-        format!("{memory} of memory, {configuration} in {files} files, test {test:.1} s; most by {largest}")
+        format!("{memory} of memory, {configuration} in {files}, test {test:.1} s; most by {largest}")
     })
 }
 

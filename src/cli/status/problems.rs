@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anstyle::Style;
 use serde_json::Value;
 
-use crate::cli::page::{BAD, DOUBTFUL, FAINT, STRONG, count, styled, wrapped};
-use crate::finding::{in_turn, on_one_line, printable};
+use crate::cli::page::{BAD, DOUBTFUL, FAINT, STRONG, styled, wrapped};
+use crate::finding::{count, in_turn, on_one_line, printable};
 
 /// How many problems are shown.
 const MOST: usize = 40;
@@ -95,7 +95,7 @@ fn remarks(findings: &[Value], width: Option<usize>) -> Option<String> {
     for finding in findings.iter().filter(|finding| finding["severity"] == "info") {
         *counts.entry(text(&finding["reason"])).or_default() += 1;
     }
-    let all = counts.values().sum();
+    let all: u64 = counts.values().sum();
     let named = counts.iter().map(|(reason, count)| format!("{reason} {count}")).collect::<Vec<_>>().join(", ");
     let told = format!("{} besides ({named}): --format json tells them", count(all, "remark", "remarks"));
     (all > 0).then(|| styled(FAINT, &wrapped(&told, width, 0, 0)))

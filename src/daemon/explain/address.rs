@@ -1,27 +1,41 @@
-//! A request as somebody writes it, and what of a model takes it; this must not know who wrote
-//! that.
+//! A request as somebody writes it, and which server of a model takes it; this must not know who
+//! wrote that.
 
 use std::sync::Arc;
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::RegexBuilder;
 use url::Url;
 
-use crate::model::{PathMatch, Route, Server, ServerName};
+use super::expression::matches_host;
+use crate::model::{Server, ServerName};
 use crate::translate::host_with_wildcard;
-
-/// No expression needs more memory than this.
-const LARGEST_EXPRESSION: usize = 1 << 18;
 
 /// The longest that is taken.
 const LONGEST: usize = 480;
+
+/// What `templates/strict_paths.hbs` refuses of a path as it was sent; that needs PCRE for speed.
+const AMBIGUOUS: &str = r"//|/(?:\.|%(?:25)*2e){1,2}(?:[/;]|%(?:25)*3b|\z)|%(?:25)*(?:2f|5c)|[\\#]";
 
 /// Host and path of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     host: String,
+    /// The path as it was sent.
+    sent: String,
     path: String,
     /// As it was written.
     written: String,
+}
+
+/// The server that takes a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Taker<'s> {
+    /// The server.
+    pub server: &'s Server,
+    /// Whether the host is kept for a namespace that claims it, and of which nothing is served.
+    pub is_reserved: bool,
+    /// An expression that nginx tries before, of which cannot be told here whether it matches.
+    pub unless: Option<&'s str>,
 }
 
 impl Address {
@@ -31,11 +45,10 @@ impl Address {
         let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
         let is_word = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
         let url = Url::parse(&format!("http://{rest}")).ok().filter(|_| is_word && text.len() <= LONGEST)?;
-        let mut path = decoded(url.path());
-        while path.contains("//") {
-            path = path.replace("//", "/");
-        }
-        Some(Address { host: url.host_str()?.to_ascii_lowercase(), path, written: text.to_owned() })
+        let (host, sent) = (url.host_str()?.to_ascii_lowercase(), url.path().to_owned());
+        // nginx leaves out the dot that ends a name.
+        let host = host.strip_suffix('.').filter(|host| !host.is_empty()).unwrap_or(&host).to_owned();
+        Some(Address { host, path: resolved(&decoded(&sent))?, sent, written: text.to_owned() })
     }
 
     /// The host, in small letters.
@@ -53,68 +66,49 @@ impl Address {
         &self.written
     }
 
+    /// Whether nginx and a backend may read the path differently, so that it is refused where
+    /// paths are strict.
+    pub fn is_ambiguous(&self) -> bool {
+        let expression = RegexBuilder::new(AMBIGUOUS).unicode(false).case_insensitive(true).build();
+        expression.is_ok_and(|expression| expression.is_match(self.sent.as_bytes()))
+    }
+
     /// The server that takes it: that of the host, of the wildcard above it, of an expression, or
-    /// of all others, which also takes hosts that are reserved.
-    pub fn server<'s>(&self, servers: &'s [Arc<Server>]) -> Option<&'s Server> {
-        let find =
-            |name: &ServerName| servers.iter().find(|server| server.name == *name || server.reserved.contains(name));
-        let named = host_with_wildcard(&self.host).into_iter().find_map(|(name, _)| find(&name));
-        let by_expression = || {
-            let takes = |server: &&Arc<Server>| match &server.name {
-                ServerName::Expression(source) => {
-                    expression(source.as_str()).is_some_and(|expression| expression.is_match(self.host.as_bytes()))
-                }
-                _ => false,
-            };
-            servers.iter().filter(takes).min_by_key(|server| server.order)
-        };
-        let found = named.or_else(by_expression).or_else(|| find(&ServerName::CatchAll));
-        found.map(Arc::as_ref)
-    }
-
-    /// The route that takes it, and an expression that would take it before if it matches, which
-    /// cannot be told here.
-    pub fn route<'s>(&self, server: &'s Server) -> (&'s Route, Option<&'s str>) {
-        let mut unsure = None;
-        for route in &server.routes {
-            match self.is_taken(&route.path) {
-                Some(true) => return (route, unsure),
+    /// of all others. A host that is reserved goes to the last, before any expression is tried.
+    pub fn server<'s>(&self, servers: &'s [Arc<Server>]) -> Option<Taker<'s>> {
+        let find = |name: &ServerName| servers.iter().find(|server| server.name == *name).map(Arc::as_ref);
+        let rest = find(&ServerName::CatchAll);
+        let taken = |server, is_reserved, unless| Some(Taker { server, is_reserved, unless });
+        for (name, _) in host_with_wildcard(&self.host) {
+            if let Some(server) = find(&name) {
+                return taken(server, false, None);
+            }
+            if let Some(rest) = rest.filter(|rest| rest.reserved.contains(&name)) {
+                return taken(rest, true, None);
+            }
+        }
+        let mut expressions: Vec<_> = servers
+            .iter()
+            .filter_map(|server| match &server.name {
+                ServerName::Expression(source) => Some((server, source.as_str())),
+                _ => None,
+            })
+            .collect();
+        expressions.sort_by_key(|(server, _)| server.order);
+        let mut unless = None;
+        for (server, source) in expressions {
+            match matches_host(source, &self.host) {
+                Some(true) => return taken(server, false, unless),
                 Some(false) => {}
-                None => {
-                    if let PathMatch::Regex(pattern) = &route.path {
-                        unsure = unsure.or(Some(pattern.as_str()));
-                    }
-                }
+                None => unless = unless.or(Some(source)),
             }
         }
-        (&server.fallback, unsure)
+        rest.and_then(|rest| taken(rest, false, unless))
     }
-
-    fn is_taken(&self, path: &PathMatch) -> Option<bool> {
-        match path {
-            PathMatch::Exact { path, redirect_to_slash } => {
-                let bare = path.as_str().trim_end_matches('/');
-                Some(self.path == path.as_str() || (*redirect_to_slash && self.path == bare))
-            }
-            PathMatch::Prefix { path, .. } => {
-                let rest = self.path.strip_prefix(path.as_str().trim_end_matches('/'));
-                Some(rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-            }
-            PathMatch::Regex(pattern) => {
-                let anchored = format!("^(?:{})", pattern.as_str());
-                expression(&anchored).map(|expression| expression.is_match(self.path.as_bytes()))
-            }
-        }
-    }
-}
-
-/// As nginx compares without regard to small letters; `None` for what only PCRE reads.
-fn expression(source: &str) -> Option<Regex> {
-    RegexBuilder::new(source).case_insensitive(true).unicode(false).size_limit(LARGEST_EXPRESSION).build().ok()
 }
 
 /// A path without the escapes of URLs.
-fn decoded(path: &str) -> String {
+fn decoded(path: &str) -> Vec<u8> {
     let (mut bytes, mut rest) = (Vec::new(), path.as_bytes());
     while let [byte, behind @ ..] = rest {
         let code = behind.get(..2).filter(|_| *byte == b'%');
@@ -122,38 +116,38 @@ fn decoded(path: &str) -> String {
         bytes.push(code.unwrap_or(*byte));
         rest = if code.is_some() { &behind[2..] } else { behind };
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    bytes
+}
+
+/// A decoded path as nginx reads it: one slash for several, no `.` and no `..`. `None` for what it
+/// refuses, because that leads above `/`.
+fn resolved(path: &[u8]) -> Option<String> {
+    let (mut parts, mut is_folder) = (Vec::new(), true);
+    for part in path.split(|byte| *byte == b'/') {
+        is_folder = matches!(part, b"" | b"." | b"..");
+        match part {
+            b"" | b"." => {}
+            b".." => drop(parts.pop()?),
+            _ => parts.push(String::from_utf8_lossy(part)),
+        }
+    }
+    let end = if is_folder && !parts.is_empty() { "/" } else { "" };
+    Some(format!("/{}{end}", parts.join("/")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::HostName;
-
-    #[test]
-    fn a_reserved_host_is_taken_by_the_server_of_all_others() {
-        let host = |name: &str| HostName::new(name).unwrap();
-        let wildcard = ServerName::Wildcard(host("corp.example"));
-        let rest = Server::of_unknown_hosts().unwrap();
-        let around = Server { name: wildcard.clone(), ..rest.clone() };
-        let rest = Server { reserved: vec![ServerName::Exact(host("shop.corp.example"))], ..rest };
-        let servers = [rest, around].map(Arc::new);
-        for (address, expected) in [
-            ("shop.corp.example", &ServerName::CatchAll),
-            ("cart.corp.example", &wildcard),
-            ("*", &ServerName::CatchAll),
-        ] {
-            let server = Address::read(address).unwrap().server(&servers).map(|server| &server.name);
-            assert_eq!(server, Some(expected), "{address}");
-        }
-    }
 
     #[test]
     fn an_address_is_a_host_and_the_path_that_nginx_compares() {
         for (text, expected) in [
             ("https://Shop.example:8443/cart?x=1#y", Some("shop.example /cart")),
             ("shop.example", Some("shop.example /")),
+            ("shop.example./", Some("shop.example /")),
             ("http://shop.example//a/./b/../c%20d%2fe", Some("shop.example /a/c d/e")),
+            ("shop.example/a%2f..%2fb/.", Some("shop.example /b/")),
+            ("shop.example/a%2f..%2f..%2fb", None),
             ("shop.example/100%", Some("shop.example /100%")),
             ("*/x", Some("* /x")),
             ("192.0.2.1/x", Some("192.0.2.1 /x")),

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::config::AskedOfNode;
 use crate::doctor::facts::{Facts, Holder, OpenSocket};
 use crate::doctor::report::Line;
+use crate::finding::count;
 use crate::nginx::Inside;
 
 /// nginx's default of `worker_connections`.
@@ -136,8 +137,9 @@ pub fn limits(facts: &Facts) -> Vec<Line> {
         if facts.settings.gate.upstream_keepalive > 0 && connections < needed {
             lines.push(Line::warning(
                 format!(
-                    "{connections} connections are few for {} hosts with {} Services: each worker keeps idle ones to each",
-                    objects.hosts, objects.upstreams
+                    "{connections} connections are few for {} with {}: each worker keeps idle ones to each",
+                    count(objects.hosts, "host", "hosts"),
+                    count(objects.upstreams, "Service", "Services")
                 ),
                 format!(
                     "set worker_connections to at least {} and worker_rlimit_nofile to twice that in nginx.conf",

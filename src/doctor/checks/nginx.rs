@@ -4,7 +4,7 @@ use crate::apply::process::Role;
 use crate::config::Settings;
 use crate::doctor::facts::{Facts, Nginx};
 use crate::doctor::report::{Level, Line};
-use crate::finding::{Finding, Reason, Severity};
+use crate::finding::{Finding, Reason, Severity, count};
 use crate::model::catalogue::{self, AskedFor, DirectiveRow, Module, OLDEST};
 use crate::model::cost;
 use crate::nginx::Capabilities;
@@ -154,7 +154,11 @@ fn apart(gives: &Apart, nginx: &Nginx) -> Option<Line> {
     let name = Capabilities::name(gives.module);
     Some(Line {
         level: gives.level,
-        text: format!("no {name}: {hosts} hosts {}", gives.without),
+        text: format!(
+            "no {name}, for which {}: without it hosts {}",
+            count(*hosts, "host asks", "hosts ask"),
+            gives.without
+        ),
         remedy: format!("install {package} (Debian and Ubuntu)"),
     })
 }
@@ -165,7 +169,11 @@ fn rules(nginx: &Nginx) -> Option<Line> {
     let hosts = nginx.wanted.get(&Module::ModSecurity).filter(|_| !missing.is_empty())?;
     Some(Line {
         level: Level::Warning,
-        text: format!("{hosts} hosts ask for a firewall, and there is no {}", super::some(&missing)),
+        text: format!(
+            "{}, and there is no {}",
+            count(*hosts, "host asks for a firewall", "hosts ask for a firewall"),
+            super::some(&missing)
+        ),
         remedy:
             "install libnginx-mod-http-modsecurity and modsecurity-crs (Debian and Ubuntu), or name other files with \
                  firewall.rules and firewall.core-rules"
@@ -180,7 +188,11 @@ fn databases(nginx: &Nginx) -> Option<Line> {
     let hosts = nginx.wanted.get(&Module::GeoIp2).filter(|_| !missing.is_empty())?;
     Some(Line {
         level: Level::Warning,
-        text: format!("{hosts} hosts tell where clients are, and there is no {}", super::some(&missing)),
+        text: format!(
+            "{}, and there is no {}",
+            count(*hosts, "host tells where clients are", "hosts tell where clients are"),
+            super::some(&missing)
+        ),
         remedy: "fetch it, for example with geoipupdate, or name other files with geoip2.databases".to_owned(),
     })
 }
@@ -237,7 +249,12 @@ pub fn running(facts: &Facts) -> Vec<Line> {
     let running = match &nginx.master {
         Ok(table) => {
             let workers = table.in_role(Role::Worker).count();
-            Line::ok(format!("master {} with {workers} workers, by {}", table.master.pid, named.display()))
+            Line::ok(format!(
+                "master {} with {}, by {}",
+                table.master.pid,
+                count(workers, "worker", "workers"),
+                named.display()
+            ))
         }
         Err(why) => Line::error(format!("nginx does not run: {why}"), "systemctl enable --now nginx"),
     };
@@ -336,7 +353,8 @@ pub fn shared_servers(facts: &Facts) -> Vec<Line> {
     let compared = objects.upstreams as u64;
     let last = microseconds(compared * cost::COMPARISON);
     let words = format!(
-        "with {compared} Services a request to a host that shares its server waits for a search of up to {last} us of processor time"
+        "with {} a request to a host that shares its server waits for a search of up to {last} us of processor time",
+        count(compared, "Service", "Services")
     );
     match compared * cost::COMPARISON > LONG_SEARCH {
         false => vec![Line::ok(words)],
@@ -360,7 +378,10 @@ pub fn expressions(facts: &Facts) -> Vec<Line> {
             vec![Line::ok("no path is an expression: nginx need not compile any (pcre_jit)")]
         }
         Some(Ok(objects)) => vec![Line::warning(
-            format!("{} paths are expressions, which nginx does not compile to machine code", objects.expressions),
+            format!(
+                "{}, which nginx does not compile to machine code",
+                count(objects.expressions, "path is an expression", "paths are expressions")
+            ),
             "write `pcre_jit on;` into nginx.conf, outside of every block, and reload nginx",
         )],
         _ => vec![Line::note("not looked at: the objects are not known")],

@@ -6,6 +6,7 @@ use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Network, Objects, Reached, Sample, Source};
 use crate::doctor::report::{Level, Line};
+use crate::finding::{count, count_of};
 use crate::translate::EndpointMode;
 
 /// The name of the mode in the settings.
@@ -35,13 +36,17 @@ pub fn objects(facts: &Facts) -> Vec<Line> {
     let Objects { ingresses, accepted, hosts, errors, warnings, .. } = objects;
     let counted = match accepted {
         0 => Line::warning(
-            format!("none of {ingresses} Ingresses is ours"),
+            format!("{} ours", count_of(0, *ingresses, "Ingress", "Ingresses")),
             "name an IngressClass in the Ingress whose spec.controller stands in `classes` of ingressd.toml",
         ),
-        _ => Line::ok(format!("{accepted} of {ingresses} Ingresses are ours, with {hosts} hosts")),
+        _ => Line::ok(format!(
+            "{} ours, with {}",
+            count_of(*accepted, *ingresses, "Ingress", "Ingresses"),
+            count(*hosts, "host", "hosts")
+        )),
     };
     let findings = (errors + warnings > 0).then(|| {
-        let number = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+        let number = |number: usize, word: &str| count(number, word, &format!("{word}s"));
         let text = format!("{} and {} about objects", number(*errors, "error"), number(*warnings, "warning"));
         let remedy =
             "`ingressd status` lists them where a daemon runs, `kubectl get events` tells their authors".to_owned();
@@ -153,11 +158,11 @@ fn judge(sample: &Sample, chosen: bool, working: &[&str]) -> Line {
         Reached::No(why) => Some(format!("{address}: {why}")),
     });
     let failed: Vec<_> = failed.collect();
-    let count = share(sample);
+    let reached = share(sample);
     let text = format!(
-        "{mode}{}: {count} of {} addresses answer ({known} known)",
+        "{mode}{}: {reached} of {} ({known} known)",
         if chosen { ", which is chosen" } else { "" },
-        tried.len()
+        count(tried.len(), "address answers", "addresses answer")
     );
     let text = if failed.is_empty() { text } else { format!("{text}; {}", some(&failed)) };
     let remedy = match working {
@@ -169,8 +174,8 @@ fn judge(sample: &Sample, chosen: bool, working: &[&str]) -> Line {
             )
         }
     };
-    match (chosen, count) {
-        (_, count) if count == tried.len() => Line::ok(text),
+    match (chosen, reached) {
+        (_, reached) if reached == tried.len() => Line::ok(text),
         (false, _) => Line::note(text),
         (true, 0) => Line::error(text, remedy),
         (true, _) => Line::warning(

@@ -6,6 +6,7 @@ use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Served};
 use crate::doctor::report::Line;
+use crate::finding::count;
 use crate::model::{Validity, ValidityPhase, in_words};
 use crate::publish::lease_name;
 use crate::publish::probe::Kept;
@@ -128,8 +129,8 @@ pub fn certificates(facts: &Facts) -> Vec<Line> {
     }
     if let Some((served, end)) = good.iter().min_by_key(|(_, end)| *end) {
         let text = format!(
-            "{} certificates are good; the first to end is that for {}, on {}",
-            good.len(),
+            "{}; the first to end is that for {}, on {}",
+            count(good.len(), "certificate is good", "certificates are good"),
             some(&served.names),
             day(*end)
         );

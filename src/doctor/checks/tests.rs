@@ -56,10 +56,10 @@ const ROWS: &[Row] = &[
     ("nginx-modules", |facts| without(facts, Module::LimitReq), Warning, "limit_req"),
     ("nginx-modules", |facts| without(facts, Module::RealIp), Note, "realip"),
     ("nginx-modules", |facts| without(facts, Module::Stream), Note, "ngx_stream_module"),
-    ("nginx-modules", |facts| wants(facts, Module::HeadersMore), Note, "2 hosts tell that nginx serves them"),
+    ("nginx-modules", |facts| wants(facts, Module::HeadersMore), Note, "for which 2 hosts ask: without it hosts tell"),
     ("nginx-modules", |facts| wants(facts, Module::Brotli), Warning, "ngx_http_brotli_filter_module"),
     ("nginx-modules", |facts| wants(facts, Module::GeoIp2), Warning, "libnginx-mod-http-geoip2"),
-    ("nginx-modules", |facts| wants(facts, Module::ModSecurity), Error, "2 hosts answer 503"),
+    ("nginx-modules", |facts| wants(facts, Module::ModSecurity), Error, "without it hosts answer 503"),
     (
         "nginx-modules",
         |facts| {
@@ -441,7 +441,7 @@ const ROWS: &[Row] = &[
     ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(13 * DAY)), Warning, "in 13 days"),
     ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(DAY - 1)), Warning, "in 23 hours"),
     ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(30 * DAY - 1)), Warning, "in 29 days"),
-    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(30 * DAY)), Good, "1 certificates are good"),
+    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(30 * DAY)), Good, "1 certificate is good"),
     (
         "certificates",
         |facts| facts.certificates[0].validity = Ok(Validity { begins: NOW + DAY, ends: NOW + 60 * DAY }),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, Reason, count};
 use crate::model::catalogue::Module;
 use crate::model::{Model, Serves, Transport};
 use crate::nginx::{Capabilities, ConnectedBy, GateOptions, Inside, Listen, OtherSites, Preread};
@@ -145,7 +145,8 @@ fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOpti
 /// what the object asks for.
 fn close(model: &mut Model, reason: Reason, words: &str, findings: &mut Vec<Finding>) {
     let passthroughs = std::mem::take(&mut model.passthroughs.hosts);
-    let told = format!("TLS of {} hosts cannot be passed through, so they answer 503: {words}", passthroughs.len());
+    let hosts = count(passthroughs.len(), "host", "hosts");
+    let told = format!("TLS of {hosts} cannot be passed through, so that the answer is 503: {words}");
     findings.push(Finding::new(reason, host(), told));
     for passthrough in &passthroughs {
         let note = format!("TLS of the host cannot be passed through, so it answers 503: {words}");

@@ -38,7 +38,6 @@ mod writer;
 
 pub use block::{Digests, Likeness, block, likeness};
 pub use lists::{list, long_lists};
-#[cfg(test)]
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};
 pub use shared::has_request_ids;

@@ -174,7 +174,7 @@ impl Renewal {
                     (line.connections, line.failure) = (Some(Arc::new(connections)), None);
                 });
                 if renewed {
-                    tracing::info!(path = %self.path.display(), "the credentials for the cluster were renewed");
+                    tracing::info!(path = %self.path.display(), "the credentials for the cluster were renewed: {}", self.path.display());
                 }
             }
             Err(why) => {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claim, conflict, reach};
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, Reason, count};
 use crate::model::expression;
 use crate::translate::path::{self, Matching, PathType};
 use crate::translate::{Dialect, Limits, bounds};
@@ -162,8 +162,9 @@ fn too_many(claim: &Claim<'_, '_>, most: usize, closed: bool) -> Finding {
         false => "; other paths take its requests",
     };
     let note = format!(
-        "the namespace already has the {most} paths on this host that limits.paths-of-host allows{follows}; \
-            distribute them over several hosts"
+        "the namespace already has {} on this host, which is what limits.paths-of-host allows{follows}; distribute \
+         them over several hosts",
+        count(most, "path", "paths")
     );
     Finding::new(Reason::TooManyPaths, claim.origin.clone(), note)
 }

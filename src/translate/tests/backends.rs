@@ -80,7 +80,7 @@ fn external_names_are_those_addresses_of_an_answer_that_may_take_requests() {
         let answer = answer.map(|(addresses, failure)| NameAnswer {
             addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
             failure: failure.map(Into::into),
-            is_cut: false,
+            ..NameAnswer::default()
         });
         let names = answer.iter().map(|answer| (HostName::new("b.example").unwrap(), answer.clone()));
         let translation = translate_with(&external(name), options, &Names(names.collect()));
@@ -193,7 +193,7 @@ fn only_what_is_served_asks_for_a_name() {
 
 #[test]
 fn an_answer_that_is_cut_is_told() {
-    let answer = NameAnswer { addresses: vec!["192.0.2.1".parse().unwrap()], is_cut: true, failure: None };
+    let answer = NameAnswer { addresses: vec!["192.0.2.1".parse().unwrap()], is_cut: true, ..NameAnswer::default() };
     let names = Names([(HostName::new("b.example").unwrap(), answer)].into());
     let translation = translate_with(&external("b.example"), options(), &names);
     assert_eq!(upstreams(&translation), ["named 80 192.0.2.1:80*1"]);

@@ -2,8 +2,8 @@
 //! not know how they were found.
 
 use crate::cli::migrate::text::{shortened, word};
-use crate::cli::page::{BAD, FAINT, GOOD, STRONG, count, styled, wrapped};
-use crate::finding::on_one_line;
+use crate::cli::page::{BAD, FAINT, GOOD, STRONG, styled, wrapped};
+use crate::finding::{count, on_one_line};
 use crate::migrate::compare::{Because, Comparison, Difference, DifferentPart, Part, Request};
 
 /// The column of the text, behind the verdict.
@@ -68,7 +68,7 @@ fn shown(group: &Group<'_>, width: Option<usize>) -> String {
     let (number, blanks) = (group.requests.len(), " ".repeat(INDENT));
     let name = on_one_line(&part.to_string());
     let whose = group.ingress.map_or_else(|| "no Ingress".to_owned(), on_one_line);
-    let many = count(u64::try_from(number).unwrap_or(u64::MAX), "request", "requests");
+    let many = count(number, "request", "requests");
     let mut text = format!("\n{}  {}  {}\n", styled(STRONG, &whose), styled(BAD, &name), styled(FAINT, &many));
     for request in group.requests.iter().take(MOST_SHOWN) {
         text += &format!("  {}\n", wrapped(&on_one_line(&request.to_string()), width, 2, 4));

@@ -4,7 +4,7 @@
 use super::looked::{self, Looked};
 use super::{Arguments, change, list, record_file};
 use crate::cli::exit::{Ended, Exit};
-use crate::finding::printable;
+use crate::finding::{count, printable};
 use crate::publish::Order;
 use crate::publish::hand_over::{Entry, Failure, Record};
 
@@ -60,7 +60,8 @@ pub async fn run(arguments: &Arguments, looked: &Looked) -> Ended {
         }
     }
     if left > 0 {
-        complain!("ingressd: {left} Ingresses still have the addresses of the nodes; run this again");
+        let left = count(left, "Ingress still has", "Ingresses still have");
+        complain!("ingressd: {left} the addresses of the nodes; run this again");
         return Ok(Exit::Findings);
     }
     record_file::remove(&arguments.record)?;

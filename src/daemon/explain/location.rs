@@ -1,0 +1,52 @@
+//! The location of a server that nginx chooses for a path: as nginx searches what is rendered.
+//! This must not know hosts.
+
+use super::expression::matches;
+use crate::model::{Action, PathMatch, Route, Server};
+use crate::render::{Place, places};
+
+/// The location for a path.
+#[derive(Debug, Clone, Copy)]
+pub struct Location<'s> {
+    /// The route that was written there.
+    pub route: &'s Route,
+    /// Whether nginx answers 301, to the same path with a slash behind it.
+    pub adds_slash: bool,
+    /// An expression that nginx tries before, of which cannot be told here whether it matches.
+    pub unless: Option<&'s str>,
+}
+
+/// What nginx chooses for a path.
+pub fn location<'s>(server: &'s Server, path: &str) -> Location<'s> {
+    let places = places(server);
+    let found = |place: &Place<'s>, adds_slash| Location { route: place.route, adds_slash, unless: None };
+    let of = |modifier: &'static str| places.iter().filter(move |place| place.modifier.as_str() == modifier);
+    if let Some(exact) = of("=").find(|place| place.path == path) {
+        return found(exact, false);
+    }
+    // nginx does this by itself where requests are passed on.
+    let lacks_slash = |place: &&Place<'s>| {
+        matches!(place.route.action, Action::Proxy { .. }) && place.path.strip_suffix('/') == Some(path)
+    };
+    if let Some(below) = of("=").chain(of("^~")).find(lacks_slash) {
+        return found(below, true);
+    }
+    if let Some(longest) = of("^~").filter(|place| path.starts_with(&*place.path)).max_by_key(|place| place.path.len())
+    {
+        return found(longest, false);
+    }
+    let mut unless = None;
+    for place in &places {
+        let is_cased = match place.modifier.as_str() {
+            "~" => true,
+            "~*" => false,
+            _ => continue,
+        };
+        match (matches(&place.path, path, is_cased), &place.route.path) {
+            (Some(true), _) => return Location { unless, ..found(place, place.to_slash.is_some()) },
+            (None, PathMatch::Regex(pattern)) => unless = unless.or(Some(pattern.as_str())),
+            (None | Some(false), _) => {}
+        }
+    }
+    Location { route: &server.fallback, adds_slash: false, unless }
+}
