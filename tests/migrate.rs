@@ -130,7 +130,7 @@ fn mistakes_and_what_is_missing_are_told() {
         "refused    worker-processes: many\n",
         "-> \"many\" is refused: it is neither auto nor a whole number from 1 to 10000\n",
         // It counts, and so nothing says that it has no effect.
-        "           Only the headers of trusted proxies are used, also those about host and scheme.\n           -> nginx trusts the X-Forwarded headers of every client",
+        "           Only the headers of trusted proxies are used, also those about host and scheme.\n           -> nginx trusts every client about its address",
     ] {
         assert!(output.text.contains(words), "{words}: {}", output.text);
     }
@@ -228,7 +228,7 @@ fn what_could_not_be_read_counts_as_refused() {
             "- apiVersion: networking.k8s.io/v1\n  kind: Ingress\n  metadata: {name: a, namespace: a}\n  spec: {rules: x}\n",
             "Ingress a/a: ",
         ),
-        ("- {metadata: {name: b}}\n", "names no apiVersion and kind"),
+        ("- {metadata: {name: b}}\n", "it has no apiVersion and kind"),
     ] {
         let ended = report(&format!("{clean}{more}"), &[]);
         assert_eq!(ended.code, 1, "{}", ended.text);
@@ -250,8 +250,8 @@ fn flags_that_are_none_and_a_config_map_that_is_away_are_told() {
     let text = report(&DUMP.replace(flags, &more), &[]).text;
     for words in [
         "refused    --no-such-flag=3\n           No flag of this name is known.\n",
-        "refused    --http-port=many\n           It becomes no setting.\n           -> \"many\" is no port\n",
-        "refused    --enable-ssl-passthrough=perhaps\n           It becomes no setting.\n           -> \"perhaps\" is neither true nor false",
+        "refused    --http-port=many\n           It has no setting.\n           -> \"many\" is no port\n",
+        "refused    --enable-ssl-passthrough=perhaps\n           It has no setting.\n           -> \"perhaps\" is neither true nor false",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }

@@ -80,7 +80,7 @@ pub struct NginxState {
 }
 
 /// How the new generation was put into place.
-struct Effort<'a> {
+struct Attempt<'a> {
     generation: u64,
     /// Its files, when they are available to find a culprit in.
     files: Option<&'a FileSet>,
@@ -226,8 +226,8 @@ impl<H: Host> Applier<H> {
             self.silent = None;
         }
         let outcome = match verdict {
-            Verdict::Confirmed => self.record(Effort::none(generation), master, Duration::ZERO),
-            Verdict::Pending(Pending::Serves(Some(_))) => self.activate(Effort::none(generation)),
+            Verdict::Confirmed => self.record(Attempt::none(generation), master, Duration::ZERO),
+            Verdict::Pending(Pending::Serves(Some(_))) => self.activate(Attempt::none(generation)),
             Verdict::Pending(Pending::Serves(None)) => {
                 if self.has_been_silent(master) {
                     // The next look sees the effect. When the signal cannot be sent, there is
@@ -338,7 +338,7 @@ impl<H: Host> Applier<H> {
         }
         self.steps.reached(Step::Tested);
         let effort =
-            Effort { generation: staged.manifest.generation, files: Some(files), test, written: staged.written };
+            Attempt { generation: staged.manifest.generation, files: Some(files), test, written: staged.written };
         self.running = None;
         whole |= self.host.master().is_err();
         self.generations.switch(staged.manifest, &mut self.steps)?;
@@ -371,8 +371,8 @@ impl<H: Host> Applier<H> {
                 self.running = Some(master);
                 Ok(Outcome::Unchanged { generation })
             }
-            true => self.record(Effort::none(generation), master, begun.elapsed()),
-            false => self.activate(Effort::none(generation)),
+            true => self.record(Attempt::none(generation), master, begun.elapsed()),
+            false => self.activate(Attempt::none(generation)),
         }
     }
 
@@ -405,7 +405,7 @@ impl<H: Host> Applier<H> {
 
     /// Rolls back because nginx refuses the whole configuration, although it accepted the changed
     /// files alone.
-    fn refused(&mut self, effort: &Effort<'_>, printed: &str, read: bool) -> Result<Outcome, ApplyError> {
+    fn refused(&mut self, effort: &Attempt<'_>, printed: &str, read: bool) -> Result<Outcome, ApplyError> {
         let places = GenerationFolders {
             link: self.generations.link(),
             copies: vec![self.generations.folder(effort.generation)],
@@ -431,7 +431,7 @@ impl<H: Host> Applier<H> {
     }
 
     /// Lets nginx read the current generation and waits for confirmation.
-    fn activate(&mut self, effort: Effort<'_>) -> Result<Outcome, ApplyError> {
+    fn activate(&mut self, effort: Attempt<'_>) -> Result<Outcome, ApplyError> {
         let generation = effort.generation;
         let confirm = Confirm::of(&self.options, generation);
         match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
@@ -452,8 +452,8 @@ impl<H: Host> Applier<H> {
         }
     }
 
-    fn record(&mut self, effort: Effort<'_>, master: Process, reload: Duration) -> Result<Outcome, ApplyError> {
-        let Effort { generation, test, written, .. } = effort;
+    fn record(&mut self, effort: Attempt<'_>, master: Process, reload: Duration) -> Result<Outcome, ApplyError> {
+        let Attempt { generation, test, written, .. } = effort;
         self.steps.reached(Step::Confirmed);
         self.running = Some(master);
         self.generations.confirm(generation)?;
@@ -497,10 +497,10 @@ impl<H: Host> Applier<H> {
     }
 }
 
-impl Effort<'_> {
+impl Attempt<'_> {
     /// Nothing was written or tested for this generation now.
     fn none(generation: u64) -> Self {
-        Effort { generation, files: None, test: Duration::ZERO, written: 0 }
+        Attempt { generation, files: None, test: Duration::ZERO, written: 0 }
     }
 }
 

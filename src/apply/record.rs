@@ -330,9 +330,9 @@ mod tests {
     }
 
     /// The lines of files with their owners, in the form on disk, where fields are texts.
-    type Told = Vec<(String, Vec<(u32, String)>)>;
+    type LinesOnDisk = Vec<(String, Vec<(u32, String)>)>;
 
-    fn told(record: &Record) -> (Told, Contents) {
+    fn told(record: &Record) -> (LinesOnDisk, Contents) {
         let owners = record.owners.iter().map(|(path, owners)| {
             (path.to_string(), owners.0.iter().map(|(line, origin)| (*line, origin.to_string())).collect())
         });

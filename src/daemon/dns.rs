@@ -42,12 +42,12 @@ pub enum Looked {
 pub struct Dns {
     resolvers: Arc<[Resolver]>,
     file: PathBuf,
-    built: Arc<Mutex<Option<Built>>>,
+    built: Arc<Mutex<Option<BuiltResolver>>>,
 }
 
 /// What asks these servers.
 #[derive(Debug)]
-struct Built {
+struct BuiltResolver {
     servers: Vec<SocketAddr>,
     resolver: Result<TokioResolver, String>,
 }
@@ -90,7 +90,7 @@ impl Dns {
                 Err(format!("{file} of this host names no DNS server; name one with upstreams.resolvers"))
             }
         };
-        *built = Some(Built { servers, resolver: resolver.clone() });
+        *built = Some(BuiltResolver { servers, resolver: resolver.clone() });
         resolver
     }
 

@@ -23,12 +23,12 @@ use crate::translate::Claims;
 pub struct LastGood {
     folder: PathBuf,
     /// The digest of the version, by the digest of the name.
-    kept: HashMap<Mark, Mark>,
+    kept: HashMap<ShortDigest, ShortDigest>,
 }
 
 /// The first half of a digest, which is enough to tell names and versions apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Mark(u128);
+struct ShortDigest(u128);
 
 /// The form on disk; field names are a contract with earlier versions of the daemon.
 #[derive(Debug, Serialize)]
@@ -43,7 +43,7 @@ struct WrittenObject<'a, K> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Read<K> {
+struct StoredLine<K> {
     kind: String,
     namespace: String,
     name: String,
@@ -68,22 +68,22 @@ pub struct Keeper {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Mark {
+impl ShortDigest {
     fn of_name(id: &ObjectId) -> Self {
-        Mark::of_parts(id.kind.name(), &id.namespace, &id.name)
+        ShortDigest::of_parts(id.kind.name(), &id.namespace, &id.name)
     }
 
     fn of_parts(kind: &str, namespace: &str, name: &str) -> Self {
-        Mark::of(&format!("{kind}/{namespace}/{name}"))
+        ShortDigest::of(&format!("{kind}/{namespace}/{name}"))
     }
 
     fn of(text: &str) -> Self {
         let Digest(bytes) = Digest::of(text.as_bytes());
-        Mark(bytes.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte)))
+        ShortDigest(bytes.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte)))
     }
 
     fn read(text: &str) -> Option<Self> {
-        u128::from_str_radix(text, 16).ok().map(Mark)
+        u128::from_str_radix(text, 16).ok().map(ShortDigest)
     }
 }
 
@@ -110,13 +110,14 @@ impl LastGood {
 
     /// Whether this version of an object is kept.
     pub fn has(&self, id: &ObjectId, version: &Version) -> bool {
-        self.kept.get(&Mark::of_name(id)) == Some(&Mark::of(&version.0))
+        self.kept.get(&ShortDigest::of_name(id)) == Some(&ShortDigest::of(&version.0))
     }
 
     /// Keeps an object in the form of [`written`].
     fn adopt(&mut self, line: &str) {
-        let Ok(read) = serde_json::from_str::<Read<serde::de::IgnoredAny>>(line) else { return };
-        let (name, version) = (Mark::of_parts(&read.kind, &read.namespace, &read.name), Mark::of(&read.version));
+        let Ok(read) = serde_json::from_str::<StoredLine<serde::de::IgnoredAny>>(line) else { return };
+        let (name, version) =
+            (ShortDigest::of_parts(&read.kind, &read.namespace, &read.name), ShortDigest::of(&read.version));
         if self.kept.get(&name) == Some(&version) {
             return;
         }
@@ -148,14 +149,14 @@ impl LastGood {
         }
     }
 
-    fn path(&self, name: Mark, version: Mark) -> PathBuf {
+    fn path(&self, name: ShortDigest, version: ShortDigest) -> PathBuf {
         self.folder.join(format!("{:032x}-{:032x}.json", name.0, version.0))
     }
 
     fn read<K: DeserializeOwned>(&self, id: &ObjectId) -> Option<Stored<K>> {
-        let name = Mark::of_name(id);
+        let name = ShortDigest::of_name(id);
         let path = self.path(name, *self.kept.get(&name)?);
-        let read: Read<K> = match state_file::read(&path) {
+        let read: StoredLine<K> = match state_file::read(&path) {
             Ok(read) => read?,
             Err(why) => {
                 tracing::warn!(path = %path.display(), "the last good version of {id} is ignored: {}: {why}", path.display());
@@ -176,9 +177,9 @@ impl LastGood {
 }
 
 /// The name and version of a file of the store; `None` for other files.
-fn marks(path: &Path) -> Option<(Mark, Mark)> {
+fn marks(path: &Path) -> Option<(ShortDigest, ShortDigest)> {
     let (name, version) = path.file_name()?.to_str()?.strip_suffix(".json")?.split_once('-')?;
-    Some((Mark::read(name)?, Mark::read(version)?))
+    Some((ShortDigest::read(name)?, ShortDigest::read(version)?))
 }
 
 impl Earlier for LastGood {
@@ -204,7 +205,7 @@ pub fn written<K: Serialize>(stored: &Stored<K>) -> impl Serialize {
 struct Keeping<'a> {
     store: &'a LastGood,
     worth: &'a BTreeSet<Arc<ObjectId>>,
-    now: HashMap<Mark, Mark>,
+    now: HashMap<ShortDigest, ShortDigest>,
     failure: Option<std::io::Error>,
 }
 
@@ -213,7 +214,7 @@ impl Visitor for Keeping<'_> {
         if !self.worth.contains(&stored.id) {
             return;
         }
-        let (name, version) = (Mark::of_name(&stored.id), Mark::of(&stored.version.0));
+        let (name, version) = (ShortDigest::of_name(&stored.id), ShortDigest::of(&stored.version.0));
         let before = self.store.kept.get(&name).copied();
         if before == Some(version) {
             self.now.insert(name, version);
@@ -334,7 +335,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let file_of = |name: &str| {
             let store = LastGood::open(state.path(), None);
-            let name = Mark::of_name(&ObjectId::new(Kind::ConfigMap, "shop", name));
+            let name = ShortDigest::of_name(&ObjectId::new(Kind::ConfigMap, "shop", name));
             std::fs::metadata(store.path(name, store.kept[&name])).unwrap()
         };
         let mut store = LastGood::open(state.path(), None);

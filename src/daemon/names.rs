@@ -35,7 +35,7 @@ pub struct NameWatch {
 }
 
 /// The answers that are kept for the next start: addresses by name.
-type Kept = BTreeMap<String, Vec<IpAddr>>;
+type StoredAnswers = BTreeMap<String, Vec<IpAddr>>;
 
 /// The state of the task.
 struct Keeper {
@@ -50,7 +50,7 @@ struct Keeper {
     questions: JoinSet<(HostName, Looked)>,
     /// The answers that were reported last.
     told: Arc<Names>,
-    kept: Kept,
+    kept: StoredAnswers,
     /// When to write the reported answers, unless they are written already; and when they were
     /// last written.
     keeping: Option<Instant>,
@@ -269,7 +269,7 @@ fn refused_answers(names: &BTreeSet<HostName>, limits: &Limits) -> impl Iterator
     names.iter().map(move |name| (name.clone(), answer.clone()))
 }
 
-fn kept(names: &Names) -> Kept {
+fn kept(names: &Names) -> StoredAnswers {
     let addresses = names.0.iter().filter(|(_, answer)| !answer.addresses.is_empty());
     addresses.map(|(name, answer)| (name.as_str().to_owned(), answer.addresses.clone())).collect()
 }
@@ -302,7 +302,7 @@ fn judged(before: Option<&NameAnswer>, looked: Looked, most: usize) -> NameAnswe
 }
 
 fn read(file: &Path) -> BTreeMap<HostName, NameAnswer> {
-    let read: Kept = match state_file::read(file) {
+    let read: StoredAnswers = match state_file::read(file) {
         Ok(read) => read.unwrap_or_default(),
         Err(why) => {
             tracing::warn!(path = %file.display(), "the answers of DNS to the last run are ignored: {}: {why}", file.display());

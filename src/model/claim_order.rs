@@ -10,7 +10,7 @@ use super::{Digest, ServerName};
 const MOST: usize = 4096;
 
 /// A digest of a claim or a namespace.
-type Mark = [u8; 8];
+type ShortDigest = [u8; 8];
 
 /// The part of a host that a claim is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,8 +64,8 @@ pub enum Seniority {
 /// The order of claims that one node has seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimOrder {
-    known: BTreeMap<Mark, u32>,
-    last: BTreeMap<Mark, u32>,
+    known: BTreeMap<ShortDigest, u32>,
+    last: BTreeMap<ShortDigest, u32>,
 }
 
 impl ClaimOrder {
@@ -120,7 +120,7 @@ impl ClaimOrder {
 
     /// The marks from the oldest to the youngest, and those of namespaces that come last, the
     /// youngest first.
-    pub fn marks(&self) -> [Vec<Mark>; 2] {
+    pub fn marks(&self) -> [Vec<ShortDigest>; 2] {
         [&self.known, &self.last].map(|marks| {
             let mut marks: Vec<_> = marks.iter().map(|(mark, rank)| (*rank, *mark)).collect();
             marks.sort_unstable();
@@ -129,13 +129,13 @@ impl ClaimOrder {
     }
 
     /// The order of these marks; no more are read than are ever published.
-    pub fn read(known: impl IntoIterator<Item = Mark>, last: impl IntoIterator<Item = Mark>) -> Self {
+    pub fn read(known: impl IntoIterator<Item = ShortDigest>, last: impl IntoIterator<Item = ShortDigest>) -> Self {
         let known = known.into_iter().take(MOST).zip(0..).collect();
         ClaimOrder { known, last: last.into_iter().take(MOST).zip(0..).collect() }
     }
 }
 
-fn mark(namespace: &str, on: Option<(&ServerName, Extent<'_>)>) -> Mark {
+fn mark(namespace: &str, on: Option<(&ServerName, Extent<'_>)>) -> ShortDigest {
     let host = |host: &ServerName| match host {
         ServerName::CatchAll => "*".to_owned(),
         ServerName::Exact(host) => host.to_string(),

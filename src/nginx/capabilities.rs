@@ -19,7 +19,7 @@ pub struct Capabilities {
 }
 
 /// How a module gets into a build.
-enum Built {
+enum Packaging {
     /// It is built in unless `--without-NAME` is given.
     Always,
     /// It is built in when `--with-NAME` is given.
@@ -30,41 +30,41 @@ enum Built {
 }
 
 /// The name of each module in the flags of `configure`, and how it gets into a build.
-const FLAGS: &[(Module, &str, Built)] = &[
-    (Module::Proxy, "http_proxy_module", Built::Always),
-    (Module::Grpc, "http_grpc_module", Built::Always),
-    (Module::FastCgi, "http_fastcgi_module", Built::Always),
-    (Module::Access, "http_access_module", Built::Always),
-    (Module::AuthBasic, "http_auth_basic_module", Built::Always),
-    (Module::AuthRequest, "http_auth_request_module", Built::Asked),
-    (Module::LimitReq, "http_limit_req_module", Built::Always),
-    (Module::LimitConn, "http_limit_conn_module", Built::Always),
-    (Module::Geo, "http_geo_module", Built::Always),
-    (Module::Map, "http_map_module", Built::Always),
-    (Module::Rewrite, "http_rewrite_module", Built::Always),
-    (Module::RealIp, "http_realip_module", Built::Asked),
-    (Module::Ssl, "http_ssl_module", Built::Asked),
-    (Module::Http2, "http_v2_module", Built::Asked),
-    (Module::StubStatus, "http_stub_status_module", Built::Asked),
-    (Module::UpstreamKeepalive, "http_upstream_keepalive_module", Built::Always),
-    (Module::AuthRequest, "http_auth_request_module", Built::Asked),
-    (Module::SplitClients, "http_split_clients_module", Built::Always),
-    (Module::UpstreamHash, "http_upstream_hash_module", Built::Always),
-    (Module::UpstreamLeastConn, "http_upstream_least_conn_module", Built::Always),
-    (Module::UpstreamRandom, "http_upstream_random_module", Built::Always),
-    (Module::Mirror, "http_mirror_module", Built::Always),
-    (Module::Sub, "http_sub_module", Built::Asked),
-    (Module::Gunzip, "http_gunzip_module", Built::Asked),
-    (Module::HeadersMore, "http_headers_more_filter_module", Built::Apart("libnginx-mod-http-headers-more-filter")),
-    (Module::Brotli, "http_brotli_filter_module", Built::Apart("libnginx-mod-http-brotli-filter")),
-    (Module::ModSecurity, "http_modsecurity_module", Built::Apart("libnginx-mod-http-modsecurity")),
-    (Module::GeoIp2, "http_geoip2_module", Built::Apart("libnginx-mod-http-geoip2")),
-    (Module::Threads, "threads", Built::Asked),
-    (Module::Stream, "stream_module", Built::Asked),
-    (Module::StreamRealIp, "stream_realip_module", Built::Asked),
-    (Module::StreamSslPreread, "stream_ssl_preread_module", Built::Asked),
-    (Module::StreamMap, "stream_map_module", Built::Always),
-    (Module::StreamGeo, "stream_geo_module", Built::Always),
+const FLAGS: &[(Module, &str, Packaging)] = &[
+    (Module::Proxy, "http_proxy_module", Packaging::Always),
+    (Module::Grpc, "http_grpc_module", Packaging::Always),
+    (Module::FastCgi, "http_fastcgi_module", Packaging::Always),
+    (Module::Access, "http_access_module", Packaging::Always),
+    (Module::AuthBasic, "http_auth_basic_module", Packaging::Always),
+    (Module::AuthRequest, "http_auth_request_module", Packaging::Asked),
+    (Module::LimitReq, "http_limit_req_module", Packaging::Always),
+    (Module::LimitConn, "http_limit_conn_module", Packaging::Always),
+    (Module::Geo, "http_geo_module", Packaging::Always),
+    (Module::Map, "http_map_module", Packaging::Always),
+    (Module::Rewrite, "http_rewrite_module", Packaging::Always),
+    (Module::RealIp, "http_realip_module", Packaging::Asked),
+    (Module::Ssl, "http_ssl_module", Packaging::Asked),
+    (Module::Http2, "http_v2_module", Packaging::Asked),
+    (Module::StubStatus, "http_stub_status_module", Packaging::Asked),
+    (Module::UpstreamKeepalive, "http_upstream_keepalive_module", Packaging::Always),
+    (Module::AuthRequest, "http_auth_request_module", Packaging::Asked),
+    (Module::SplitClients, "http_split_clients_module", Packaging::Always),
+    (Module::UpstreamHash, "http_upstream_hash_module", Packaging::Always),
+    (Module::UpstreamLeastConn, "http_upstream_least_conn_module", Packaging::Always),
+    (Module::UpstreamRandom, "http_upstream_random_module", Packaging::Always),
+    (Module::Mirror, "http_mirror_module", Packaging::Always),
+    (Module::Sub, "http_sub_module", Packaging::Asked),
+    (Module::Gunzip, "http_gunzip_module", Packaging::Asked),
+    (Module::HeadersMore, "http_headers_more_filter_module", Packaging::Apart("libnginx-mod-http-headers-more-filter")),
+    (Module::Brotli, "http_brotli_filter_module", Packaging::Apart("libnginx-mod-http-brotli-filter")),
+    (Module::ModSecurity, "http_modsecurity_module", Packaging::Apart("libnginx-mod-http-modsecurity")),
+    (Module::GeoIp2, "http_geoip2_module", Packaging::Apart("libnginx-mod-http-geoip2")),
+    (Module::Threads, "threads", Packaging::Asked),
+    (Module::Stream, "stream_module", Packaging::Asked),
+    (Module::StreamRealIp, "stream_realip_module", Packaging::Asked),
+    (Module::StreamSslPreread, "stream_ssl_preread_module", Packaging::Asked),
+    (Module::StreamMap, "stream_map_module", Packaging::Always),
+    (Module::StreamGeo, "stream_geo_module", Packaging::Always),
 ];
 
 /// Why the output of `nginx -V` cannot be parsed.
@@ -85,7 +85,7 @@ impl Capabilities {
         let version = output.lines().find_map(version).ok_or(UnknownBuild::NoVersion)?;
         let flags: BTreeSet<&str> =
             output.lines().filter_map(|line| line.strip_prefix("configure arguments:")).flat_map(words).collect();
-        let has = |name: &str, built: &Built| {
+        let has = |name: &str, built: &Packaging| {
             // The flag of the stream module is the only one without `_module`.
             let flag = if name == "stream_module" { "stream" } else { name };
             let asked = flags.contains(format!("--with-{flag}").as_str());
@@ -94,9 +94,9 @@ impl Capabilities {
             let file = format!("ngx_{name}.so");
             let present = loaded.iter().any(|path| path.rsplit('/').next() == Some(&file));
             match built {
-                Built::Asked => asked || present,
-                Built::Apart(_) => present,
-                Built::Always => present || !flags.contains(format!("--without-{name}").as_str()),
+                Packaging::Asked => asked || present,
+                Packaging::Apart(_) => present,
+                Packaging::Always => present || !flags.contains(format!("--without-{name}").as_str()),
             }
         };
         let modules = FLAGS.iter().filter(|(_, name, built)| has(name, built)).map(|(module, ..)| *module).collect();
@@ -109,7 +109,7 @@ impl Capabilities {
     /// The capabilities of the usual distributions' packages at this version: every module of
     /// nginx that we know.
     pub fn profile(version: Version) -> Self {
-        let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Built::Apart(_)));
+        let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Packaging::Apart(_)));
         let modules = modules.map(|(module, ..)| *module).collect();
         Capabilities { version, modules, temporary: Some("/var/lib/nginx".into()) }
     }
@@ -132,7 +132,7 @@ impl Capabilities {
     /// The package of Debian and Ubuntu with a module that is not part of nginx.
     pub fn package(module: Module) -> Option<&'static str> {
         FLAGS.iter().find_map(|(row, _, built)| match built {
-            Built::Apart(package) if *row == module => Some(*package),
+            Packaging::Apart(package) if *row == module => Some(*package),
             _ => None,
         })
     }

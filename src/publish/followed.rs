@@ -67,17 +67,17 @@ pub async fn follow<K: Addressed>(
 ) {
     let selector = format!("metadata.name={name}");
     let stream = Stream::<K>::new(clients, clients.watch.clone(), namespace, TIMING).fields(Some(&selector));
-    stream.follow(&mut Told { listed: Followed::Absent, told, trouble }).await;
+    stream.follow(&mut StateReporter { listed: Followed::Absent, told, trouble }).await;
 }
 
 /// Reports the state of the object.
-struct Told {
+struct StateReporter {
     listed: Followed,
     told: watch::Sender<Followed>,
     trouble: Trouble,
 }
 
-impl Told {
+impl StateReporter {
     fn tell(&self, now: Followed) {
         self.told.send_if_modified(|before| {
             let differs = *before != now;
@@ -87,7 +87,7 @@ impl Told {
     }
 }
 
-impl<K: Addressed> Sink<K> for Told {
+impl<K: Addressed> Sink<K> for StateReporter {
     fn begin(&mut self) {
         self.listed = Followed::Absent;
     }

@@ -18,17 +18,17 @@ pub async fn watch(clients: &Clients, options: &Options, told: watch::Sender<Ros
     let timing = Timing { answer: silence, silence, ..followed::TIMING };
     let selector = format!("{GROUP_LABEL}={}", options.lease);
     let stream = Stream::<Lease>::new(clients, clients.watch.clone(), Some(&options.namespace), timing);
-    stream.labels(Some(&selector)).follow(&mut Told { listed: Vec::new(), told, trouble }).await;
+    stream.labels(Some(&selector)).follow(&mut RosterUpdater { listed: Vec::new(), told, trouble }).await;
 }
 
 /// Updates the roster.
-struct Told {
+struct RosterUpdater {
     listed: Vec<Lease>,
     told: watch::Sender<Roster>,
     trouble: Trouble,
 }
 
-impl Sink<Lease> for Told {
+impl Sink<Lease> for RosterUpdater {
     fn begin(&mut self) {
         self.listed.clear();
     }

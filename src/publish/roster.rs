@@ -36,7 +36,7 @@ impl Life {
 }
 
 #[derive(Debug, Clone)]
-struct Seen {
+struct KnownMember {
     member: Arc<Member>,
     duration: Duration,
     renewed: Option<Timestamp>,
@@ -50,7 +50,7 @@ struct Seen {
 /// watch does not count: after an outage of the API each node gets the full duration again.
 #[derive(Debug, Clone)]
 pub struct Roster {
-    seen: BTreeMap<Arc<str>, Seen>,
+    seen: BTreeMap<Arc<str>, KnownMember>,
     /// When anything was last seen; `None` before the first complete list.
     looked: Option<Instant>,
     /// How long the watch may be silent before it counts as failed; our own record changes more
@@ -108,7 +108,7 @@ impl Roster {
         self.looked = Some(now);
     }
 
-    fn put(&mut self, lease: &Lease, known: Option<Seen>, is_news: bool, now: Instant) {
+    fn put(&mut self, lease: &Lease, known: Option<KnownMember>, is_news: bool, now: Instant) {
         let name: Arc<str> = lease.metadata.name.as_deref().unwrap_or_default().into();
         if self.order.as_ref().is_some_and(|(lease, _)| *lease == name) {
             self.order = None;
@@ -127,7 +127,7 @@ impl Roster {
             None => (now, is_news),
         };
         let created = lease.metadata.creation_timestamp.as_ref().map(|time| time.0);
-        self.seen.insert(name, Seen { member: Arc::new(member), duration, renewed, created, changed, proven });
+        self.seen.insert(name, KnownMember { member: Arc::new(member), duration, renewed, created, changed, proven });
     }
 
     /// How long ago each record was seen to change, in the order of [`Roster::members`].

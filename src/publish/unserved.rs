@@ -15,7 +15,7 @@ const MOST: usize = 4096;
 const NEWER: &str = "newer";
 
 /// A digest of an object's namespace and name, or of a namespace.
-type Mark = [u8; 8];
+type ShortDigest = [u8; 8];
 
 /// Accepted objects that a node does not serve.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Unserved {
     #[default]
     Nothing,
     /// It serves all but these objects and namespaces.
-    These(BTreeSet<Mark>),
+    These(BTreeSet<ShortDigest>),
     /// It may serve nothing that changed since its generation was made.
     Newer,
 }
@@ -89,14 +89,14 @@ impl Unserved {
             let number = u64::from_str_radix(word, 16).ok().filter(|_| word.len() == 16)?;
             Some(number.to_be_bytes())
         });
-        match marks.collect::<Option<BTreeSet<Mark>>>() {
+        match marks.collect::<Option<BTreeSet<ShortDigest>>>() {
             Some(marks) if marks.len() <= MOST => Unserved::These(marks),
             _ => Unserved::Newer,
         }
     }
 }
 
-fn mark(namespace: &str, name: &str) -> Mark {
+fn mark(namespace: &str, name: &str) -> ShortDigest {
     Digest::of_all([namespace, "/", name]).first()
 }
 

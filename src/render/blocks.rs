@@ -35,7 +35,7 @@ struct Block {
 }
 
 /// Servers that share a block, with the prefix of the block's variables.
-type Wanted = (String, Vec<Arc<Server>>);
+type SharedServers = (String, Vec<Arc<Server>>);
 
 impl Blocks {
     /// Adds the blocks of servers that are alike, and returns the other servers in order.
@@ -54,7 +54,7 @@ impl Blocks {
         let wanted =
             wanted(self.likenesses.recall(&servers, |server| lower::likeness(server, facts, engine, &digests)));
         let mut before = std::mem::take(&mut self.made);
-        let make = |(path, (variables, servers)): (FilePath, Wanted)| {
+        let make = |(path, (variables, servers)): (FilePath, SharedServers)| {
             let references: Vec<_> = servers.iter().map(|server| &**server).collect();
             let file = lower::block(&references, &variables, facts, engine).ok().map(Arc::new);
             (path, Block { servers, file })
@@ -89,14 +89,16 @@ fn same(one: &[Arc<Server>], other: &[Arc<Server>]) -> bool {
 }
 
 /// Groups servers by the file of the block that they share.
-fn wanted<'a>(servers: impl Iterator<Item = (&'a Arc<Server>, &'a Option<Likeness>)>) -> HashMap<FilePath, Wanted> {
+fn wanted<'a>(
+    servers: impl Iterator<Item = (&'a Arc<Server>, &'a Option<Likeness>)>,
+) -> HashMap<FilePath, SharedServers> {
     let mut alike: BTreeMap<&str, Vec<(&Arc<Server>, u32)>> = BTreeMap::new();
     for (server, likeness) in servers {
         if let Some(likeness) = likeness {
             alike.entry(&likeness.digest).or_default().push((server, likeness.spread));
         }
     }
-    let mut wanted: HashMap<FilePath, Wanted> = HashMap::new();
+    let mut wanted: HashMap<FilePath, SharedServers> = HashMap::new();
     for (likeness, servers) in alike.into_iter().filter(|(_, servers)| servers.len() >= FEWEST) {
         // The number of parts is a power of two: a further host moves no other until there are
         // twice as many.

@@ -18,7 +18,7 @@ use crate::model::{
 
 /// The resolved behaviour by the address of the requested one in memory: the routes of an object
 /// share theirs.
-type Asked = HashMap<usize, Option<Arc<Behaviour>>>;
+type ResolvedBehaviours = HashMap<usize, Option<Arc<Behaviour>>>;
 
 /// Adds the authentication services that objects or the administrator name to the routes of a
 /// server.
@@ -28,7 +28,7 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
     if subjects.is_empty() {
         return;
     }
-    let mut asked = Asked::new();
+    let mut asked = ResolvedBehaviours::new();
     let targets = same_host(server, &subjects);
     for route in server.routes.iter_mut().chain([&mut server.fallback]) {
         let Some(subject) = subjects.get(&*route.origin.object) else { continue };
@@ -51,7 +51,7 @@ pub fn exempt(server: &mut Server, options: &Options) {
 pub fn apply_to(servers: &mut Servers<'_>, route: &mut Route, requested: &Arc<RequestedAuthentication>) {
     let mode = servers.options.endpoints;
     let dialect = super::Dialect::Specification;
-    protect(servers, route, requested, (mode, &dialect), None, &mut Asked::new());
+    protect(servers, route, requested, (mode, &dialect), None, &mut ResolvedBehaviours::new());
 }
 
 fn protect(
@@ -60,7 +60,7 @@ fn protect(
     requested: &Arc<RequestedAuthentication>,
     (mode, dialect): (EndpointMode, &super::Dialect),
     target: Option<&Target>,
-    asked: &mut Asked,
+    asked: &mut ResolvedBehaviours,
 ) {
     if route.action == Action::Closed || is_exempt(&route.path, servers.options) {
         return;

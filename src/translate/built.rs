@@ -66,7 +66,7 @@ impl Dependency {
 #[derive(Debug, Default)]
 pub struct BuiltHosts {
     /// The hosts, in order.
-    hosts: Vec<(ServerName, Kept)>,
+    hosts: Vec<(ServerName, CachedHost)>,
     services: List<Service>,
     slices: List<Endpoints>,
     secrets: List<Secret>,
@@ -79,7 +79,7 @@ pub struct BuiltHosts {
 
 /// A cached host.
 #[derive(Debug)]
-struct Kept {
+struct CachedHost {
     /// When it was built, in seconds since 1970.
     at: i64,
     subjects: Box<[KeptSubject]>,
@@ -188,7 +188,7 @@ impl BuiltHosts {
         let missing: Vec<_> =
             sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
         let anew = build(&missing).into_par_iter().map(Arc::new).zip(missing);
-        let anew = anew.map(|(built, (name, site))| (Kept::new(name, site, surroundings, &built), built));
+        let anew = anew.map(|(built, (name, site))| (CachedHost::new(name, site, surroundings, &built), built));
         let mut anew = anew.collect::<Vec<_>>().into_iter();
         let mut all = Vec::with_capacity(sites.len());
         self.hosts.reserve_exact(sites.len());
@@ -205,13 +205,13 @@ impl BuiltHosts {
     }
 }
 
-impl Kept {
+impl CachedHost {
     /// A cached host, if caching is possible: what depends on canaries, DNS names or passthrough
     /// is built each time.
     fn new(name: &ServerName, site: &Site<'_, '_>, surroundings: Surroundings<'_>, built: &Arc<Built>) -> Option<Self> {
         let lasts = built.names.is_empty() && built.passed.hosts.is_empty() && !surroundings.canaries.has_host(name);
         let subjects = || site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect();
-        lasts.then(|| Kept {
+        lasts.then(|| CachedHost {
             at: surroundings.options.now,
             subjects: subjects(),
             claims: site.claims.iter().map(KeptClaim::of).collect(),

@@ -49,11 +49,11 @@ pub struct Claimant {
     /// host stays reserved for a while.
     pub gone: Option<i64>,
     /// The ages of its paths, kept only while the host has several claimants.
-    places: Option<BTreeMap<Arc<str>, Held>>,
+    places: Option<BTreeMap<Arc<str>, PlaceClaim>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Held {
+struct PlaceClaim {
     number: u64,
     gone: Option<i64>,
 }
@@ -279,7 +279,7 @@ impl Claims {
         for line in lines {
             let written = if line.host == "*" { "" } else { &*line.host };
             let Ok(host) = host::of_rule(Some(written)) else { continue };
-            let held = |(place, number, gone): (Cow<'_, str>, _, _)| (Arc::from(&*place), Held { number, gone });
+            let held = |(place, number, gone): (Cow<'_, str>, _, _)| (Arc::from(&*place), PlaceClaim { number, gone });
             let places: Option<BTreeMap<_, _>> = line.places.map(|places| places.into_iter().map(held).collect());
             let claimant = Claimant {
                 namespace: (&*line.namespace).into(),
@@ -426,9 +426,10 @@ impl<'p> Moment<'p> {
                 // Its paths are reserved with it: a path that it does not claim when it is back
                 // has ended now.
                 let places = claimant.places.as_ref().map(|places| {
-                    let mut reserved = |held: &Held| self.gone(&claimant.namespace, held.gone.or(Some(gone)));
+                    let mut reserved = |held: &PlaceClaim| self.gone(&claimant.namespace, held.gone.or(Some(gone)));
                     let stay = places.iter().filter_map(|(place, held)| Some((place, held, reserved(held)?)));
-                    stay.map(|(place, held, gone)| (Arc::clone(place), Held { gone: Some(gone), ..*held })).collect()
+                    stay.map(|(place, held, gone)| (Arc::clone(place), PlaceClaim { gone: Some(gone), ..*held }))
+                        .collect()
                 });
                 Claimant { gone: Some(gone), places, ..claimant.clone() }
             }
@@ -463,11 +464,11 @@ impl<'p> Moment<'p> {
                     UNNUMBERED
                 }
             };
-            places.insert(Arc::clone(place), Held { number, gone: None });
+            places.insert(Arc::clone(place), PlaceClaim { number, gone: None });
         }
         for (place, held) in before {
             if let Some(gone) = self.gone(&claimant.namespace, held.gone) {
-                places.insert(place, Held { gone: Some(gone), ..held });
+                places.insert(place, PlaceClaim { gone: Some(gone), ..held });
             }
         }
         claimant.places = Some(places);

@@ -17,7 +17,7 @@ fn output(mut command: Command) -> String {
 /// there.
 pub fn check(rig: &Rig, projects: &[Project]) -> Vec<String> {
     let mut command = rig.daemon.command("check");
-    command.args(["--format", "json"]).arg(rig.manifests.folder());
+    command.args(["--format", "json", "--resolve"]).arg(rig.manifests.folder());
     let found: Vec<Value> = serde_json::from_str(&output(command)).unwrap();
     let told = |finding: &Value| {
         let [file, name, field, reason] =

@@ -228,7 +228,7 @@ fn becomes(name: &str, words: &str) -> Option<&'static str> {
 fn a_setting_that_takes_the_place_of_a_key_does_the_same() {
     let mut wrong = Vec::new();
     for key in KEYS {
-        let setting = becomes(key.name, "takes the place of the setting `");
+        let setting = becomes(key.name, "overrides the setting `");
         assert_eq!(setting.is_some(), !key.setting.is_empty(), "{}", key.name);
         let Some(setting) = setting else { continue };
         let by_key = show(&of_keys(&key.with(key.value), key.module).files);

@@ -10,7 +10,7 @@ use super::super::outcome::Outcome;
 use super::super::pin::Pin;
 use super::super::record::Contents;
 use super::super::steps::Step;
-use super::{Applier, Effort};
+use super::{Applier, Attempt};
 use crate::render::FileSet;
 
 /// The state of a pinned node, for status and metrics.
@@ -129,7 +129,7 @@ impl<H: Host> Applier<H> {
         let confirm = Confirm::of(&self.options, generation);
         let confirmation = confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended);
         match confirmation {
-            Ok(Confirmation::Confirmed { master, reload }) => self.record(Effort::none(generation), master, reload),
+            Ok(Confirmation::Confirmed { master, reload }) => self.record(Attempt::none(generation), master, reload),
             Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
             Ok(Confirmation::Killed(why) | Confirmation::Refused(why) | Confirmation::Late { why, .. }) => {
                 Ok(back(self, why, true))

@@ -129,7 +129,7 @@ fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
     }
     if report.unread > 0 {
         let parts = count(number(report.unread), "part", "parts");
-        let words = format!("{parts} of what was read could not be understood: this report is not about all");
+        let words = format!("{parts} of what was read could not be understood: this report is incomplete");
         lines.push(wrapped(&words, width, 0, 0));
     }
     if report.clashes.is_none() {

@@ -11,7 +11,7 @@ use crate::source::Snapshot;
 use crate::translate::value::{address_list, boolean, integer};
 
 /// From a value of a key to what it asks for; nothing where nginx.conf may say what it likes.
-type Form = fn(&str) -> Result<Option<Wanted>, Refused>;
+type Form = fn(&str) -> Result<Option<Requirement>, Refused>;
 
 /// A key that belongs to nginx.conf.
 struct Key {
@@ -51,7 +51,7 @@ const LEVELS: [&str; 8] = ["debug", "info", "notice", "warn", "error", "crit", "
 
 /// What a directive has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Wanted {
+enum Requirement {
     /// These words.
     Words(String),
     /// A line for each of these.
@@ -71,7 +71,7 @@ pub struct AskedOfNode {
     pub keys: Vec<&'static str>,
     directive: &'static str,
     block: HostBlock,
-    wanted: Wanted,
+    wanted: Requirement,
     absent: &'static str,
 }
 
@@ -100,7 +100,7 @@ impl Settings {
                 None => asked.push(more),
             }
         }
-        let wanted = Wanted::Words("epoll".to_owned());
+        let wanted = Requirement::Words("epoll".to_owned());
         asked.push(AskedOfNode {
             keys: Vec::new(),
             directive: "use",
@@ -141,7 +141,9 @@ impl AskedOfNode {
     /// Two keys may be about one directive.
     fn take(&mut self, more: AskedOfNode) {
         self.keys.extend(more.keys);
-        if let (Wanted::Log { file, level }, Wanted::Log { file: also, level: and }) = (&mut self.wanted, more.wanted) {
+        if let (Requirement::Log { file, level }, Requirement::Log { file: also, level: and }) =
+            (&mut self.wanted, more.wanted)
+        {
             *file = file.take().or(also);
             *level = level.or(and);
         }
@@ -168,7 +170,7 @@ impl AskedOfNode {
             self.wanted.is_met_by(&arguments)
         };
         let is_met = match &self.wanted {
-            Wanted::Each(all) => all.iter().all(|one| lines.iter().any(|line| line.arguments == [one.as_str()])),
+            Requirement::Each(all) => all.iter().all(|one| lines.iter().any(|line| line.arguments == [one.as_str()])),
             _ => lines.iter().any(is_met_by),
         };
         OfNode { is_met, says: words(first), remedy: format!("write `{}` there", self.line(Some(first))) }
@@ -178,11 +180,11 @@ impl AskedOfNode {
     fn line(&self, now: Option<&HostLine>) -> String {
         let now = |index: usize| now.and_then(|line| line.arguments.get(index)).map(String::as_str);
         let words = match &self.wanted {
-            Wanted::Words(words) => words.clone(),
-            Wanted::Each(all) => all.join(&format!("; {} ", self.directive)),
-            Wanted::AtLeast(number) => number.to_string(),
-            Wanted::Seconds(seconds) => format!("{seconds}s"),
-            Wanted::Log { file, level } => {
+            Requirement::Words(words) => words.clone(),
+            Requirement::Each(all) => all.join(&format!("; {} ", self.directive)),
+            Requirement::AtLeast(number) => number.to_string(),
+            Requirement::Seconds(seconds) => format!("{seconds}s"),
+            Requirement::Log { file, level } => {
                 let file = file.as_deref().or(now(0)).unwrap_or("/var/log/nginx/error.log");
                 format!("{file} {}", level.or(now(1)).unwrap_or("error"))
             }
@@ -202,14 +204,16 @@ impl fmt::Display for AskedOfNode {
     }
 }
 
-impl Wanted {
+impl Requirement {
     fn is_met_by(&self, words: &[&str]) -> bool {
         match self {
-            Wanted::Words(wanted) => words.join(" ") == *wanted,
-            Wanted::Each(all) => matches!(words, [word] if all == &[*word]),
-            Wanted::AtLeast(_) => matches!(words, [number] if number.parse().is_ok_and(|number| self.takes(number))),
-            Wanted::Seconds(wanted) => matches!(words, [time] if seconds_of(time) == Some(*wanted)),
-            Wanted::Log { file, level } => {
+            Requirement::Words(wanted) => words.join(" ") == *wanted,
+            Requirement::Each(all) => matches!(words, [word] if all == &[*word]),
+            Requirement::AtLeast(_) => {
+                matches!(words, [number] if number.parse().is_ok_and(|number| self.takes(number)))
+            }
+            Requirement::Seconds(wanted) => matches!(words, [time] if seconds_of(time) == Some(*wanted)),
+            Requirement::Log { file, level } => {
                 let rank = |level: &str| LEVELS.iter().position(|known| *known == level);
                 let said = words.get(1).copied().unwrap_or("error");
                 file.as_deref().is_none_or(|file| words.first() == Some(&file))
@@ -219,7 +223,7 @@ impl Wanted {
     }
 
     fn takes(&self, number: u64) -> bool {
-        matches!(self, Wanted::AtLeast(least) if number >= *least)
+        matches!(self, Requirement::AtLeast(least) if number >= *least)
     }
 }
 
@@ -244,57 +248,57 @@ fn seconds_of(text: &str) -> Option<u64> {
 }
 
 /// Clients and their networks, as they are written.
-fn addresses(value: &str) -> Result<Option<Wanted>, Refused> {
+fn addresses(value: &str) -> Result<Option<Requirement>, Refused> {
     address_list(value)?;
     let all = value.split(',').map(str::trim).filter(|one| !one.is_empty());
-    Ok(Some(Wanted::Each(all.map(str::to_owned).collect())))
+    Ok(Some(Requirement::Each(all.map(str::to_owned).collect())))
 }
 
-fn switch(value: &str) -> Result<Option<Wanted>, Refused> {
-    boolean(value).map(|is_on| Some(Wanted::Words(if is_on { "on" } else { "off" }.to_owned())))
+fn switch(value: &str) -> Result<Option<Requirement>, Refused> {
+    boolean(value).map(|is_on| Some(Requirement::Words(if is_on { "on" } else { "off" }.to_owned())))
 }
 
 /// 0 leaves the number to whoever sets up nginx.
-fn number(value: &str) -> Result<Option<Wanted>, Refused> {
-    integer(value, 0, 10_000_000).map(|number| (number > 0).then_some(Wanted::AtLeast(number)))
+fn number(value: &str) -> Result<Option<Requirement>, Refused> {
+    integer(value, 0, 10_000_000).map(|number| (number > 0).then_some(Requirement::AtLeast(number)))
 }
 
-fn size(value: &str) -> Result<Option<Wanted>, Refused> {
-    integer(value, 1, 1 << 20).map(|size| Some(Wanted::AtLeast(size)))
+fn size(value: &str) -> Result<Option<Requirement>, Refused> {
+    integer(value, 1, 1 << 20).map(|size| Some(Requirement::AtLeast(size)))
 }
 
-fn processes(value: &str) -> Result<Option<Wanted>, Refused> {
+fn processes(value: &str) -> Result<Option<Requirement>, Refused> {
     if value != "auto" && integer(value, 1, 10_000).is_err() {
         return Err(Refused::because("it is neither auto nor a whole number from 1 to 10000"));
     }
-    Ok(Some(Wanted::Words(value.to_owned())))
+    Ok(Some(Requirement::Words(value.to_owned())))
 }
 
-fn affinity(value: &str) -> Result<Option<Wanted>, Refused> {
+fn affinity(value: &str) -> Result<Option<Requirement>, Refused> {
     let words: Vec<_> = value.split_whitespace().collect();
     let is_mask = |word: &&str| word.bytes().all(|byte| matches!(byte, b'0' | b'1'));
     let masks = if words.first() == Some(&"auto") { &words[1..] } else { &words[..] };
     match masks.iter().all(is_mask) {
-        true => Ok(Some(Wanted::Words(words.join(" ")))),
+        true => Ok(Some(Requirement::Words(words.join(" ")))),
         false => Err(Refused::because("it is neither auto nor masks such as 0001 0010")),
     }
 }
 
-fn time(value: &str) -> Result<Option<Wanted>, Refused> {
+fn time(value: &str) -> Result<Option<Requirement>, Refused> {
     let seconds = seconds_of(value).ok_or_else(|| Refused::because("it is not a time such as 240s"))?;
-    Ok(Some(Wanted::Seconds(seconds)))
+    Ok(Some(Requirement::Seconds(seconds)))
 }
 
-fn level(value: &str) -> Result<Option<Wanted>, Refused> {
+fn level(value: &str) -> Result<Option<Requirement>, Refused> {
     let level = LEVELS.into_iter().find(|level| *level == value);
     let level = level.ok_or_else(|| Refused(format!("it is none of {}", LEVELS.join(", ")).into()))?;
-    Ok(Some(Wanted::Log { file: None, level: Some(level) }))
+    Ok(Some(Requirement::Log { file: None, level: Some(level) }))
 }
 
-fn log(value: &str) -> Result<Option<Wanted>, Refused> {
+fn log(value: &str) -> Result<Option<Requirement>, Refused> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
     match value.starts_with('/') && value.bytes().all(fits) {
-        true => Ok(Some(Wanted::Log { file: Some(value.to_owned()), level: None })),
+        true => Ok(Some(Requirement::Log { file: Some(value.to_owned()), level: None })),
         false => Err(Refused::because("it is not the path of a file")),
     }
 }

@@ -45,10 +45,10 @@ pub fn ports(facts: &Facts) -> Vec<Line> {
     lines
 }
 
-type Told = ((u16, Vec<Holder>), Line);
+type PortVerdict = ((u16, Vec<Holder>), Line);
 
 /// A program that uses an address that nginx needs.
-fn foreign(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<Told> {
+fn foreign(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<PortVerdict> {
     let table = facts.nginx.as_ref().ok().and_then(|nginx| nginx.master.as_ref().ok());
     let is_nginx = |holder: &Holder| {
         table.is_some_and(|table| {
@@ -78,7 +78,7 @@ fn foreign(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<T
 
 /// A program that uses an address that our daemon needs. Its name is not enough, because there may
 /// be several instances of ingressd.
-fn not_daemon(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<Told> {
+fn not_daemon(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<PortVerdict> {
     let is_daemon = |holder: &Holder| facts.daemon_process == Some(holder.pid);
     if listener.holders.is_empty() || listener.holders.iter().any(is_daemon) {
         return None;

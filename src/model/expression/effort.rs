@@ -11,17 +11,17 @@ const LONGEST_BEGINNING: usize = 6;
 
 /// The bytes that may come next.
 #[derive(Debug, Clone, Copy)]
-struct Next {
+struct Followers {
     bytes: Bytes,
     end: bool,
 }
 
-impl Next {
-    const ANYTHING: Next = Next { bytes: Bytes::ALL, end: true };
-    const NOTHING: Next = Next { bytes: Bytes::NONE, end: false };
+impl Followers {
+    const ANYTHING: Followers = Followers { bytes: Bytes::ALL, end: true };
+    const NOTHING: Followers = Followers { bytes: Bytes::NONE, end: false };
 
-    fn or(&self, other: &Next) -> Next {
-        Next { bytes: self.bytes.or(&other.bytes), end: self.end || other.end }
+    fn or(&self, other: &Followers) -> Followers {
+        Followers { bytes: self.bytes.or(&other.bytes), end: self.end || other.end }
     }
 }
 
@@ -81,7 +81,7 @@ pub fn effort(node: &Node, length: f64, most: f64, patience: u32) -> Result<Effo
     // matched.
     let needed = nodes.iter().rposition(|node| !cannot_fail(node)).map_or(0, |index| index + 1);
     let (needed, rest) = nodes.split_at(needed);
-    let (needed, rest) = (judge.sequence(needed, Next::ANYTHING)?, judge.sequence(rest, Next::ANYTHING)?);
+    let (needed, rest) = (judge.sequence(needed, Followers::ANYTHING)?, judge.sequence(rest, Followers::ANYTHING)?);
     Ok(Effort { steps: needed.steps + rest.steps, unseen: needed.unseen + rest.unseen })
 }
 
@@ -102,13 +102,13 @@ impl Judge {
         Ok(())
     }
 
-    fn judge(&mut self, node: &Node, after: Next) -> Result<Bound, Entangled> {
+    fn judge(&mut self, node: &Node, after: Followers) -> Result<Bound, Entangled> {
         self.spend()?;
         match node {
             Node::Set(_) | Node::Place | Node::End => Ok(Bound::ONE),
             Node::Capture(node) => self.judge(node, after),
             Node::Look(node) | Node::Atomic(node) => {
-                let inner = self.judge(node, Next::ANYTHING)?;
+                let inner = self.judge(node, Followers::ANYTHING)?;
                 Ok(Bound { steps: inner.steps, unseen: inner.steps + inner.unseen, ..Bound::ONE })
             }
             Node::Sequence(nodes) => self.sequence(nodes, after),
@@ -117,7 +117,7 @@ impl Judge {
         }
     }
 
-    fn sequence(&mut self, nodes: &[Node], after: Next) -> Result<Bound, Entangled> {
+    fn sequence(&mut self, nodes: &[Node], after: Followers) -> Result<Bound, Entangled> {
         let mut contexts = vec![after; nodes.len()];
         for index in (1..nodes.len()).rev() {
             contexts[index - 1] = self.next(&nodes[index], contexts[index])?;
@@ -140,7 +140,7 @@ impl Judge {
         Ok(Bound { ends: ends.min(self.length + 1.0), ways, ..total })
     }
 
-    fn choice(&mut self, nodes: &[Node], after: Next) -> Result<Bound, Entangled> {
+    fn choice(&mut self, nodes: &[Node], after: Followers) -> Result<Bound, Entangled> {
         let bounds = nodes.iter().map(|node| self.judge(node, after)).collect::<Result<Vec<_>, _>>()?;
         let beginnings: Vec<_> = nodes.iter().map(|node| node.beginning(LONGEST_BEGINNING)).collect();
         let unseen = heaviest(&bounds, &beginnings, |bound| bound.unseen);
@@ -163,10 +163,10 @@ impl Judge {
         })
     }
 
-    fn repeat(&mut self, node: &Node, least: u32, most: Option<u32>, after: Next) -> Result<Bound, Entangled> {
+    fn repeat(&mut self, node: &Node, least: u32, most: Option<u32>, after: Followers) -> Result<Bound, Entangled> {
         let longest = most.map_or(self.length, |most| f64::from(most).min(self.length)).max(1.0);
         let numbers = most.map_or(self.length, |most| f64::from(most - least)).min(self.length) + 1.0;
-        let first = self.next(node, Next::NOTHING)?;
+        let first = self.next(node, Followers::NOTHING)?;
         let is_told = !first.bytes.meets(&after.bytes);
         if let Node::Set(_) = node {
             let ends = if is_told { 1.0 } else { numbers };
@@ -208,18 +208,18 @@ impl Judge {
     /// The bound per byte for a repetition whose rounds are decided by the next byte.
     fn amortised(&mut self, node: &Node) -> Result<Bound, Entangled> {
         let mut judge = Judge { length: 1.0, most: self.most, patience: self.patience };
-        let bound = judge.judge(node, Next::ANYTHING)?;
+        let bound = judge.judge(node, Followers::ANYTHING)?;
         self.patience = judge.patience;
         Ok(bound)
     }
 
     /// The bytes that may come next where this node begins.
-    fn next(&mut self, node: &Node, after: Next) -> Result<Next, Entangled> {
+    fn next(&mut self, node: &Node, after: Followers) -> Result<Followers, Entangled> {
         self.spend()?;
         Ok(match node {
-            Node::Set(bytes) => Next { bytes: *bytes, end: false },
+            Node::Set(bytes) => Followers { bytes: *bytes, end: false },
             Node::Place | Node::Look(_) => after,
-            Node::End => Next { bytes: Bytes::one(b'\n'), end: true },
+            Node::End => Followers { bytes: Bytes::one(b'\n'), end: true },
             Node::Capture(node) | Node::Atomic(node) => self.next(node, after)?,
             Node::Sequence(nodes) => {
                 let mut next = after;
@@ -229,7 +229,7 @@ impl Judge {
                 next
             }
             Node::Choice(nodes) => {
-                let mut next = Next::NOTHING;
+                let mut next = Followers::NOTHING;
                 for node in nodes {
                     next = next.or(&self.next(node, after)?);
                 }
@@ -247,7 +247,7 @@ impl Judge {
         self.spend()?;
         Ok(match node {
             Node::Set(_) | Node::Place | Node::End => 1.0,
-            Node::Look(node) => self.judge(node, Next::ANYTHING)?.steps,
+            Node::Look(node) => self.judge(node, Followers::ANYTHING)?.steps,
             Node::Capture(node) | Node::Atomic(node) => 1.0 + self.probe(node)?,
             Node::Sequence(nodes) => {
                 let mut steps = 0.0;

@@ -14,7 +14,7 @@ use crate::nginx::{Listen, OtherSites, SiteName};
 const NOBODY: &[u8] = b"nobody.ingressd.invalid";
 
 /// The names of other sites on our ports.
-struct Taken<'n> {
+struct OtherNames<'n> {
     exact: HashMap<&'n str, &'n SiteName>,
     /// Wildcards such as `*.example.com`, by `example.com`: in nginx they match any number of
     /// labels.
@@ -32,7 +32,7 @@ struct Taken<'n> {
 /// same name, the server that it reads first wins, and a name always wins over a wildcard or an
 /// expression. Without this, whoever may write an Ingress could take over the host's own sites.
 pub fn drop_taken_hosts(model: &mut Model, other_sites: &OtherSites, listens: &[Listen], findings: &mut Vec<Finding>) {
-    let taken = Taken::of(other_sites, listens);
+    let taken = OtherNames::of(other_sites, listens);
     if taken.is_empty() {
         return;
     }
@@ -74,10 +74,10 @@ pub fn drop_taken_hosts(model: &mut Model, other_sites: &OtherSites, listens: &[
     }
 }
 
-impl<'n> Taken<'n> {
+impl<'n> OtherNames<'n> {
     fn of(other_sites: &'n OtherSites, listens: &[Listen]) -> Self {
         let ports: BTreeSet<_> = listens.iter().map(|listen| listen.address.port()).collect();
-        let mut taken = Taken {
+        let mut taken = OtherNames {
             exact: HashMap::new(),
             below: Vec::new(),
             beginning: Vec::new(),
@@ -111,7 +111,7 @@ impl<'n> Taken<'n> {
     }
 
     fn is_empty(&self) -> bool {
-        let Taken { exact, below, beginning, expressions, unread, rest } = self;
+        let OtherNames { exact, below, beginning, expressions, unread, rest } = self;
         let has_names = !exact.is_empty() || !below.is_empty() || !beginning.is_empty();
         !has_names && expressions.is_empty() && unread.is_empty() && rest.is_none()
     }

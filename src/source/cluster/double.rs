@@ -108,7 +108,7 @@ struct Event {
 }
 
 struct Watch {
-    asked: Asked,
+    asked: ReceivedRequest,
     lines: UnboundedSender<Bytes>,
 }
 
@@ -293,7 +293,7 @@ impl Double {
         if !self.state().knows(&head) {
             return status(401);
         }
-        let asked = Asked::of(&head.method, &head.uri);
+        let asked = ReceivedRequest::of(&head.method, &head.uri);
         let body = body.collect().await.unwrap().to_bytes();
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         if let Some(refusal) = self.state().refuse(&head) {
@@ -372,7 +372,7 @@ impl State {
         object
     }
 
-    fn watch(&mut self, asked: Asked, mut mood: watch::Receiver<Mood>) -> Answer {
+    fn watch(&mut self, asked: ReceivedRequest, mut mood: watch::Receiver<Mood>) -> Answer {
         let from: u64 = asked.query["resourceVersion"].parse().unwrap();
         if from < self.oldest {
             return status(410);
@@ -401,7 +401,7 @@ impl State {
         Response::new(StreamBody::new(frames).boxed_unsync())
     }
 
-    fn list(&self, asked: &Asked) -> Answer {
+    fn list(&self, asked: &ReceivedRequest) -> Answer {
         let wanted = |(key, object): &(&Key, &Value)| asked.wants(key, &object["metadata"]["labels"]);
         let objects: Vec<_> = self.objects.iter().filter(wanted).map(|(_, object)| object).collect();
         let from: usize = asked.query.get("continue").map_or(0, |token| token.parse().unwrap());
@@ -414,7 +414,7 @@ impl State {
         }))
     }
 
-    fn create(&mut self, asked: &Asked, mut object: Value) -> Answer {
+    fn create(&mut self, asked: &ReceivedRequest, mut object: Value) -> Answer {
         object["metadata"]["namespace"] = json!(asked.namespace.clone().unwrap_or_default());
         let key = key(&asked.plural, &object);
         if self.objects.contains_key(&key) {
@@ -461,7 +461,7 @@ impl State {
 }
 
 /// A request.
-struct Asked {
+struct ReceivedRequest {
     verb: &'static str,
     plural: String,
     namespace: Option<String>,
@@ -469,7 +469,7 @@ struct Asked {
     query: BTreeMap<String, String>,
 }
 
-impl Asked {
+impl ReceivedRequest {
     fn of(method: &Method, uri: &http::Uri) -> Self {
         let query = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let query: BTreeMap<String, String> = query.into_owned().collect();
@@ -488,7 +488,7 @@ impl Asked {
             Method::PUT => "update",
             _ => "patch",
         };
-        Asked { verb, plural: rest[0].to_owned(), namespace, name, query }
+        ReceivedRequest { verb, plural: rest[0].to_owned(), namespace, name, query }
     }
 
     fn key(&self) -> Key {

@@ -66,7 +66,7 @@ impl Service<Request<Body>> for Switch {
         let (purpose, requests, unknown) = (self.purpose, Arc::clone(&self.requests), Arc::clone(&self.unknown));
         let verb = verb(request.method(), request.extensions().get::<&'static str>().copied());
         Box::pin(async move {
-            let mut asked = Asked { requests, verb, answer: None };
+            let mut asked = RequestInProgress { requests, verb, answer: None };
             let sent = async { Ok(worded(connections.client(purpose).send(request).await?).await) };
             let answer = match purpose.deadline() {
                 None => sent.await.map_err(|error: kube::Error| error.into()),
@@ -86,13 +86,13 @@ impl Service<Request<Body>> for Switch {
 
 /// A request in progress. It is counted when it has ended, also when its caller stops waiting:
 /// most deadlines are the callers'.
-struct Asked {
+struct RequestInProgress {
     requests: Arc<Requests>,
     verb: &'static str,
     answer: Option<StatusCode>,
 }
 
-impl Drop for Asked {
+impl Drop for RequestInProgress {
     fn drop(&mut self) {
         self.requests.count(self.verb, self.answer);
     }

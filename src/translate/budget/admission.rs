@@ -97,15 +97,15 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
 
 /// The totals of namespaces that may exceed a budget.
 type Tallies<'a> = HashMap<Arc<str>, Tally<'a>>;
-type Asked<'a, 'd> = Vec<(Subject<'a>, &'d Demand)>;
+type Demands<'a, 'd> = Vec<(Subject<'a>, &'d Demand)>;
 
 /// The objects within the budgets of their namespaces.
 fn take<'a, 'd>(
-    asked: Asked<'a, 'd>,
+    asked: Demands<'a, 'd>,
     tallies: &mut Tallies<'a>,
     (limits, shares): (&Limits, &Shares),
     left_out: &mut Vec<(Subject<'a>, Why)>,
-) -> Asked<'a, 'd> {
+) -> Demands<'a, 'd> {
     let mut taken = Vec::with_capacity(asked.len());
     for (subject, demand) in asked {
         let tally = tallies.get_mut(namespace(&subject));
@@ -121,11 +121,11 @@ fn take<'a, 'd>(
 /// The objects within the shares of their namespaces in the node's total. A namespace below its
 /// share keeps everything.
 fn share<'a, 'd>(
-    asked: Asked<'a, 'd>,
+    asked: Demands<'a, 'd>,
     tallies: &mut Tallies<'a>,
     limits: &Limits,
     left_out: &mut Vec<(Subject<'a>, Why)>,
-) -> Asked<'a, 'd> {
+) -> Demands<'a, 'd> {
     let costs: Vec<_> = tallies.values().map(|tally| tally.cost).collect();
     let shares = Shares::of(&costs, limits);
     let exceeds = |tally: &Tally<'_>| shares.are_exceeded(&tally.cost);

@@ -130,10 +130,10 @@ fn elsewhere(name: &str) -> Refused {
     }
 }
 
-type Read = (LookupRows, SnippetText);
+type ParsedRows = (LookupRows, SnippetText);
 
 /// Reads a `map`.
-fn texts(of: Option<&str>, directive: &Directive, variables: &Variables) -> Result<Read, Refused> {
+fn texts(of: Option<&str>, directive: &Directive, variables: &Variables) -> Result<ParsedRows, Refused> {
     let of = variables.text(of.unwrap_or_default(), TextPlace::Compared, Captures::Unknown)?;
     let is_decoded =
         |part: &SnippetPart| matches!(part, SnippetPart::Variable(name) if DECODED.contains(&name.as_str()));
@@ -187,7 +187,7 @@ fn key(name: &str) -> Result<LookupKey, Refused> {
 }
 
 /// Reads a `geo`.
-fn addresses(of: Option<&str>, directive: &Directive, variables: &Variables) -> Result<Read, Refused> {
+fn addresses(of: Option<&str>, directive: &Directive, variables: &Variables) -> Result<ParsedRows, Refused> {
     let name = of.unwrap_or("$remote_addr");
     let name = name.strip_prefix('$').ok_or(Refused::because("write what is looked up as $name"))?;
     let of = variables.named(name, TextPlace::Compared)?;
