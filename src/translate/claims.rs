@@ -395,6 +395,8 @@ impl<'p> Moment<'p> {
                 });
             }
         }
+        // There is one for each host, mostly alone.
+        after.shrink_to_fit();
         match after.len() {
             0 | 1 => after.iter_mut().for_each(|claimant| claimant.places = None),
             _ => after.iter_mut().for_each(|claimant| {

@@ -122,7 +122,7 @@ fn what_is_wrong_with_the_host_is_told() {
         rig.manifests.write("shop.yaml", &[ingress("shop").host("shop.example", "web").build()]);
         let told = doctor(rig, &["default-server", "other-sites"]);
         told.expect("default-server", "warning", "sites-enabled/default:1 is the default server of 0.0.0.0:80");
-        told.expect("other-sites", "warning", "keeps it");
+        told.expect("other-sites", "warning", "has the name shop.example");
         assert_eq!(told.code, Some(1));
 
         doctor(rig, &["expressions"]).expect("expressions", "ok", "no path is an expression");

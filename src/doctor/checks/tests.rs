@@ -287,7 +287,7 @@ const ROWS: &[Row] = &[
     ("permissions", |facts| answer(facts, Err("away".into()), true), Warning, "not known"),
     ("permissions", |facts| cluster(facts).all_allowed = true, Warning, "open everything"),
     ("objects", |facts| facts.objects = Some(Err("Secret: forbidden".into())), Error, "forbidden"),
-    ("objects", |facts| objects(facts).accepted = 0, Warning, "none of 3"),
+    ("objects", |facts| objects(facts).accepted = 0, Warning, "0 of 3"),
     ("objects", |facts| objects(facts).errors = 1, Warning, "1 error and 0 warnings"),
     ("objects", |facts| objects(facts).errors = 2, Warning, "2 errors"),
     ("objects", |facts| objects(facts).warnings = 2, Note, "2 warnings"),
