@@ -152,8 +152,9 @@ fn no_string_at_all_carries_more_than_a_value() {
             let harmless = fields[field].harmless.first().filter(|_| behind).cloned().unwrap_or_default();
             harmless + &pieces.concat()
         };
-        let values: Vec<_> =
-            planted.iter().map(|(field, pieces, behind)| (*field, value(*field, pieces, *behind))).collect();
+        let values = planted.iter().map(|(field, pieces, behind)| (*field, value(*field, pieces, *behind)));
+        // A harmless value is no hostile one: an endpoint more of a Service changes all its hosts.
+        let values: Vec<_> = values.filter(|(field, value)| !fields[*field].harmless.contains(value)).collect();
         let cases: Vec<_> =
             values.iter().map(|(field, value)| (&fields[*field], value.as_str(), &allowed[*field])).collect();
         let wrong = judge(&cases, "nginx", 1);

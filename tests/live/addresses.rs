@@ -69,7 +69,7 @@ fn those_of_an_interface_are_followed() {
         shop.until_published(&["198.51.100.9"]).await;
         until_found(cluster).await;
         ip(&["link", "del", "public0"]);
-        until_missed(cluster, "publish.addresses", "interface public0 is not there").await;
+        until_missed(cluster, "publish.addresses", "there is no interface public0").await;
         shop.until_published(&[]).await;
         // It is another one, of the same name.
         add_interface("public0", &["198.51.100.7/24"]);
@@ -200,7 +200,7 @@ fn those_of_a_service_are_copied_and_followed() {
         cluster.daemon.set("publish.mode", "service");
         cluster.daemon.set("publish.service", &format!("{namespace}/lb"));
         cluster.start().await;
-        until_missed(cluster, "publish.service", "is not there").await;
+        until_missed(cluster, "publish.service", "there is no Service").await;
         assert_eq!(cluster.objects.addresses("shop").await, [""; 0]);
         let ports = json!([{"port": 80}]);
         cluster

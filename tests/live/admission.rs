@@ -410,7 +410,7 @@ fn what_was_there_before_can_be_kept_and_deleted() {
         (trusting["metadata"]["name"], trusting["metadata"]["namespace"]) =
             (json!("trusting"), json!(objects.namespace()));
         let told = async || refusal(&api, &trusting).await.unwrap_or_default();
-        let names = format!("{}: it needs trust high", key("upstream-hash-by"));
+        let names = format!("{}: it needs the trust high", key("upstream-hash-by"));
         wait::until_right("the name of the key", told, |told| told.contains(&names)).await;
 
         // What is unknown is warned of, and let in.
