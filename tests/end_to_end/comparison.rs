@@ -358,11 +358,13 @@ fn what_differs_is_named_with_the_annotation_that_may_change_it() {
             let named = named(request, part);
             assert!(named.iter().any(|name| name == annotation), "{request} {part}: {named:?}");
         }
-        // The authority of neither certificate is trusted: they are compared, and so is everything else.
+        // The authority of neither certificate is trusted: they are compared, and so is
+        // everything else.
         named("GET https://shop.test/", "certificate");
         assert_eq!(found.code, 1, "{:#}", found.json);
 
-        // Where the port of one side is not one of TLS, only what is asked over TLS has no answer there.
+        // Where the port of one side is not one of TLS, only what is asked over TLS has no answer
+        // there.
         let shop = ["shop.yaml", "classes.yaml", "secret.yaml", "web.yaml"].map(|name| folder.join(name));
         let without_tls = compare(rig.folder(), &shop, &["--ingressd-ports", "8180,8180"]);
         let parts: Vec<_> = without_tls.json["differences"].as_array().unwrap().iter().collect();

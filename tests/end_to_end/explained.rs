@@ -1,4 +1,5 @@
-//! `ingressd explain` beside the real nginx: both say the same of every request; this test must not know how either finds it.
+//! `ingressd explain` beside the real nginx: both say the same of every request; this test must
+//! not know how either finds it.
 
 use ingressd::daemon::control;
 use serde_json::Value;
@@ -56,7 +57,8 @@ const ROWS: &[(&str, &str)] = &[
     ("shop.test/cart%2f", "shop"),
     ("shop.test/cart%3fx", "shop"),
     ("shop.test/%C3%A4", "shop"),
-    // Slashes in the dialect of ingress-nginx, where nginx compares texts and where it has expressions.
+    // Slashes in the dialect of ingress-nginx, where nginx compares texts and where it has
+    // expressions.
     ("slash.test/dir", "301"),
     ("slash.test/dir/", "dir"),
     ("slash.test/dir/x", "dir"),

@@ -80,7 +80,8 @@ fn stock_nginx_serves_what_it_can_and_closes_what_nobody_would_protect() {
     });
 }
 
-/// What docs/modules.md says of each: its name, the package, and what the doctor says where it is missing.
+/// What docs/modules.md says of each: its name, the package, and what the doctor says where it is
+/// missing.
 const MODULES: [(&str, &str, &str, &str); 4] = [
     (HEADERS_MORE, "libnginx-mod-http-headers-more-filter", "note", "tell that nginx serves them"),
     (BROTLI, "libnginx-mod-http-brotli-filter", "warning", "do not compress answers by Brotli"),

@@ -128,7 +128,10 @@ fn the_names_of_another_site_stay_its_own_however_it_writes_them() {
         for host in THEIRS {
             assert_eq!(get(&format!("http://{host}/")).send().await.text(), "site", "{host}");
             let notes = of(host);
-            assert!(matches!(&*notes, [note] if note.contains("sites-enabled/names:4 has the name ")), "{host}: {notes:?}");
+            assert!(
+                matches!(&*notes, [note] if note.contains("sites-enabled/names:4 has the name ")),
+                "{host}: {notes:?}"
+            );
         }
         for host in OURS {
             assert_eq!(

@@ -1,5 +1,6 @@
-//! Every key of ingress-nginx's ConfigMap that is served: a good value and the lines that come of it, which real nginx
-//! accepts, and a bad value and what is told of it; and the setting or annotation that takes its place, which does the same.
+//! Every key of ingress-nginx's ConfigMap that is served: a good value and the lines that come of
+//! it, which real nginx accepts, and a bad value and what is told of it; and the setting or
+//! annotation that takes its place, which does the same.
 
 #[path = "keys/table.rs"]
 mod table;
@@ -103,7 +104,8 @@ fn settings(more: &str) -> Settings {
     Sources::load_text(&text).unwrap_or_else(|error| panic!("{more}: {error}"))
 }
 
-/// The objects, with this ConfigMap, and with these annotations at every Ingress that has no others of the name.
+/// The objects, with this ConfigMap, and with these annotations at every Ingress that has no
+/// others of the name.
 fn snapshot(data: &[(&str, &str)], annotations: &[(&str, &str)]) -> Snapshot {
     let mut objects = String::new();
     for line in include_str!("keys/objects.yaml").lines() {

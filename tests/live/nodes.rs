@@ -306,7 +306,8 @@ fn what_would_go_from_node_to_node_for_ever_goes_nowhere() {
         for node in &mut nodes {
             let told = |status: &Value| {
                 let notes = status["findings"].as_array().into_iter().flatten().filter(|finding| {
-                    finding["reason"] == "ForbiddenTarget" && finding["note"].as_str().unwrap().contains("listeners")
+                    finding["reason"] == "ForbiddenTarget"
+                        && finding["note"].as_str().unwrap().contains("a port of ingressd")
                 });
                 notes.count() > 0 && watch(status, "Ingress") == "current"
             };

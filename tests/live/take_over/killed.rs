@@ -1,4 +1,5 @@
-//! The command is killed at the moments that matter, and run again or undone; this must not know how it is made.
+//! The command is killed at the moments that matter, and run again or undone; this must not know
+//! how it is made.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

@@ -198,7 +198,8 @@ pub const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        // A host stays with its namespace for a while, also where somebody has all hosts around it.
+        // A host stays with its namespace for a while, also where somebody has all hosts around
+        // it.
         name: "wildcard-while-the-owner-is-away",
         orders: VICTIM_OLDER,
         attack: |scene| vec![scene.of_evil("attack").host(&scene.host("*"), "web").build()],
