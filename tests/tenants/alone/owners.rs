@@ -117,7 +117,7 @@ fn what_waits_is_served_when_the_grace_is_over() {
             told("Ingress attack", &["HostOwned"])
                 .words("reserved for the namespace that had it until `hosts.grace` from")
                 .only(Namespace),
-            told("Ingress attack", &["PathConflict"]).words("until `hosts.grace` from").only(Shared),
+            told("Ingress attack", &["PathConflict"]).words("less than `hosts.grace` from").only(Shared),
         ];
         expect(rig, &scenes, &[ask("http://shop.{h}/").never("evil")], &waits).await;
         // The moment from which on it counts outlasts the daemon.
