@@ -138,7 +138,8 @@ async fn wait_a_second(objects: &Objects) {
 /// How often two objects are made at most until their dates and UIDs are as a test needs them.
 const ATTEMPTS: usize = 20;
 
-/// A host that both sides asked for within one second of the API server, where the lower UID is the victim's or is not.
+/// A host that both sides asked for within one second of the API server, where the lower UID is
+/// the victim's or is not.
 async fn tie(cluster: &Cluster, evil: &Objects, class: &str, is_victims: bool) -> String {
     let mut seen = Vec::new();
     for attempt in 0..ATTEMPTS {

@@ -49,7 +49,8 @@ impl Step {
     }
 }
 
-/// A moment: the call that is held then, by whom it is made, and where `cart` and `shop` lead when the command is dead.
+/// A moment: the call that is held then, by whom it is made, and where `cart` and `shop` lead
+/// when the command is dead.
 struct Moment {
     what: &'static str,
     step: Step,
@@ -118,7 +119,8 @@ fn is_status_of(call: &Call, name: &str) -> bool {
     call.is_write() && call.subresource.as_deref() == Some("status") && call.name.as_deref() == Some(name)
 }
 
-/// What was there is written in the name of the controller, which itself does not go through the proxy.
+/// What was there is written in the name of the controller, which itself does not go through the
+/// proxy.
 fn is_put_back(call: &Call) -> bool {
     call.subresource.as_deref() == Some("status") && call.query.contains(&format!("fieldManager={MANAGER}"))
 }
@@ -163,7 +165,8 @@ impl Scene<'_> {
         migrate(self.cluster, &self.kubeconfig, "take-over", &self.arguments(step)).await.is(0, &[]);
     }
 
-    /// Runs the command until the call of the moment is held, and kills it. The call is still held then.
+    /// Runs the command until the call of the moment is held, and kills it. The call is still
+    /// held then.
     async fn kill_at(&self, moment: &Moment) -> Hold {
         let hold = Hold::default();
         self.proxy.rules.add_times(1, moment.held, (moment.action)(hold.clone()));
@@ -189,7 +192,8 @@ impl Scene<'_> {
         [self.cluster.objects.addresses("cart").await, self.cluster.objects.addresses("shop").await]
     }
 
-    /// Runs this command after the killed one. A write of the node that is held reaches the API server in the midst of it.
+    /// Runs this command after the killed one. A write of the node that is held reaches the API
+    /// server in the midst of it.
     async fn go_on(&self, moment: &Moment, step: Step, hold: &Hold) {
         let word = if step == Step::Undo { "hold" } else { "publish" };
         tokio::join!(self.run(step), async {
@@ -254,7 +258,8 @@ fn a_command_that_is_killed_is_run_again_or_undone_and_nothing_is_lost() {
     });
 }
 
-/// cert-manager takes a solver's Ingress away when the challenge is answered, and makes the next one when it likes.
+/// cert-manager takes a solver's Ingress away when the challenge is answered, and makes the next
+/// one when it likes.
 #[test]
 fn solvers_that_come_and_go_while_statuses_are_put_back_are_no_hindrance() {
     crate::cluster::run(async |cluster| {
