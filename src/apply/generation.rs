@@ -360,7 +360,7 @@ impl Generations {
         let manifest = Manifest::read_verified(generation, &self.folder(generation));
         manifest
             .inspect_err(|error| {
-                tracing::warn!("the current generation cannot be built upon, and the next is written whole: {error}")
+                tracing::warn!("the current generation cannot be built upon, and the next is written whole: {error}");
             })
             .ok()
     }

@@ -263,7 +263,7 @@ mod tests {
         let file = folder.path().join("a.yaml");
         std::fs::write(&file, MISTAKE).unwrap();
         let judging = Judging { nginx_version: Some(ASSUMED), ..Judging::default() };
-        let processed = judging.process_by(&[file.clone()], Settings::default(), tiny(), true).unwrap();
+        let processed = judging.process_by(std::slice::from_ref(&file), Settings::default(), tiny(), true).unwrap();
         let text = crate::cli::check::text(&processed);
         let line = format!("{}:7: warning: Ingress default/a: ", file.display());
         let told = text.lines().find(|told| told.contains("tiny.example/patience")).unwrap_or_default();

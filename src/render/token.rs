@@ -480,6 +480,7 @@ impl View for Literal {
 
 /// The text, where it belongs to the form of a view, which thousands of files share: a text of the
 /// program itself, but for names of ours, which differ between instances.
+#[expect(clippy::ptr_arg, reason = "how it is kept tells whose text it is")]
 fn fixed(text: &Cow<'static, str>) -> Option<&'static str> {
     match text {
         Cow::Borrowed(fixed) if !fixed.contains(INSTANCE) => Some(fixed),
@@ -487,6 +488,7 @@ fn fixed(text: &Cow<'static, str>) -> Option<&'static str> {
     }
 }
 
+#[expect(clippy::ptr_arg, reason = "how it is kept tells whose text it is")]
 fn add(text: &Cow<'static, str>, form: &mut Form<'_>) {
     match fixed(text) {
         Some(fixed) => form.add_fixed(fixed),
@@ -494,6 +496,7 @@ fn add(text: &Cow<'static, str>, form: &mut Form<'_>) {
     }
 }
 
+#[expect(clippy::ptr_arg, reason = "how it is kept tells whose text it is")]
 fn value(text: &Cow<'static, str>, write: &mut dyn FnMut(&str) -> String) -> Value {
     fixed(text).map_or_else(|| write(text), str::to_owned).into()
 }

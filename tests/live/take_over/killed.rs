@@ -20,7 +20,8 @@ use super::{
     expect_written_by_controller, migrate, order, prepare, record, report, write_solver,
 };
 use crate::cluster::Cluster;
-use crate::cluster::proxy::{Action, Call, Hold, Proxy};
+use crate::cluster::proxy::rules::Hold;
+use crate::cluster::proxy::{Action, Call, Proxy};
 use crate::rig::client::get;
 use crate::rig::manifests::ingress;
 use crate::rig::wait;

@@ -2,7 +2,7 @@
 //! connections and send wrong answers.
 
 mod call;
-mod rules;
+pub mod rules;
 mod streams;
 mod tls;
 
@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 pub use call::Call;
-pub use rules::{Action, Hold, Rules, status};
+pub use rules::{Action, Rules, status};
 use streams::{Body, Streams};
 use tls::Ends;
 
