@@ -1,21 +1,16 @@
 //! Tokens of nginx's configuration language, checked and quoted when they are made.
 
 mod snippet;
+mod text;
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::model::{
-    ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, LogLine, LogPart, LogVariable, Refused, RewriteTarget,
-    SameSite, SessionCookie, Share, TargetPart, Template, TemplatePart, UrlPath,
-};
-use crate::nginx::RuleFiles;
+use crate::model::{ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, Refused, Share};
 use crate::nginx::lexer::push_quoted;
-use crate::render::names;
 use crate::render::shape::Form;
 use crate::render::view::View;
 
@@ -280,159 +275,6 @@ impl Literal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text(String);
 
-impl Text {
-    /// Quotes the text.
-    pub fn new(text: &str) -> Result<Self, Refused> {
-        quote(text, true).map(Text)
-    }
-
-    /// Our words without blanks between them, in quotes.
-    pub fn of_words<const N: usize>(words: [Word; N]) -> Self {
-        Text(format!("\"{}\"", Word::concat(words).as_str()))
-    }
-
-    /// What ModSecurity reads to take over the rules of these files. Their type lets no character
-    /// through that would have to be quoted, and is short.
-    pub fn including(files: &RuleFiles) -> Self {
-        Text(format!("\"Include {files}\""))
-    }
-
-    /// A text that was checked before, and cannot be too long.
-    pub fn of(text: &crate::model::Text) -> Self {
-        Self::new(text.as_str()).unwrap_or_else(|_| Text("\"\"".to_owned()))
-    }
-
-    /// Text with references to parts of the request.
-    pub fn of_parts(text: &RewriteTarget) -> Result<Self, Refused> {
-        let mut quoted = String::from("\"");
-        for part in text.parts() {
-            match part {
-                TargetPart::Literal(text) => escape(text, true, &mut quoted)?,
-                part => drop(write!(quoted, "{part}")),
-            }
-        }
-        quoted.push('"');
-        fits(quoted).map(Text)
-    }
-
-    /// A path, encoded as nginx encodes the name of a location in a redirect, with the query of
-    /// the request.
-    pub fn redirection(path: &UrlPath) -> Result<Self, Refused> {
-        let mut quoted = String::from("\"");
-        for byte in path.as_str().bytes() {
-            match byte {
-                b'$' => quoted.push_str(DOLLAR),
-                plain if plain.is_ascii_graphic() && !b"\"#%<>?\\^`{|}".contains(&plain) => quoted.push(plain.into()),
-                odd => drop(write!(quoted, "%{odd:02X}")),
-            }
-        }
-        quoted.push_str("$is_args$args\"");
-        fits(quoted).map(Text)
-    }
-
-    /// Our words, and a template behind them. `trusts` says whether proxies are trusted to name
-    /// the scheme of a request.
-    pub fn template(before: &[Word], template: &Template, trusts: bool) -> Result<Self, Refused> {
-        let mut quoted = String::from("\"");
-        before.iter().for_each(|word| quoted.push_str(&word.0));
-        for part in template.parts() {
-            match part {
-                TemplatePart::Text(text) => escape(text, true, &mut quoted)?,
-                TemplatePart::Variable(name) => drop(write!(quoted, "${{{name}}}")),
-                TemplatePart::ClientScheme if trusts => drop(write!(quoted, "${{{OURS}{INSTANCE}_scheme}}")),
-                TemplatePart::ClientScheme => quoted.push_str("${scheme}"),
-                TemplatePart::ClientHost => drop(write!(quoted, "${{{OURS}{INSTANCE}_host}}")),
-                TemplatePart::EscapedTarget => drop(write!(quoted, "${{{OURS}{INSTANCE}_escaped_uri}}")),
-            }
-        }
-        quoted.push('"');
-        fits(quoted).map(Text)
-    }
-
-    /// The replacement of a rewritten path. It begins with a slash unless a capture or variable
-    /// begins it: a target such as `http://...` would be a redirect for nginx.
-    pub fn replacement(target: &RewriteTarget) -> Result<Self, Refused> {
-        let slash = match target.parts().first() {
-            None => "/",
-            Some(TargetPart::Literal(text)) if !text.starts_with('/') => "/",
-            Some(_) => "",
-        };
-        let mut quoted = format!("\"{slash}");
-        for part in target.parts() {
-            match part {
-                TargetPart::Literal(text) if text.contains('?') => {
-                    return Err(Refused::because("it holds a ?"));
-                }
-                TargetPart::Literal(text) => escape(text, true, &mut quoted)?,
-                part => drop(write!(quoted, "{part}")),
-            }
-        }
-        quoted.push('"');
-        fits(quoted).map(Text)
-    }
-
-    /// The same with one of our variables behind it.
-    pub fn replacement_with(target: &RewriteTarget, Word(variable): &Word) -> Result<Self, Refused> {
-        let Text(mut quoted) = Self::replacement(target)?;
-        quoted.truncate(quoted.len() - 1);
-        quoted.push('-');
-        quoted.push_str(variable);
-        quoted.push('"');
-        fits(quoted).map(Text)
-    }
-}
-
-impl Text {
-    /// A log line.
-    pub fn log_line(line: &LogLine) -> Result<Self, Refused> {
-        let mut quoted = String::from("\"");
-        for part in line.parts() {
-            match part {
-                LogPart::Text(text) => escape(text, true, &mut quoted)?,
-                LogPart::Nginx(_) => drop(write!(quoted, "{part}")),
-                LogPart::Geo(variable) => drop(write!(quoted, "${{{OURS}{INSTANCE}_{variable}}}")),
-                LogPart::Route(variable) => {
-                    let name = match variable {
-                        LogVariable::Namespace => "namespace",
-                        LogVariable::IngressName => "ingress",
-                        LogVariable::ServiceName => "service",
-                        LogVariable::ServicePort => "port",
-                        LogVariable::Upstream => "upstream",
-                        LogVariable::Alternative => "alternative",
-                        LogVariable::RequestId => "request_id",
-                    };
-                    let _ = write!(quoted, "${{{OURS}{INSTANCE}_log_{name}}}");
-                }
-            }
-        }
-        quoted.push('"');
-        fits(quoted).map(Text)
-    }
-
-    /// The value of `Set-Cookie`. `session` is the variable with the value of the cookie, `path`
-    /// that with its path.
-    pub fn session_cookie(cookie: &SessionCookie, session: &Word, path: &Word, secure: bool) -> Result<Self, Refused> {
-        let mut quoted = String::from("\"");
-        escape(cookie.name.as_str(), true, &mut quoted)?;
-        let _ = write!(quoted, "={}; Path={}", session.0, path.0);
-        if let Some(domain) = &cookie.domain {
-            quoted.push_str("; Domain=");
-            escape(domain.as_str(), true, &mut quoted)?;
-        }
-        if let Some(max_age) = cookie.max_age {
-            let _ = write!(quoted, "; Max-Age={max_age}");
-        }
-        match cookie.same_site {
-            Some(SameSite::NoneWhereKnown) => drop(write!(quoted, "${{{OURS}{INSTANCE}_{}}}", names::SAME_SITE)),
-            Some(same_site) => drop(write!(quoted, "; SameSite={}", same_site.name())),
-            None => {}
-        }
-        quoted.push_str(if secure { "; Secure" } else { "" });
-        quoted.push_str("; HttpOnly\"");
-        fits(quoted).map(Text)
-    }
-}
-
 /// The absolute path of a file, quoted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path(String);
@@ -448,57 +290,68 @@ impl Path {
     }
 }
 
-impl View for Word {
+/// How a token stands in a view.
+enum Written<'t> {
+    /// A text of the program itself belongs to the form of the view, which thousands of files
+    /// share.
+    Fixed(&'static str),
+    Word(&'t str),
+}
+
+impl<'t> From<&'t Cow<'static, str>> for Written<'t> {
+    fn from(text: &'t Cow<'static, str>) -> Self {
+        match text {
+            // Names of ours differ between instances.
+            Cow::Borrowed(fixed) if !fixed.contains(INSTANCE) => Written::Fixed(fixed),
+            text => Written::Word(text),
+        }
+    }
+}
+
+impl View for Written<'_> {
     fn add_to(&self, form: &mut Form<'_>) {
-        add(&self.0, form);
+        match self {
+            Written::Fixed(text) => form.add_fixed(text),
+            Written::Word(text) => form.add_word(text),
+        }
     }
 
     fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
-        value(&self.0, write)
+        match self {
+            Written::Fixed(text) => (*text).into(),
+            Written::Word(text) => write(text).into(),
+        }
+    }
+}
+
+impl View for Word {
+    fn add_to(&self, form: &mut Form<'_>) {
+        Written::from(&self.0).add_to(form);
+    }
+
+    fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
+        Written::from(&self.0).value(write)
     }
 }
 
 impl View for Words {
     fn add_to(&self, form: &mut Form<'_>) {
-        add(&self.0, form);
+        Written::from(&self.0).add_to(form);
     }
 
     fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
-        value(&self.0, write)
+        Written::from(&self.0).value(write)
     }
 }
 
 impl View for Literal {
     fn add_to(&self, form: &mut Form<'_>) {
-        form.add_word(&self.0);
+        Written::Word(&self.0).add_to(form);
     }
 
     fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
-        write(&self.0).into()
+        Written::Word(&self.0).value(write)
     }
-}
-
-/// The text, where it belongs to the form of a view, which thousands of files share: a text of the
-/// program itself, but for names of ours, which differ between instances.
-#[expect(clippy::ptr_arg, reason = "how it is kept tells whose text it is")]
-fn fixed(text: &Cow<'static, str>) -> Option<&'static str> {
-    match text {
-        Cow::Borrowed(fixed) if !fixed.contains(INSTANCE) => Some(fixed),
-        _ => None,
-    }
-}
-
-#[expect(clippy::ptr_arg, reason = "how it is kept tells whose text it is")]
-fn add(text: &Cow<'static, str>, form: &mut Form<'_>) {
-    match fixed(text) {
-        Some(fixed) => form.add_fixed(fixed),
-        None => form.add_word(text),
-    }
-}
-
-#[expect(clippy::ptr_arg, reason = "how it is kept tells whose text it is")]
-fn value(text: &Cow<'static, str>, write: &mut dyn FnMut(&str) -> String) -> Value {
-    fixed(text).map_or_else(|| write(text), str::to_owned).into()
 }
 
 fn quote(text: &str, expands: bool) -> Result<String, Refused> {
@@ -537,6 +390,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::{RewriteTarget, TargetPart};
     use crate::nginx::syntax;
 
     /// The one argument of a directive with this token, as nginx parses it.
