@@ -124,11 +124,9 @@ fn merge<'a>(
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::networking::v1::Ingress;
-
     use super::*;
     use crate::apply::ServedObject;
-    use crate::source::{Endpoints, Version};
+    use crate::source::{Endpoints, Ingress, Version};
 
     fn stored<K>(kind: Kind, name: &str, version: &str, object: K) -> Stored<K> {
         Stored {

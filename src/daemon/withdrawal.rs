@@ -73,12 +73,10 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use k8s_openapi::api::networking::v1::Ingress;
-
     use super::*;
     use crate::model::{Kind, ObjectId};
     use crate::publish::{Member, Mode, Writes};
-    use crate::source::{Published, Snapshot, Stored, Version};
+    use crate::source::{Ingress, Published, Snapshot, Stored, Version};
 
     const MANAGER: &str = "ingressd/ingressd/ingressd";
 

@@ -10,7 +10,7 @@ use super::report::{Ingress, Report};
 use crate::config::{self, OfNode};
 use crate::finding::{Finding, Reason, Severity, on_one_line};
 use crate::model::{Field, Kind, ObjectId};
-use crate::source::Inventory;
+use crate::source::{IngressTls, Inventory, StringMap};
 use crate::translate::annotation::{Compared, Table};
 use crate::translate::{ANNOTATIONS, snippet_alternatives};
 
@@ -47,24 +47,22 @@ pub fn judge(judged: &Judged<'_>) -> Report {
     let (mut others, mut classless) = (0, Vec::new());
     for stored in &judged.inventory.snapshot.ingresses {
         let findings = by_object.get(&*stored.id).map_or(&[][..], Vec::as_slice);
-        let annotations = stored.object.metadata.annotations.as_ref();
-        let spec = stored.object.spec.as_ref();
+        let object = &stored.object;
         if findings.iter().any(|finding| finding.reason == Reason::ForeignClass) {
             others += 1;
-            let has_class = spec.is_some_and(|spec| spec.ingress_class_name.is_some())
-                || annotations.is_some_and(|annotations| annotations.contains_key("kubernetes.io/ingress.class"));
+            let has_class = object.class_name.is_some() || object.annotations.has("kubernetes.io/ingress.class");
             classless.extend((!has_class).then(|| format!("{}/{}", stored.id.namespace, stored.id.name)));
             continue;
         }
-        let hosts = spec.into_iter().flat_map(|spec| spec.rules.iter().flatten());
-        let mut hosts: Vec<_> = hosts.map(|rule| rule.host.clone().unwrap_or_else(|| "*".to_owned())).collect();
+        let hosts = object.rules.iter().map(|rule| rule.host.as_deref().unwrap_or("*").to_owned());
+        let mut hosts: Vec<_> = hosts.collect();
         hosts.dedup();
-        for entry in spec.into_iter().flat_map(|spec| spec.tls.iter().flatten()) {
-            of_tls.extend(tls_hosts(&stored.id, entry.hosts.as_ref(), entry.secret_name.as_deref(), &hosts));
+        for entry in &object.tls {
+            of_tls.extend(tls_hosts(&stored.id, entry, &hosts));
         }
         let name = (stored.id.namespace.to_string(), stored.id.name.to_string());
         let published = judged.inventory.published.get(&name).cloned().unwrap_or_default();
-        let items = items(annotations.unwrap_or(&BTreeMap::new()), findings, table);
+        let items = items(&object.annotations, findings, table);
         ingresses.push(Ingress { namespace: name.0, name: name.1, hosts, published, items });
     }
     Report {
@@ -82,12 +80,15 @@ pub fn judge(judged: &Judged<'_>) -> Report {
 }
 
 /// The hosts of an entry of `spec.tls` with its Secret; without a list those of the rules.
-fn tls_hosts(id: &ObjectId, listed: Option<&Vec<String>>, secret: Option<&str>, of_rules: &[String]) -> Vec<TlsHost> {
-    let listed = listed.filter(|hosts| !hosts.is_empty()).map_or(of_rules, Vec::as_slice);
-    let secret = secret.filter(|name| !name.is_empty()).map(|name| format!("{}/{name}", id.namespace));
+fn tls_hosts(id: &ObjectId, entry: &IngressTls, of_rules: &[String]) -> Vec<TlsHost> {
+    let secret =
+        entry.secret_name.as_deref().filter(|name| !name.is_empty()).map(|name| format!("{}/{name}", id.namespace));
     let (ingress, secret) = (format!("{}/{}", id.namespace, id.name), secret.unwrap_or_default());
-    let of_host = |host: &String| TlsHost { host: host.clone(), ingress: ingress.clone(), secret: secret.clone() };
-    listed.iter().map(of_host).collect()
+    let of_host = |host: &str| TlsHost { host: host.to_owned(), ingress: ingress.clone(), secret: secret.clone() };
+    match entry.hosts.is_empty() {
+        true => of_rules.iter().map(|host| of_host(host)).collect(),
+        false => entry.hosts.iter().map(|host| of_host(host)).collect(),
+    }
 }
 
 /// A snippet where it counts.
@@ -98,16 +99,16 @@ const SNIPPET: Compared = Compared::Different(
 );
 
 /// The items of one Ingress: its annotations, then everything else.
-fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &Table) -> Vec<Item> {
+fn items(annotations: &StringMap, findings: &[&Finding], table: &Table) -> Vec<Item> {
     let mut items = Vec::new();
-    for (key, value) in annotations {
+    for (key, value) in annotations.iter() {
         let Some(name) = key.strip_prefix(table.prefix) else { continue };
         let known = table.find(name).map(|row| match row.snippet {
             Some(_) => KnownKey { compared: SNIPPET, is_served: true },
             None => KnownKey { compared: row.compared, is_served: row.is_served() },
         });
         let known = known.unwrap_or(KnownKey::NOTHING);
-        let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Annotation(at) if *at == **key);
+        let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Annotation(at) if **at == *key);
         let found = findings.iter().filter(is_at);
         let found = found.filter_map(|finding| Item::of_finding(name, value, finding, known)).collect();
         items.push(without_snippet(worst(found).unwrap_or_else(|| Item::of_key(name, value, known.silent()))));
@@ -166,7 +167,7 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
         let facts = known.get(key.as_str());
         let known = facts.map(|facts| KnownKey { compared: facts.compared, is_served: facts.is_served });
         let known = known.unwrap_or(KnownKey::NOTHING);
-        let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **key);
+        let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if **at == *key);
         let found = findings.iter().filter(is_at).filter_map(|finding| Item::of_finding(key, value, finding, known));
         let item = worst(found.collect()).unwrap_or_else(|| Item::of_key(key, value, known.silent()));
         let item = match judged.of_node.get(key.as_str()) {

@@ -59,15 +59,13 @@ fn named(inventory: &Inventory, prefix: &str) -> (BTreeMap<ObjectId, BTreeSet<St
             let (namespace, name) = name.trim().split_once('/').unwrap_or((&stored.id.namespace, name.trim()));
             ObjectId::new(Kind::Secret, namespace, name)
         };
-        let Some(spec) = &stored.object.spec else { continue };
-        let of_rules = spec.rules.iter().flatten().filter_map(|rule| rule.host.clone());
-        let of_rules: BTreeSet<String> = of_rules.collect();
-        for tls in spec.tls.iter().flatten() {
+        let of_rules: BTreeSet<&str> = stored.object.rules.iter().filter_map(|rule| rule.host.as_deref()).collect();
+        for tls in &stored.object.tls {
             let Some(name) = &tls.secret_name else { continue };
             let known = hosts.entry(secret(name)).or_default();
-            known.extend(of_rules.iter().chain(tls.hosts.iter().flatten()).map(|host| host.to_lowercase()));
+            known.extend(of_rules.iter().copied().chain(tls.hosts.iter().map(|host| &**host)).map(str::to_lowercase));
         }
-        let annotation = |key: &str| stored.object.metadata.annotations.as_ref()?.get(&format!("{prefix}{key}"));
+        let annotation = |key: &str| stored.object.annotations.get(&format!("{prefix}{key}"));
         if annotation("auth-secret-type").is_some_and(|kind| kind.trim() == "auth-map") {
             maps.extend(annotation("auth-secret").map(|name| secret(name)));
         }

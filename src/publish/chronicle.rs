@@ -228,12 +228,12 @@ impl Chronicle {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress};
+    use k8s_openapi::api::networking::v1::IngressLoadBalancerIngress;
 
     use super::*;
     use crate::finding::Reason;
     use crate::model::{Field, Kind, Origin};
-    use crate::source::{Snapshot, Stored};
+    use crate::source::{Ingress, Snapshot, Stored};
 
     fn finding(name: &str, note: &str) -> Finding {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));

@@ -81,15 +81,14 @@ impl StatusStrategy for IngressAddresses {
         let inside = served.snapshot.ingresses.iter().map(|stored| (stored, true));
         let outside = served.snapshot.outside.iter().map(|stored| (stored, false));
         inside.chain(outside).filter_map(|(stored, is_inside)| {
-            let metadata = &stored.object.metadata;
             let published = stored.published.as_deref()?;
             let (current, is_plain) = published_addresses(Some(published));
             Some(Object {
                 id: &stored.id,
-                uid: metadata.uid.as_deref()?,
+                uid: stored.object.uid.as_deref()?,
                 version: &stored.version,
                 published,
-                created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+                created: stored.object.created,
                 is_inside,
                 current,
                 is_plain,

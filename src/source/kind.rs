@@ -104,7 +104,7 @@ macro_rules! kept_with_uid {
     };
 }
 
-kept_with_uid!(super::Service, Endpoints, super::Namespace);
+kept_with_uid!(super::Ingress, super::Service, Endpoints, super::Namespace);
 
 /// A row of the table. Group, version, plural and scope come from the type in `k8s_openapi`.
 pub trait Watched: Known + Resource<Scope: Namespaced> + Serialize + Validate + DropUnread + fmt::Debug {
@@ -146,7 +146,7 @@ pub trait Watched: Known + Resource<Scope: Namespaced> + Serialize + Validate + 
     fn list_mut(snapshot: &mut Snapshot) -> &mut List<Self::Kept>;
 
     /// The objects that it may refer to, of kinds that are kept by reference.
-    fn references(_kept: &Self::Kept) -> BTreeSet<ObjectId> {
+    fn references(_stored: &Stored<Self::Kept>) -> BTreeSet<ObjectId> {
         BTreeSet::new()
     }
 
@@ -184,7 +184,7 @@ macro_rules! kept_in {
 }
 
 impl Watched for Ingress {
-    type Kept = Self;
+    type Kept = super::Ingress;
 
     const MODEL_KIND: Kind = Kind::Ingress;
     const READ: Permission = Permission::of::<Self>(&["list", "watch"], "what is served");
@@ -196,8 +196,8 @@ impl Watched for Ingress {
 
     kept_in!(ingresses);
 
-    fn references(kept: &Self) -> BTreeSet<ObjectId> {
-        references_of(kept)
+    fn references(stored: &Stored<Self::Kept>) -> BTreeSet<ObjectId> {
+        references_of(stored)
     }
 
     fn take_published(&mut self) -> Option<Published> {
@@ -215,16 +215,16 @@ impl Watched for Ingress {
         Some(&mut stores.outside)
     }
 
-    fn bare(item: Item<Self>) -> Option<Stored<Self>> {
+    fn bare(item: Item<Self>) -> Option<Stored<Self::Kept>> {
         let (uid, published) = match item.outcome {
-            Ok(stored) => (stored.object.metadata.uid.clone(), stored.published?),
-            Err(unfit) => (unfit.uid.as_deref().map(str::to_owned), Arc::new(unfit.published?)),
+            Ok(stored) => (stored.object.uid.clone(), stored.published?),
+            Err(unfit) => (unfit.uid.as_deref().map(Box::from), Arc::new(unfit.published?)),
         };
         let addresses = published.status.as_ref()?.load_balancer.as_ref()?.ingress.as_ref()?;
         if addresses.is_empty() {
             return None;
         }
-        let object = Ingress { metadata: ObjectMeta { uid, ..ObjectMeta::default() }, ..Ingress::default() };
+        let object = super::Ingress { uid, ..super::Ingress::default() };
         let version = fingerprint(&object);
         Some(Stored { id: item.id, version, object: Arc::new(object), published: Some(published), place: None })
     }
@@ -290,8 +290,8 @@ impl Watched for ConfigMap {
 
     kept_in!(config_maps);
 
-    fn references(kept: &Self) -> BTreeSet<ObjectId> {
-        headers_of(kept)
+    fn references(stored: &Stored<Self>) -> BTreeSet<ObjectId> {
+        headers_of(stored)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The fields of a Service that are used, kept small because clusters have many.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::{self as api, LoadBalancerIngress, LoadBalancerStatus, ServiceSpec, ServiceStatus};
@@ -8,8 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::{Deserialize, Serialize};
 
-use super::Family;
 use super::endpoints::transport;
+use super::{Family, StringMap};
 use crate::model::Transport;
 
 /// The used fields of a Service. On disk it has the form of the API.
@@ -18,8 +17,8 @@ use crate::model::Transport;
 pub struct Service {
     /// Its UID.
     pub uid: Option<Box<str>>,
-    /// Its annotations; `None` when it has none.
-    pub annotations: Option<BTreeMap<String, String>>,
+    /// Its annotations.
+    pub annotations: StringMap,
     /// Its `externalName`, empty when that is missing; `None` for other types of Services.
     pub external_name: Option<Box<str>>,
     /// Its first address family; `None` when it names none.
@@ -69,7 +68,7 @@ impl From<api::Service> for Service {
         let family = spec.ip_families.and_then(|families| Family::named(families.first()?));
         Service {
             uid: service.metadata.uid.map(Into::into),
-            annotations: service.metadata.annotations.filter(|annotations| !annotations.is_empty()),
+            annotations: service.metadata.annotations.into(),
             external_name: (spec.type_.as_deref() == Some("ExternalName"))
                 .then(|| spec.external_name.unwrap_or_default().into()),
             family,
@@ -114,7 +113,7 @@ impl From<Service> for api::Service {
         api::Service {
             metadata: ObjectMeta {
                 uid: service.uid.map(Into::into),
-                annotations: service.annotations,
+                annotations: service.annotations.into(),
                 ..ObjectMeta::default()
             },
             spec: Some(spec),
@@ -171,7 +170,7 @@ mod tests {
             "status": { "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }, { "hostname": "a.example" }, { "ip": "x" }] } },
         }));
         assert_eq!((service.uid.as_deref(), service.external_name.as_deref()), (Some("u"), None));
-        assert_eq!(service.annotations.as_ref().unwrap()["a"], "b");
+        assert_eq!(service.annotations.get("a"), Some("b"));
         assert_eq!((service.family, service.is_local), (Some(Family::Six), true));
         assert_eq!(service.cluster_address.unwrap().to_string(), "10.96.0.1");
         assert_eq!(*service.balancer_addresses, ["192.0.2.1".parse::<std::net::IpAddr>().unwrap()]);

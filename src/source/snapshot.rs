@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressClassSpec, IngressStatus};
+use k8s_openapi::api::networking::v1::{IngressClass, IngressClassSpec, IngressStatus};
 
 use super::kind::{Kept as _, Watched as _, for_kind};
-use super::{Endpoints, List, Namespace, Service};
+use super::{Endpoints, Ingress, List, Namespace, Service};
 use crate::finding::Finding;
 use crate::model::{Kind, ObjectId};
 

@@ -53,14 +53,6 @@ impl DropUnread for EndpointSlice {
     }
 }
 
-/// The elements of a list, after its spare capacity was released: decoding reserves space for
-/// four.
-fn fit<T>(list: &mut Option<Vec<T>>) -> &mut [T] {
-    let Some(list) = list else { return &mut [] };
-    list.shrink_to_fit();
-    list
-}
-
 /// A Node is updated every few minutes, and lists every image that it has.
 impl DropUnread for Node {
     fn drop_unread(&mut self) {
@@ -94,15 +86,6 @@ impl DropUnread for Ingress {
     fn drop_unread(&mut self) {
         self.metadata.labels = None;
         self.status = None;
-        let Some(spec) = &mut self.spec else { return };
-        for tls in fit(&mut spec.tls) {
-            fit(&mut tls.hosts);
-        }
-        for rule in fit(&mut spec.rules) {
-            if let Some(http) = &mut rule.http {
-                http.paths.shrink_to_fit();
-            }
-        }
     }
 }
 

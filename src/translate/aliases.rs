@@ -7,13 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
-
 use super::site::younger;
 use super::{ClassRule, HostAliases, Limits, host, order};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, HostName, ObjectId, Origin, ServerName};
-use crate::source::{Snapshot, Stored};
+use crate::source::{Ingress, IngressRule, IngressTls, Snapshot, Stored};
 
 /// A snapshot with copied rules.
 #[derive(Debug)]
@@ -71,9 +69,9 @@ impl Expanded {
                 let field = (super::position(own), origin.clone());
                 expanded.fields.insert(Arc::clone(&stored.id), field);
                 let object = Arc::make_mut(&mut edited[index].object);
-                let Some(spec) = object.spec.as_mut() else { continue };
-                list_expressions(spec, &further);
-                spec.rules.iter_mut().for_each(|rules| rules.extend(further.iter().map(|(rule, ..)| rule.clone())));
+                list_expressions(object, &further);
+                let own = std::mem::take(&mut object.rules).into_iter();
+                object.rules = own.chain(further.into_iter().map(|(rule, ..)| rule)).collect();
             }
         }
         Some(expanded)
@@ -94,7 +92,7 @@ impl Expanded {
 }
 
 fn rules(stored: &Stored<Ingress>) -> &[IngressRule] {
-    stored.object.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default()
+    &stored.object.rules
 }
 
 fn hosts(stored: &Stored<Ingress>) -> impl Iterator<Item = ServerName> {
@@ -111,7 +109,7 @@ fn further_rules(
     findings: &mut Vec<Finding>,
 ) -> Vec<(IngressRule, ServerName, Origin)> {
     let is_named = |alias: &ServerName| named.contains(&(Arc::clone(&stored.id.namespace), alias.clone()));
-    let paths = |rule: &IngressRule| rule.http.as_ref().map_or(0, |http| http.paths.len() as u64);
+    let paths = |rule: &IngressRule| rule.paths.len() as u64;
     let mut further = Vec::new();
     let mut sum: u64 = rules(stored).iter().map(paths).sum();
     for rule in rules(stored) {
@@ -130,7 +128,7 @@ fn further_rules(
                 return further;
             }
             sum += paths(rule);
-            let rule = IngressRule { host: Some(host::written(alias)), ..rule.clone() };
+            let rule = IngressRule { host: Some(host::written(alias).into()), ..rule.clone() };
             further.push((rule, name.clone(), aliases.origin.clone()));
         }
     }
@@ -196,12 +194,12 @@ impl Room<'_> {
 }
 
 /// The `spec.tls` entry of a host also holds for its expressions.
-fn list_expressions(spec: &mut IngressSpec, further: &[(IngressRule, ServerName, Origin)]) {
-    for listed in spec.tls.iter_mut().flatten().filter_map(|entry| entry.hosts.as_mut()) {
+fn list_expressions(object: &mut Ingress, further: &[(IngressRule, ServerName, Origin)]) {
+    for IngressTls { hosts: listed, .. } in &mut object.tls {
         let concerns = |base: &ServerName| listed.iter().any(|listed| host::covers(listed, base));
         let hosts = further.iter().filter(|(rule, base, _)| is_expression(rule) && concerns(base));
         let hosts: BTreeSet<_> = hosts.filter_map(|(rule, ..)| rule.host.clone()).collect();
-        listed.extend(hosts);
+        *listed = std::mem::take(listed).into_iter().chain(hosts).collect();
     }
 }
 
@@ -219,10 +217,9 @@ pub fn without_expressions(snapshot: &Snapshot) -> Option<Snapshot> {
     let mut without = snapshot.clone();
     let all = without.ingresses.edit().iter_mut().chain(without.withheld.edit());
     for stored in all.filter(|stored| has_one(stored)) {
-        let spec = Arc::make_mut(&mut stored.object).spec.as_mut();
-        let rules = spec.into_iter().flat_map(|spec| spec.rules.iter_mut().flatten());
+        let rules = Arc::make_mut(&mut stored.object).rules.iter_mut();
         rules.filter(|rule| is_expression(rule)).for_each(|rule| {
-            rule.host = rule.host.take().map(|host| format!(" {host}"));
+            rule.host = rule.host.take().map(|host| format!(" {host}").into());
         });
     }
     Some(without)

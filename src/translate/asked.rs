@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressRule};
-
 use super::endpoint::{self, Slices};
 use super::port::{self, PortReference};
+use super::rule::Backend;
 use super::{Dialect, host};
 use crate::model::{ObjectId, ServerName, Transport};
-use crate::source::{Snapshot, Stored};
+use crate::source::{Ingress, IngressBackend, IngressPath, IngressRule, Snapshot, Stored};
 
 /// The requests of an Ingress, as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,21 +57,21 @@ const EVERY_HOST: &str = "*";
 /// exist.
 pub fn asked<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<Asked<'a>> {
     let stored = find(snapshot, id)?;
-    let Some(spec) = &stored.object.spec else { return Some(Asked::default()) };
+    let object = &stored.object;
     let namespace = &*stored.id.namespace;
     let behind = Behind { snapshot, namespace, slices: Slices::new(snapshot) };
     let mut routes = Vec::new();
-    for (number, rule) in spec.rules.iter().flatten().enumerate() {
-        let paths = rule.http.iter().flat_map(|http| &http.paths);
+    for (number, rule) in object.rules.iter().enumerate() {
+        let paths = rule.paths.iter();
         routes.extend(paths.map(|path| AskedRoute { rule: Some(number), host: host_of(rule), ..behind.route(path) }));
     }
-    routes.extend(spec.default_backend.as_ref().map(|backend| behind.to(backend)));
-    let tls = spec.tls.iter().flatten().map(|entry| AskedTls {
-        hosts: entry.hosts.iter().flatten().map(String::as_str).collect(),
+    routes.extend(object.default_backend.as_deref().map(|backend| behind.to(backend)));
+    let tls = object.tls.iter().map(|entry| AskedTls {
+        hosts: entry.hosts.iter().map(|host| &**host).collect(),
         secret: entry.secret_name.as_deref(),
     });
-    let rules = spec.rules.iter().flatten().map(host_of).collect();
-    Some(Asked { class: spec.ingress_class_name.as_deref(), rules, routes, tls: tls.collect() })
+    let rules = object.rules.iter().map(host_of).collect();
+    Some(Asked { class: object.class_name.as_deref(), rules, routes, tls: tls.collect() })
 }
 
 /// The hosts of an Ingress as written, each once.
@@ -88,8 +87,7 @@ pub fn asked_hosts<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Vec<&'a str> {
 pub fn askers<'a>(snapshot: &'a Snapshot, hosts: &[ServerName]) -> impl Iterator<Item = &'a Arc<ObjectId>> {
     let written: Vec<_> = hosts.iter().map(host::written).collect();
     let asks = move |stored: &&Stored<Ingress>| {
-        let spec = stored.object.spec.as_ref();
-        let has_default = spec.is_some_and(|spec| spec.default_backend.is_some());
+        let has_default = stored.object.default_backend.is_some();
         written.iter().any(|written| {
             (has_default && written == EVERY_HOST)
                 || rules(stored).any(|rule| host_of(rule).eq_ignore_ascii_case(written))
@@ -103,7 +101,7 @@ fn find<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<&'a Stored<Ingress>
 }
 
 fn rules(stored: &Stored<Ingress>) -> impl Iterator<Item = &IngressRule> {
-    stored.object.spec.iter().flat_map(|spec| spec.rules.iter().flatten())
+    stored.object.rules.iter()
 }
 
 fn host_of(rule: &IngressRule) -> &str {
@@ -126,21 +124,20 @@ struct Behind<'a> {
 }
 
 impl<'a> Behind<'a> {
-    fn route(&self, path: &'a HTTPIngressPath) -> AskedRoute<'a> {
+    fn route(&self, path: &'a IngressPath) -> AskedRoute<'a> {
         let written = path.path.as_deref().unwrap_or("/");
         AskedRoute { path: written, path_type: &path.path_type, ..self.to(&path.backend) }
     }
 
     fn to(&self, backend: &'a IngressBackend) -> AskedRoute<'a> {
-        let service = backend.service.as_ref();
-        let port = service.and_then(|service| PortReference::read(service.port.as_ref()));
-        let endpoints = service.zip(port.as_ref()).and_then(|(service, port)| self.endpoints(&service.name, port));
+        let Backend { service, port } = Backend::of(backend);
+        let endpoints = service.zip(port.as_ref()).and_then(|(service, port)| self.endpoints(service, port));
         AskedRoute {
             rule: None,
             host: EVERY_HOST,
             path: "/",
             path_type: "default backend",
-            service: service.map(|service| service.name.as_str()),
+            service,
             port: port.map(|port| match port {
                 PortReference::Name(name) => name.to_owned(),
                 port => port.written(),

@@ -446,8 +446,7 @@ fn missing_port(reference: &BackendReference<'_>, transport: Transport) -> (Reas
 }
 
 fn choose_mode(service: &Stored<Service>, otherwise: EndpointMode, notes: &mut Vec<Note>) -> EndpointMode {
-    let annotations = service.object.annotations.as_ref();
-    let Some(value) = annotations.and_then(|annotations| annotations.get(mode::ANNOTATION)) else { return otherwise };
+    let Some(value) = service.object.annotations.get(mode::ANNOTATION) else { return otherwise };
     mode::parse(value).unwrap_or_else(|| {
         let (name, key) = (&service.id.name, mode::ANNOTATION);
         let note = format!(

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Secret};
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::api::networking::v1::IngressClass;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
 use super::backend::NamedBy;
@@ -21,7 +21,7 @@ use crate::finding::Finding;
 use crate::model::{
     Behaviour, Certificate, Field, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream, UrlPath,
 };
-use crate::source::{Endpoints, List, Service, Snapshot, Stored, Version};
+use crate::source::{Endpoints, Ingress, List, Service, Snapshot, Stored, Version};
 
 /// The result of building a host.
 #[derive(Debug, Default)]

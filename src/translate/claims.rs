@@ -10,13 +10,11 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::Metadata;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
 
 use super::host;
 use crate::model::{ClaimOrder, ObjectId, Seniority, ServerName};
-use crate::source::Stored;
+use crate::source::{Ingress, Stored};
 
 /// The most hosts and paths of one namespace that are reserved without any object that claims
 /// them.
@@ -84,15 +82,14 @@ pub struct Since<'a> {
 }
 
 impl<'a> Since<'a> {
-    /// The age of an object of any kind.
-    pub fn of<K: Metadata<Ty = ObjectMeta>>(stored: &'a Stored<K>) -> Self {
-        let metadata = stored.object.metadata();
-        let created = metadata.creation_timestamp.as_ref().map(|time| time.0);
+    /// The age of an object.
+    pub fn of(stored: &'a Stored<Ingress>) -> Self {
+        let created = stored.object.created;
         let written = stored.place.as_ref().and_then(|place| place.written);
         Since {
             is_undated: created.is_none(),
             created,
-            uid: metadata.uid.as_deref(),
+            uid: stored.object.uid.as_deref(),
             is_unwritten: written.is_none(),
             written,
             id: &stored.id,

@@ -1,11 +1,9 @@
 //! Selects the Ingresses of our classes, with the dialect of each.
 
-use k8s_openapi::api::networking::v1::Ingress;
-
 use super::{ClassRule, Options};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Field, Origin};
-use crate::source::{Snapshot, Stored};
+use crate::source::{Ingress, Snapshot, Stored};
 
 /// The annotation for the class from before `spec.ingressClassName` existed.
 const LEGACY: &str = "kubernetes.io/ingress.class";
@@ -20,7 +18,7 @@ pub fn select<'a>(
     options: &'a Options,
 ) -> Result<&'a ClassRule, Box<Finding>> {
     let rule = of_class(ingress, snapshot, options)?;
-    let has_default = ingress.object.spec.as_ref().is_some_and(|spec| spec.default_backend.is_some());
+    let has_default = ingress.object.default_backend.is_some();
     if options.no_catch_all && has_default {
         let note = "objects with spec.defaultBackend are ignored (`hosts.disable-catch-all`); remove it, and write \
                     rules instead";
@@ -37,7 +35,7 @@ fn of_class<'a>(
 ) -> Result<&'a ClassRule, Box<Finding>> {
     let field = |path: &'static str| Origin::field(&ingress.id, Field::Other(path.into()));
     let foreign = |origin, note: String| Box::new(Finding::new(Reason::ForeignClass, origin, note));
-    let class = ingress.object.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_deref());
+    let class = ingress.object.class_name.as_deref();
     if let Some(name) = class {
         let origin = field("spec.ingressClassName");
         let Some(found) = snapshot.ingress_class(name) else {
@@ -56,8 +54,7 @@ fn of_class<'a>(
             )
         });
     }
-    let annotations = ingress.object.metadata.annotations.as_ref();
-    if let Some(name) = annotations.and_then(|annotations| annotations.get(LEGACY)) {
+    if let Some(name) = ingress.object.annotations.get(LEGACY) {
         let origin = Origin::field(&ingress.id, Field::Annotation(LEGACY.into()));
         return options.classes.iter().find(|rule| rule.legacy_class.as_deref() == Some(name)).ok_or_else(|| {
             foreign(

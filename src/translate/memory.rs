@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
@@ -15,7 +14,7 @@ use super::tables::{self, Basis, Change, Table};
 use super::{ClassRule, Dialect, Options, Reading, SMALLEST_PART};
 use crate::model::{Behaviour, Model, ObjectId};
 use crate::source::cluster::may_refer;
-use crate::source::{Snapshot, Stored, Version};
+use crate::source::{Ingress, Snapshot, Stored, Version};
 
 /// What is kept from one translation to the next.
 #[derive(Debug, Default)]
@@ -65,7 +64,7 @@ impl Remembered {
         reading.findings.shrink_to_fit();
         let rules = rule::read(&ingress.object);
         let known = KnownObject { reading: Arc::new(reading), behaviour: Arc::new(behaviour), rules };
-        let refers = ingress.object.metadata.annotations.iter().flatten().any(|(key, _)| {
+        let refers = ingress.object.annotations.iter().any(|(key, _)| {
             let row = || class.annotations.find(key.strip_prefix(class.annotations.prefix)?);
             may_refer(key) || (!options.snippets.is_empty() && row().is_some_and(|row| row.snippet.is_some()))
         });

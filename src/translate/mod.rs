@@ -73,7 +73,6 @@ pub use tables::{
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _, ParallelSlice as _, ParallelSliceMut as _};
 
 use self::aliases::Expanded;
@@ -92,7 +91,7 @@ use crate::model::{
     AccessList, Authority, Behaviour, Forwarded, HostName, Listener, Model, ObjectId, Origin, Passthrough,
     Passthroughs, PasswordFile, RouteCount, Server, ServerName,
 };
-use crate::source::{Snapshot, Stored, Version};
+use crate::source::{Ingress, Snapshot, Stored, Version};
 
 /// The fewest hosts that are worth another thread.
 const SMALLEST_PART: usize = 64;

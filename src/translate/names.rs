@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
-
 use super::tables;
 use super::value::ExternalName;
 use super::{Options, class};
 use crate::model::HostName;
-use crate::source::Snapshot;
+use crate::source::{Ingress, Snapshot};
 
 /// What is known about one name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -147,13 +145,9 @@ impl Wanted {
 
 /// The Services that an Ingress uses as backends.
 fn services(ingress: &Ingress) -> impl Iterator<Item = &str> {
-    let spec = ingress.spec.iter();
-    let backends = spec.flat_map(|spec| {
-        let rules = spec.rules.iter().flatten().flat_map(|rule| &rule.http);
-        let paths = rules.flat_map(|http| &http.paths).map(|path| &path.backend);
-        spec.default_backend.iter().chain(paths)
-    });
-    backends.filter_map(|backend: &IngressBackend| Some(backend.service.as_ref()?.name.as_str()))
+    let paths = ingress.rules.iter().flat_map(|rule| &rule.paths).map(|path| &path.backend);
+    let backends = ingress.default_backend.as_deref().into_iter().chain(paths);
+    backends.filter_map(|backend| backend.service.as_deref())
 }
 
 #[cfg(test)]

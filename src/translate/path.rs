@@ -4,14 +4,13 @@ use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::HTTPIngressPath;
-
 use super::reading::RequestedSession;
 use super::{Dialect, Reading};
 use crate::model::{
     Behaviour, CookiePath, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, Session, UrlPath,
     expression,
 };
+use crate::source::IngressPath;
 
 /// The `pathType` of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,7 +37,7 @@ impl PathType {
 
 /// The path of a rule; an empty one is `/`. It may contain any character except control
 /// characters.
-pub fn read(entry: &HTTPIngressPath) -> Result<UrlPath, Refused> {
+pub fn read(entry: &IngressPath) -> Result<UrlPath, Refused> {
     match entry.path.as_deref() {
         None | Some("") => UrlPath::new("/"),
         Some(path) => UrlPath::new(path),

@@ -1,7 +1,5 @@
 //! Ports of Services and of their slices.
 
-use k8s_openapi::api::networking::v1::ServiceBackendPort;
-
 use super::Dialect;
 use crate::model::{Protocol, Transport};
 use crate::source::{Endpoints, Service, ServicePort, TargetPort};
@@ -17,11 +15,10 @@ pub enum PortReference<'a> {
 
 impl<'a> PortReference<'a> {
     /// Parses the port of a backend; `None` when it names none.
-    pub fn read(port: Option<&'a ServiceBackendPort>) -> Option<Self> {
-        let port = port?;
-        match port.name.as_deref().filter(|name| !name.is_empty()) {
+    pub fn read(name: Option<&'a str>, written: Option<i32>) -> Option<Self> {
+        match name.filter(|name| !name.is_empty()) {
             Some(name) => Some(PortReference::Name(name)),
-            None => port.number.and_then(number).map(PortReference::Number),
+            None => written.and_then(number).map(PortReference::Number),
         }
     }
 

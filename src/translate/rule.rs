@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
-
 use super::path::{self, PathType};
 use super::port::PortReference;
 use super::{host, subject};
 use crate::model::{Refused, ServerName, UrlPath};
+use crate::source::{Ingress, IngressBackend};
 
 /// A parsed rule.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,16 +47,14 @@ pub struct Backend<'a> {
 impl<'a> Backend<'a> {
     /// The backend of an Ingress.
     pub fn of(backend: &'a IngressBackend) -> Self {
-        let service = backend.service.as_ref();
-        let port = service.and_then(|service| PortReference::read(service.port.as_ref()));
-        Backend { service: service.map(|service| &*service.name), port }
+        let port = PortReference::read(backend.port_name.as_deref(), backend.port_number);
+        Backend { service: backend.service.as_deref(), port }
     }
 }
 
 /// Parses all rules of an object.
 pub fn read(ingress: &Ingress) -> Arc<[Rule]> {
-    let rules = ingress.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
-    let rules = rules.iter().map(|rule| {
+    let rules = ingress.rules.iter().map(|rule| {
         let written = rule.host.as_deref().unwrap_or_default();
         let name = host::of_rule(rule.host.as_deref());
         // Nearly all hosts are written in canonical form, so that the text can be shared.

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule, IngressSpec};
-
 use super::claims::Since;
 use super::memory::KnownObject;
 use super::path::PathType;
@@ -11,7 +9,7 @@ use super::rule::{Backend, Rule, RulePath};
 use super::{ClassRule, Dialect, EndpointMode, Options, Reading};
 use crate::finding::{Finding, Reason};
 use crate::model::{Behaviour, Field, ObjectId, Origin, RewriteTarget, ServerName};
-use crate::source::Stored;
+use crate::source::{Ingress, IngressPath, IngressRule, Stored};
 
 /// An Ingress of our classes.
 #[derive(Debug, Clone)]
@@ -40,15 +38,10 @@ impl<'a> Subject<'a> {
         &self.stored.id
     }
 
-    /// Its `spec`.
-    pub fn spec(&self) -> Option<&'a IngressSpec> {
-        self.stored.object.spec.as_ref()
-    }
-
     /// Its rules with their indices.
     pub fn rules(&self) -> impl Iterator<Item = (usize, &'a IngressRule)> + use<'a> {
         let closed = self.closed_rules.clone();
-        let rules = self.spec().and_then(|spec| spec.rules.as_deref()).unwrap_or_default().iter().enumerate();
+        let rules = self.stored.object.rules.iter().enumerate();
         rules.filter(move |(number, _)| closed.as_ref().is_none_or(|closed| closed.binary_search(number).is_ok()))
     }
 
@@ -59,7 +52,7 @@ impl<'a> Subject<'a> {
 
     /// The parsed paths of a rule with their indices and backends.
     pub fn paths(&self, rule: usize) -> impl Iterator<Item = (usize, &RulePath, Backend<'a>)> {
-        let written = self.spec().and_then(|spec| spec.rules.as_ref()?.get(rule)).into_iter().flat_map(paths);
+        let written = self.stored.object.rules.get(rule).into_iter().flat_map(paths);
         let read = self.read.get(rule).into_iter().flat_map(|rule| &rule.paths);
         written.zip(read).map(|((number, entry), read)| (number, read, Backend::of(&entry.backend)))
     }
@@ -71,7 +64,8 @@ impl<'a> Subject<'a> {
 
     /// The backend for requests that none of its paths matches.
     pub fn default_backend(&self) -> Option<Backend<'a>> {
-        self.spec().filter(|_| self.closed_rules.is_none())?.default_backend.as_ref().map(Backend::of)
+        let default = self.stored.object.default_backend.as_deref().filter(|_| self.closed_rules.is_none());
+        default.map(Backend::of)
     }
 
     /// Whether it handles requests for unknown hosts.
@@ -130,7 +124,7 @@ impl<'a> Subject<'a> {
         (faults, is_fit)
     }
 
-    fn fault(&self, read: &RulePath, entry: &HTTPIngressPath) -> Option<(&'static str, Reason, String)> {
+    fn fault(&self, read: &RulePath, entry: &IngressPath) -> Option<(&'static str, Reason, String)> {
         if let Err(refused) = &read.path {
             return Some(("path", Reason::InvalidPath, format!("it is refused: {refused}")));
         }
@@ -175,6 +169,6 @@ impl<'a> From<&Subject<'a>> for Withheld<'a> {
 }
 
 /// The paths of a rule with their indices.
-pub fn paths(rule: &IngressRule) -> impl Iterator<Item = (usize, &HTTPIngressPath)> {
-    rule.http.iter().flat_map(|http| http.paths.iter().enumerate())
+pub fn paths(rule: &IngressRule) -> impl Iterator<Item = (usize, &IngressPath)> {
+    rule.paths.iter().enumerate()
 }

@@ -1,16 +1,13 @@
 //! Connects the engine with the tables of dialects: the only place where the semantics of
 //! Ingresses meet annotations.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use k8s_openapi::api::networking::v1::Ingress;
 
 use super::annotation::{self, Context, NotedOptions, Row};
 use super::ingress_nginx::{external_authentication, mirror, snippet};
 use super::{ClassRule, DefaultValue, Dialect, Everywhere, Options, Reading, class};
 use crate::model::{Effective, HostName, Kind, ObjectId, WrittenAt};
-use crate::source::{Snapshot, Stored};
+use crate::source::{Ingress, Snapshot, Stored, StringMap};
 
 pub use super::annotation::{Basis, Change, Scope, Table, Trust};
 pub use super::ingress_nginx::services::claims as claims_on_ports;
@@ -19,8 +16,7 @@ pub use super::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
 /// Reads the annotations of an object, and returns the settings that the reading depends on.
 pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> (Reading, Basis) {
-    let none = BTreeMap::new();
-    let annotations = ingress.object.metadata.annotations.as_ref().unwrap_or(&none);
+    let annotations = &ingress.object.annotations;
     let (object, namespace) = (&ingress.id, &*ingress.id.namespace);
     let (dialect, table, options) = (rule.dialect, rule.annotations, &NotedOptions::new(options));
     annotation::read_with_basis(&Context { object, namespace, dialect, table, snapshot, options }, annotations)
@@ -38,8 +34,7 @@ pub fn effective_annotations(
         return Vec::new();
     };
     let Ok(rule) = class::select(stored, snapshot, options) else { return Vec::new() };
-    let none = BTreeMap::new();
-    let annotations = stored.object.metadata.annotations.as_ref().unwrap_or(&none);
+    let annotations = &stored.object.annotations;
     let (object, namespace, table) = (&stored.id, &*id.namespace, rule.annotations);
     let (dialect, noted) = (rule.dialect, &NotedOptions::new(options));
     let context = Context { object, namespace, dialect, table, snapshot, options: noted };
@@ -62,7 +57,7 @@ pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
     let (object, options) =
         (&Arc::new(ObjectId::new(Kind::Settings, "", "default-backend")), &NotedOptions::new(options));
     let context = Context { object, namespace: "", dialect, table, snapshot, options };
-    let Reading { behaviour, closed, authentication, .. } = annotation::read(&context, &BTreeMap::new());
+    let Reading { behaviour, closed, authentication, .. } = annotation::read(&context, &StringMap::default());
     Everywhere { dialect, behaviour: Arc::new(behaviour), closed, authentication }
 }
 
@@ -96,9 +91,8 @@ pub fn hosts_of_services<'a>(snapshot: &'a Snapshot, options: &'a Options) -> Ve
     let everywhere = everywhere
         .filter_map(|default| Some((external_authentication::name(&default.value)?, &default.origin.object.namespace)));
     let of_objects = snapshot.ingresses.iter().flat_map(|stored| {
-        let annotations = stored.object.metadata.annotations.as_ref();
         // Whatever dialect reads the annotation, it is a key of the table.
-        let names = SERVICES.iter().filter_map(move |(key, name)| name(annotations?.get(*key)?));
+        let names = SERVICES.iter().filter_map(move |(key, name)| name(stored.object.annotations.get(key)?));
         names.filter(|_| class::select(stored, snapshot, options).is_ok()).map(|name| (name, &stored.id.namespace))
     });
     everywhere.chain(of_objects).collect()

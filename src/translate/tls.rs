@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::api::networking::v1::IngressTLS;
 
 use super::Options;
 use super::built::Dependency;
@@ -18,7 +17,7 @@ use crate::model::{
     Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination, Validity, ValidityPhase,
     in_words,
 };
-use crate::source::{Snapshot, Stored, Version};
+use crate::source::{IngressTls, Snapshot, Stored, Version};
 
 /// Chooses certificates and collects those in use.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ pub struct Tls<'a> {
 
 /// The existing Secrets that an object names for TLS.
 pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a Stored<Secret>> {
-    let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
+    let entries = &subject.stored.object.tls;
     let namespace: &'a str = &subject.stored.id.namespace;
     let names = entries.iter().filter_map(|entry| entry.secret_name.as_deref());
     names.filter_map(move |name| snapshot.secret(namespace, name))
@@ -48,7 +47,7 @@ pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterat
 pub fn dependencies(subjects: &[&Subject<'_>], options: &Options) -> Vec<Dependency> {
     let on = |namespace: &str, name: &str| Dependency::on(Kind::Secret, namespace, name);
     let of_object = |subject: &&Subject<'_>| {
-        let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
+        let entries = &subject.stored.object.tls;
         let namespace = &subject.id().namespace;
         entries.iter().filter_map(|entry| Some(on(namespace, entry.secret_name.as_deref()?))).collect::<Vec<_>>()
     };
@@ -116,7 +115,7 @@ impl<'a> Tls<'a> {
 
     /// Whether an entry uses the default certificate, because it names no Secret, or none that is
     /// valid.
-    fn is_default(&self, subject: &Subject<'_>, entry: &IngressTLS) -> bool {
+    fn is_default(&self, subject: &Subject<'_>, entry: &IngressTls) -> bool {
         let secret = entry.secret_name.as_deref().filter(|name| !name.is_empty());
         let secret = secret.and_then(|name| self.snapshot.secret(&subject.id().namespace, name));
         secret.is_none_or(|secret| self.certificates.check(secret).is_err())
@@ -135,7 +134,7 @@ impl<'a> Tls<'a> {
         name: &ServerName,
         subject: &Subject<'a>,
         number: usize,
-        entry: &IngressTLS,
+        entry: &IngressTls,
     ) -> Option<TlsTermination> {
         let origin = Origin::field(subject.id(), Field::Tls(super::position(number)));
         let secret = entry.secret_name.as_deref().filter(|name| !name.is_empty())?;

@@ -2,13 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use k8s_openapi::api::networking::v1::IngressTLS;
-
 use super::certificate::Certificates;
 use super::subject::Subject;
 use super::{Dialect, host};
 use crate::model::{ObjectId, ServerName};
-use crate::source::Snapshot;
+use crate::source::{IngressTls, Snapshot};
 
 /// With more names than this an index is used: comparing each host with each name would take
 /// minutes.
@@ -37,8 +35,8 @@ impl<'a> Entries<'a> {
     }
 
     /// The entry of `spec.tls` for the host.
-    pub fn of_host(&mut self, subject: &Subject<'a>, name: &ServerName) -> Option<(usize, &'a IngressTLS)> {
-        let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
+    pub fn of_host(&mut self, subject: &Subject<'a>, name: &ServerName) -> Option<(usize, &'a IngressTls)> {
+        let entries = &subject.stored.object.tls;
         let number = match has_few(entries) {
             true => self.compared(entries, subject, name),
             false => self.looked_up(entries, subject, name),
@@ -46,9 +44,9 @@ impl<'a> Entries<'a> {
         number.map(|number| (number, &entries[number]))
     }
 
-    fn compared(&self, entries: &[IngressTLS], subject: &Subject<'_>, name: &ServerName) -> Option<usize> {
+    fn compared(&self, entries: &[IngressTls], subject: &Subject<'_>, name: &ServerName) -> Option<usize> {
         let hosts = |matches: fn(&str, &ServerName) -> bool| {
-            entries.iter().position(|entry| entry.hosts.iter().flatten().any(|listed| matches(listed, name)))
+            entries.iter().position(|entry| entry.hosts.iter().any(|listed| matches(listed, name)))
         };
         let listed = hosts(host::is_listed);
         match subject.rule.dialect {
@@ -62,7 +60,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    fn looked_up(&mut self, entries: &[IngressTLS], subject: &Subject<'a>, name: &ServerName) -> Option<usize> {
+    fn looked_up(&mut self, entries: &[IngressTls], subject: &Subject<'a>, name: &ServerName) -> Option<usize> {
         if !self.indexes.contains_key(&**subject.id()) {
             let index = self.index(entries, subject);
             self.indexes.insert(subject.id(), index);
@@ -82,11 +80,11 @@ impl<'a> Entries<'a> {
         }
     }
 
-    fn index(&self, entries: &[IngressTLS], subject: &Subject<'_>) -> Index {
+    fn index(&self, entries: &[IngressTls], subject: &Subject<'_>) -> Index {
         let mut index = Index { without_hosts: entries.iter().position(is_without_hosts), ..Index::default() };
         let mut secrets = HashSet::new();
         for (number, entry) in entries.iter().enumerate() {
-            for listed in entry.hosts.iter().flatten() {
+            for listed in entry.hosts.iter() {
                 index.listed.entry(listed.to_ascii_lowercase()).or_insert(number);
             }
             let secret = entry.secret_name.as_deref().unwrap_or_default();
@@ -103,12 +101,12 @@ impl<'a> Entries<'a> {
     }
 }
 
-fn is_without_hosts(entry: &IngressTLS) -> bool {
-    entry.hosts.as_deref().unwrap_or_default().is_empty()
+fn is_without_hosts(entry: &IngressTls) -> bool {
+    entry.hosts.is_empty()
 }
 
 /// Whether comparing is cheaper than an index; it counts no further than necessary.
-fn has_few(entries: &[IngressTLS]) -> bool {
-    let names = |entry: &IngressTLS| entry.hosts.as_deref().unwrap_or_default().len();
+fn has_few(entries: &[IngressTls]) -> bool {
+    let names = |entry: &IngressTls| entry.hosts.len();
     entries.len() <= FEW && entries.iter().map(names).sum::<usize>() <= FEW
 }

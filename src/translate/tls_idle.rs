@@ -2,13 +2,12 @@
 
 use std::collections::HashSet;
 
-use k8s_openapi::api::networking::v1::IngressTLS;
-
 use super::site::{self, Refusals, Site};
 use super::subject::Subject;
 use super::{FEW_HOSTS, host, position};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, ObjectId, Origin, ServerName};
+use crate::source::IngressTls;
 
 /// Adds findings about entries without effect on a host of others: entries of objects that do not
 /// claim the host, and of `outsiders`, which claim it and got no path. A host without an owner is
@@ -20,7 +19,7 @@ pub fn tell(
     findings: &mut Vec<Finding>,
 ) {
     for subject in subjects {
-        let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
+        let entries = &subject.stored.object.tls;
         let is_ordinary = outsiders.is_empty() && lists_its_own(subject, entries);
         if entries.is_empty() || is_ordinary || subject.closed_rules.is_some() {
             continue;
@@ -29,11 +28,8 @@ pub fn tell(
         let own: HashSet<String> = own.map(str::to_ascii_lowercase).collect();
         let above: HashSet<&str> = own.iter().filter_map(|own| Some(own.split_once('.')?.1)).collect();
         for (number, entry) in entries.iter().enumerate() {
-            let idle = entry
-                .hosts
-                .iter()
-                .flatten()
-                .filter(|listed| is_idle(listed, (subject.id(), &own, &above), sites, outsiders));
+            let idle =
+                entry.hosts.iter().filter(|listed| is_idle(listed, (subject.id(), &own, &above), sites, outsiders));
             let mut idle = idle.map(|listed| listed.escape_debug());
             let Some(first) = idle.next() else { continue };
             let more = match idle.count() {
@@ -52,9 +48,9 @@ pub fn tell(
 
 /// Whether an object with few rules lists only their hosts, as most do; then nothing has to be
 /// looked up.
-fn lists_its_own(subject: &Subject<'_>, entries: &[IngressTLS]) -> bool {
+fn lists_its_own(subject: &Subject<'_>, entries: &[IngressTls]) -> bool {
     let rules = || subject.rules().filter_map(|(_, rule)| rule.host.as_ref());
-    let mut listed = entries.iter().flat_map(|entry| entry.hosts.iter().flatten());
+    let mut listed = entries.iter().flat_map(|entry| entry.hosts.iter());
     rules().nth(FEW_HOSTS).is_none() && listed.all(|listed| rules().any(|own| own == listed))
 }
 

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::api::networking::v1::{Ingress, IngressSpec, IngressTLS};
 
 use super::*;
 use crate::model::Field;
-use crate::source::{LeftOut, Stored};
+use crate::source::{Ingress, IngressTls, LeftOut, Stored};
 
 mod shared_hosts;
 mod tenants;
@@ -47,11 +46,8 @@ fn snapshot(objects: &[&str]) -> Snapshot {
 /// The same with an Ingress that refers to these Secrets.
 fn referring(mut snapshot: Snapshot, name: &str, secrets: &[&str]) -> Snapshot {
     let index = snapshot.ingresses.position("shop", name).unwrap();
-    let tls = secrets.iter().map(|secret| IngressTLS { secret_name: Some((*secret).to_owned()), hosts: None });
-    let mut ingress = Ingress { spec: Some(IngressSpec::default()), ..Ingress::default() };
-    ingress.metadata.namespace = Some("shop".to_owned());
-    ingress.spec.as_mut().unwrap().tls = Some(tls.collect());
-    snapshot.ingresses.edit()[index].object = Arc::new(ingress);
+    let tls = secrets.iter().map(|secret| IngressTls { secret_name: Some((*secret).into()), ..IngressTls::default() });
+    snapshot.ingresses.edit()[index].object = Arc::new(Ingress { tls: tls.collect(), ..Ingress::default() });
     snapshot
 }
 

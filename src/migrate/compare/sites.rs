@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::format::Logged;
 use crate::migrate::controller::is_true;
-use crate::source::Snapshot;
+use crate::source::{Snapshot, StringMap};
 use crate::translate::{Asked, AskedRoute, asked};
 
 /// The example label below a wildcard, and of unknown hosts.
@@ -61,13 +61,13 @@ struct WrittenIngress<'a> {
     name: String,
     namespace: &'a str,
     asked: Asked<'a>,
-    annotations: Option<&'a BTreeMap<String, String>>,
+    annotations: &'a StringMap,
     prefix: &'a str,
 }
 
 impl WrittenIngress<'_> {
     fn annotation(&self, key: &str) -> Option<&str> {
-        self.annotations?.get(&format!("{}{key}", self.prefix)).map(|value| value.trim())
+        self.annotations.get(&format!("{}{key}", self.prefix)).map(str::trim)
     }
 
     fn is_on(&self, key: &str) -> bool {
@@ -146,7 +146,7 @@ impl Sites {
         for stored in &snapshot.ingresses {
             let name = format!("{}/{}", stored.id.namespace, stored.id.name);
             let Some(asked) = asked(snapshot, &stored.id).filter(|_| names.contains(&name)) else { continue };
-            let annotations = stored.object.metadata.annotations.as_ref();
+            let annotations = &stored.object.annotations;
             let written = WrittenIngress { name, namespace: &stored.id.namespace, asked, annotations, prefix };
             sites.add(&written);
             other_names.extend(written.other_names());

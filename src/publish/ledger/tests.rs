@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress, IngressLoadBalancerStatus, IngressStatus};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::api::networking::v1::{IngressLoadBalancerIngress, IngressLoadBalancerStatus, IngressStatus};
 
 use super::*;
 use crate::model::Kind;
 use crate::publish::member::Member;
 use crate::publish::roster::Life;
 use crate::publish::served::Carried;
-use crate::source::{Published, Snapshot, Stored};
+use crate::source::{Ingress, Published, Snapshot, Stored};
 
 const A: &str = "192.0.2.1";
 const B: &str = "192.0.2.2";
@@ -21,12 +20,9 @@ fn ingress(name: &str, revision: u64, content: u64, addresses: &[&str], created:
     let entry = |text: &&str| IngressLoadBalancerIngress { ip: Some((*text).into()), ..Default::default() };
     let list = addresses.iter().map(entry).collect();
     let object = Ingress {
-        metadata: ObjectMeta {
-            uid: Some(format!("uid-{name}")),
-            creation_timestamp: Some(Time(Timestamp::from_second(created).unwrap())),
-            ..Default::default()
-        },
-        ..Default::default()
+        uid: Some(format!("uid-{name}").into()),
+        created: Some(Timestamp::from_second(created).unwrap()),
+        ..Ingress::default()
     };
     let published = Published {
         revision: Some(revision.to_string().into()),

@@ -43,12 +43,12 @@ struct Node {
 }
 
 /// An Ingress as the daemon keeps it. Its annotations stand for its content here.
-fn stored(ingress: Ingress) -> Stored<Ingress> {
+fn stored(ingress: Ingress) -> Stored<crate::source::Ingress> {
     Stored {
         id: Arc::new(ObjectId::new(Kind::Ingress, "shop", ingress.metadata.name.as_deref().unwrap())),
         version: Version(format!("{:?}", ingress.metadata.annotations).into()),
         published: Some(Arc::new(Published::new(ingress.metadata.resource_version.clone(), ingress.status.clone()))),
-        object: Arc::new(ingress),
+        object: Arc::new(ingress.into()),
         place: None,
     }
 }

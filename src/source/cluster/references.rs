@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::source::{Ingress, Stored};
 use k8s_openapi::api::core::v1::ConfigMap;
-use k8s_openapi::api::networking::v1::Ingress;
 use tokio::time::Instant;
 
 use crate::model::{Kind, ObjectId, is_subdomain};
@@ -38,11 +38,10 @@ fn kind_of(key: &str) -> Option<Kind> {
 /// The Secrets and ConfigMaps that an Ingress may refer to: those in its `tls`, and the values of
 /// annotations that may name one, with or without a namespace. This includes at least those that
 /// its dialect would find.
-pub fn of_ingress(ingress: &Ingress) -> BTreeSet<ObjectId> {
-    let own = ingress.metadata.namespace.as_deref().unwrap_or_default();
-    let tls = ingress.spec.iter().flat_map(|spec| spec.tls.iter().flatten());
-    let of_tls = tls.filter_map(|tls| tls.secret_name.as_deref());
-    let annotations = ingress.metadata.annotations.iter().flatten();
+pub fn of_ingress(stored: &Stored<Ingress>) -> BTreeSet<ObjectId> {
+    let own = &*stored.id.namespace;
+    let of_tls = stored.object.tls.iter().filter_map(|tls| tls.secret_name.as_deref());
+    let annotations = stored.object.annotations.iter();
     let annotations = annotations.filter_map(|(key, value)| Some((kind_of(key)?, value.trim())));
     let of_tls = of_tls.map(|name| (Kind::Secret, name));
     let parts = |(kind, text): (Kind, &'_ str)| match text.split_once('/') {
@@ -63,9 +62,9 @@ pub const KEY_OF_DH_PARAMETERS: &str = "ssl-dh-param";
 /// The ConfigMaps and the Secret in the same namespace that a ConfigMap refers to by its keys
 /// about headers and by the key above. This is evaluated for each ConfigMap that is kept, whatever
 /// its purpose is.
-pub fn of_config_map(config_map: &ConfigMap) -> BTreeSet<ObjectId> {
-    let own = config_map.metadata.namespace.as_deref().unwrap_or_default();
-    let data = config_map.data.iter().flatten();
+pub fn of_config_map(stored: &Stored<ConfigMap>) -> BTreeSet<ObjectId> {
+    let own = &*stored.id.namespace;
+    let data = stored.object.data.iter().flatten();
     let kind = |key: &str| match key {
         KEY_OF_DH_PARAMETERS => Some(Kind::Secret),
         _ => KEYS_OF_HEADERS.contains(&key).then_some(Kind::ConfigMap),
@@ -244,11 +243,17 @@ impl Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::{IngressTls, Version};
 
     const SECRET: Kind = Kind::Secret;
 
     fn secret(namespace: &str, name: &str) -> ObjectId {
         ObjectId::new(SECRET, namespace, name)
+    }
+
+    fn stored<K>(kind: Kind, namespace: &str, object: K) -> Stored<K> {
+        let id = Arc::new(ObjectId::new(kind, namespace, "it"));
+        Stored { id, version: Version("1".into()), object: Arc::new(object), published: None, place: None }
     }
 
     fn names(names: &[(&str, &str)]) -> BTreeSet<ObjectId> {
@@ -272,22 +277,15 @@ mod tests {
             annotation("path-secret", "a/b/c"),
             annotation("empty-secret", ""),
         ];
-        let tls = r#"{"tls": [{"secretName": "tls.example"}, {"secretName": ""}, {}]}"#;
-        let ingress = Ingress {
-            metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta {
-                namespace: Some("shop".to_owned()),
-                annotations: Some(annotations.into()),
-                ..Default::default()
-            },
-            spec: Some(serde_json::from_str(tls).unwrap()),
-            ..Ingress::default()
-        };
+        let tls = [Some("tls.example"), Some(""), None];
+        let tls = tls.map(|name| IngressTls { secret_name: name.map(Box::from), ..IngressTls::default() });
+        let ingress = Ingress { annotations: annotations.into(), tls: tls.into(), ..Ingress::default() };
         let expected = [("other", "authority"), ("shop", "8m"), ("shop", "passwords"), ("shop", "tls.example")];
         let mut expected = names(&expected);
         expected.insert(ObjectId::new(Kind::ConfigMap, "shop", "headers"));
         expected.insert(ObjectId::new(Kind::ConfigMap, "other", "params"));
         expected.insert(ObjectId::new(Kind::ConfigMap, "other", "answers"));
-        assert_eq!(of_ingress(&ingress), expected);
+        assert_eq!(of_ingress(&stored(Kind::Ingress, "shop", ingress)), expected);
     }
 
     #[test]
@@ -298,14 +296,14 @@ mod tests {
             ("ssl-dh-param", " edge/exchange "),
             ("default-ssl-certificate", "edge/certificate"),
         ];
-        let mut config_map = ConfigMap::default();
-        config_map.metadata.namespace = Some("edge".to_owned());
-        config_map.data = Some(data.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
+        let named = |data: &[(&str, &str)]| {
+            let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            of_config_map(&stored(Kind::ConfigMap, "edge", ConfigMap { data: Some(data), ..ConfigMap::default() }))
+        };
         let mut expected = names(&[("edge", "exchange")]);
         expected.insert(ObjectId::new(Kind::ConfigMap, "edge", "answers"));
-        assert_eq!(of_config_map(&config_map), expected);
-        config_map.data = Some([("ssl-dh-param".to_owned(), "other/exchange".to_owned())].into());
-        assert_eq!(of_config_map(&config_map), names(&[]));
+        assert_eq!(named(&data), expected);
+        assert_eq!(named(&[("ssl-dh-param", "other/exchange")]), names(&[]));
     }
 
     #[test]
@@ -379,10 +377,8 @@ mod tests {
     #[test]
     fn whoever_makes_up_keys_has_few_of_them_asked_for() {
         let annotations = (0..43_000).map(|number| (format!("example.com/{number}-secret"), format!("name-{number}")));
-        let mut ingress = Ingress::default();
-        ingress.metadata.namespace = Some("shop".to_owned());
-        ingress.metadata.annotations = Some(annotations.collect());
-        assert_eq!(of_ingress(&ingress).len(), MOST_ANNOTATIONS);
+        let ingress = Ingress { annotations: annotations.collect(), ..Ingress::default() };
+        assert_eq!(of_ingress(&stored(Kind::Ingress, "shop", ingress)).len(), MOST_ANNOTATIONS);
     }
 
     #[test]

@@ -125,8 +125,8 @@ impl Stores {
         if K::REFERENCED {
             self.references.told(&id);
         }
-        let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(&known.object));
-        let after = item.outcome.as_ref().ok().map(|stored| K::references(&stored.object));
+        let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(known));
+        let after = item.outcome.as_ref().ok().map(|stored| K::references(stored));
         let effect = K::store(self).apply(item);
         // An object that cannot be decoded is served in its earlier version, with what that refers
         // to.
@@ -155,7 +155,7 @@ impl Stores {
         if K::REFERENCED {
             self.references.told(&ObjectId::new(K::MODEL_KIND, namespace, name));
         }
-        let before = K::store(self).list().find(namespace, name).map(|known| K::references(&known.object));
+        let before = K::store(self).list().find(namespace, name).map(|known| K::references(known));
         let effect = K::store(self).delete(namespace, name);
         self.refer(&before.unwrap_or_default(), &BTreeSet::new());
         self.note(effect);
@@ -221,13 +221,13 @@ impl Stores {
         for stored in after {
             let known = before.find(&stored.id.namespace, &stored.id.name);
             if !known.is_some_and(|known| Arc::ptr_eq(&known.object, &stored.object)) {
-                let references = known.map(|known| K::references(&known.object)).unwrap_or_default();
-                self.refer(&references, &K::references(&stored.object));
+                let references = known.map(|known| K::references(known)).unwrap_or_default();
+                self.refer(&references, &K::references(stored));
             }
         }
         for stored in before {
             if after.find(&stored.id.namespace, &stored.id.name).is_none() {
-                self.refer(&K::references(&stored.object), &BTreeSet::new());
+                self.refer(&K::references(stored), &BTreeSet::new());
             }
         }
     }

@@ -4,34 +4,26 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressSpec};
-
 use crate::model::Field;
-use crate::source::{Snapshot, Stored};
+use crate::source::{Ingress, Snapshot, Stored};
 
 /// The object to be checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// Its annotations.
-    pub annotations: &'a BTreeMap<String, String>,
-    /// Its `spec`.
-    pub spec: &'a IngressSpec,
+    /// The object.
+    pub object: &'a Ingress,
     /// Its namespace.
     pub namespace: &'a str,
     /// The labels of its namespace, if they are known.
     pub labels: Option<&'a BTreeMap<String, String>>,
 }
 
-static NO_ANNOTATIONS: BTreeMap<String, String> = BTreeMap::new();
-static NO_SPEC: IngressSpec = IngressSpec { default_backend: None, ingress_class_name: None, rules: None, tls: None };
-
 impl<'a> Candidate<'a> {
     /// The object, with what the snapshot knows about its namespace.
     pub fn new(stored: &'a Stored<Ingress>, snapshot: &'a Snapshot) -> Self {
         let namespace = &*stored.id.namespace;
         Candidate {
-            annotations: stored.object.metadata.annotations.as_ref().unwrap_or(&NO_ANNOTATIONS),
-            spec: stored.object.spec.as_ref().unwrap_or(&NO_SPEC),
+            object: &stored.object,
             namespace,
             labels: snapshot.namespace(namespace).map(|stored| &stored.object.labels),
         }
@@ -39,7 +31,7 @@ impl<'a> Candidate<'a> {
 
     /// The value of an annotation; an empty one counts as missing.
     pub fn value(&self, key: &str) -> Option<&'a str> {
-        self.annotations.get(key).map(String::as_str).filter(|value| !value.trim().is_empty())
+        self.object.annotations.get(key).filter(|value| !value.trim().is_empty())
     }
 }
 

@@ -101,7 +101,7 @@ fn lengths(table: &'static Table, limits: &Limits) -> Check<'static> {
         message: format!("annotations with the prefix {} take at most {most} bytes", table.prefix),
         naming: None,
         wrong: Box::new(move |candidate| {
-            let ours = candidate.annotations.iter().filter(|(key, _)| key.starts_with(table.prefix));
+            let ours = candidate.object.annotations.iter().filter(|(key, _)| key.starts_with(table.prefix));
             ours.filter(|(_, value)| too_long(value)).map(|(key, _)| annotation(key)).collect()
         }),
     }
@@ -234,11 +234,11 @@ pub fn unknown(table: &'static Table) -> Vec<Check<'static>> {
             "variables.annotations.filter(k, {unknown}).join(', ') + ': there is no such annotation'"
         )),
         wrong: Box::new(move |candidate| {
-            let is_unknown = |key: &&String| match key.strip_prefix(table.prefix) {
+            let is_unknown = |key: &&str| match key.strip_prefix(table.prefix) {
                 Some(name) => table.find(name).is_none(),
                 None => key.starts_with(OWN_PREFIX),
             };
-            candidate.annotations.keys().filter(is_unknown).map(|key| annotation(key)).collect()
+            candidate.object.annotations.iter().map(|(key, _)| key).filter(is_unknown).map(annotation).collect()
         }),
     }]
 }
@@ -259,7 +259,7 @@ pub fn paths() -> Vec<Check<'static>> {
         message: format!("a path is text without control characters, of at most {LONGEST} characters"),
         naming: None,
         wrong: Box::new(|candidate| {
-            let rules = (0..).zip(candidate.spec.rules.iter().flatten());
+            let rules = (0..).zip(&candidate.object.rules);
             let paths =
                 rules.flat_map(|(rule, entry)| subject::paths(entry).map(move |(path, entry)| (rule, path, entry)));
             let wrong =

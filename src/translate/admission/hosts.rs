@@ -73,10 +73,10 @@ fn holds(patterns: &[HostPattern]) -> String {
 
 fn wrong(entries: &[AllowedHosts], candidate: &Candidate<'_>) -> Vec<Field> {
     let allowance = Allowance::of(entries, candidate.namespace, candidate.labels);
-    let rules = candidate.spec.rules.as_deref().unwrap_or_default();
+    let rules = &candidate.object.rules;
     let may_have = |host: &str| host::server_name(host).is_ok_and(|name| allowance.permits(&name));
     let of_rules = (0..).zip(rules).filter(|(_, rule)| !may_have(rule.host.as_deref().unwrap_or_default()));
-    let for_all = candidate.spec.default_backend.is_some() && rules.is_empty();
+    let for_all = candidate.object.default_backend.is_some() && rules.is_empty();
     let for_all = (for_all && !allowance.permits(&ServerName::CatchAll)).then_some(Field::DefaultBackend);
     of_rules.map(|(number, _)| Field::Rule(number)).chain(for_all).collect()
 }

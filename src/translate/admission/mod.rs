@@ -17,13 +17,11 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
-
 use super::annotation::{OnError, Row, Table};
 use super::{ANNOTATIONS, Options, class};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Origin, Refused};
-use crate::source::{Snapshot, Stored};
+use crate::source::{Ingress, Snapshot, Stored};
 
 /// The policies, by subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -177,7 +175,7 @@ impl Admission<'_> {
     /// Whether the object is of our classes. The given names count in addition to those of the
     /// snapshot.
     fn is_ours(&self, ingress: &Stored<Ingress>, snapshot: &Snapshot) -> bool {
-        let named = ingress.object.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_deref());
+        let named = ingress.object.class_name.as_deref();
         named.is_some_and(|named| self.classes.iter().any(|class| **class == *named))
             || class::select(ingress, snapshot, self.options).is_ok()
     }

@@ -117,7 +117,6 @@ fn every_bad_try_of_every_row_is_told_or_listed_as_not_judged() {
     let admission = admission(&options, &[]);
     let checks: Vec<Check<'_>> =
         [Policy::Values, Policy::Unserved].into_iter().flat_map(|policy| admission.checks(policy)).collect();
-    let spec = Default::default();
     for row in TABLE.rows() {
         for (value, gives) in row.tries() {
             for name in std::iter::once(row.key).chain(row.aliases.iter().copied()) {
@@ -125,7 +124,8 @@ fn every_bad_try_of_every_row_is_told_or_listed_as_not_judged() {
                 let beside =
                     row.beside.iter().map(|(key, value)| (format!("{}{key}", TABLE.prefix), (*value).to_owned()));
                 let annotations = beside.chain([(key.clone(), value.to_owned())]).collect();
-                let candidate = Candidate { annotations: &annotations, spec: &spec, namespace: "shop", labels: None };
+                let object = &Ingress { annotations, ..Ingress::default() };
+                let candidate = Candidate { object, namespace: "shop", labels: None };
                 let wrong: Vec<_> = checks.iter().flat_map(|check| (check.wrong)(&candidate)).collect();
                 // A dependent key of a key without effect is reported too.
                 let is_told = wrong.contains(&Field::Annotation(key.into()));

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::row::{Row, Scope, Trust};
 use super::table::Table;
 use crate::model::{Cidr, HeaderName, LookupTable};
+use crate::source::StringMap;
 use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, SnippetKind};
 
 /// Each line is one setting that rows and families may ask for, as a function of the options.
@@ -137,7 +138,7 @@ pub struct Basis {
 
 impl Basis {
     /// The basis of the reading of these annotations under these options.
-    pub(super) fn of(table: &Table, annotations: &BTreeMap<String, String>, options: &NotedOptions<'_>) -> Self {
+    pub(super) fn of(table: &Table, annotations: &StringMap, options: &NotedOptions<'_>) -> Self {
         let own = annotations.iter().filter(|(_, value)| !value.trim().is_empty());
         let own = own.filter_map(|(key, _)| table.find(key.strip_prefix(table.prefix)?)).collect();
         Basis { noted: options.noted.get(), own }

@@ -1,14 +1,13 @@
 //! Reports annotations that have no effect because another one is missing. It must not know what
 //! any of them does.
 
-use std::collections::BTreeMap;
-
 use super::draft::{Context, Draft, Entry};
 use super::row::{Gives, Row, asks};
 use super::snippets::ImpliedAnnotation;
 use super::table::Table;
 use crate::finding::{Finding, Reason};
 use crate::model::Field;
+use crate::source::StringMap;
 
 /// The key of another annotation, and its required value: a word, [`SOMETHING`] or [`ANYTHING`].
 pub type Companion = (&'static str, &'static str);
@@ -28,7 +27,7 @@ pub type Dependents<'a> = Vec<(&'static Row, Entry<'a>)>;
 /// The annotations of an object, including those of snippets and the administrator's defaults.
 struct Said<'a> {
     context: &'a Context<'a>,
-    annotations: &'a BTreeMap<String, String>,
+    annotations: &'a StringMap,
     implied: &'a [ImpliedAnnotation<'a>],
 }
 
@@ -67,7 +66,7 @@ pub fn fits(row: &Row, value: &str, wanted: &str) -> bool {
 pub fn tell(
     dependents: &Dependents<'_>,
     context: &Context<'_>,
-    annotations: &BTreeMap<String, String>,
+    annotations: &StringMap,
     implied: &[ImpliedAnnotation<'_>],
     draft: &mut Draft,
 ) {

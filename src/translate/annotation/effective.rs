@@ -1,6 +1,5 @@
 //! The effective value of one key for one object, and the values that it overrides.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::draft::{Context, Draft, Entry};
@@ -8,6 +7,7 @@ use super::engine::apply;
 use super::row::{OnError, Row};
 use crate::finding::Reason;
 use crate::model::{Effective, Written, WrittenAt};
+use crate::source::StringMap;
 
 /// What counts of a key, given without its prefix, for an object with these annotations: built in
 /// < settings < default of the ConfigMap < object, and above these a ceiling of the administrator.
@@ -18,7 +18,7 @@ use crate::model::{Effective, Written, WrittenAt};
 /// [`read`](super::read).
 pub fn effective(
     context: &Context<'_>,
-    annotations: &BTreeMap<String, String>,
+    annotations: &StringMap,
     name: &str,
     settings: &dyn Fn(&str) -> Option<Effective>,
 ) -> Option<Effective> {
@@ -34,8 +34,8 @@ pub fn effective(
     let is_ours = |key: &str| context.table.find(key).is_some_and(|found| found.key == row.key);
     let default = context.options.defaults().iter().find(|default| is_ours(default.key));
     let own = std::iter::once(row.key).chain(row.aliases.iter().copied()).find_map(|name| {
-        let (key, value) = annotations.get_key_value(&format!("{}{name}", context.table.prefix))?;
-        (!value.trim().is_empty()).then_some((key.as_str(), value.as_str()))
+        let (key, value) = annotations.entry(&format!("{}{name}", context.table.prefix))?;
+        (!value.trim().is_empty()).then_some((key, value))
     });
     let written = [
         default.map(|default| Entry {

@@ -1,7 +1,5 @@
 //! Reads the annotations of one object by the rows of a table.
 
-use std::collections::BTreeMap;
-
 use super::basis::{Basis, NotedOptions};
 use super::companions;
 use super::draft::{Context, Draft, Entry};
@@ -11,7 +9,7 @@ use super::table::Table;
 use super::value::excerpt;
 use crate::finding::{Finding, Reason, Severity, unknown_key};
 use crate::model::{Field, Origin, Refused};
-use crate::source::Snapshot;
+use crate::source::{Snapshot, StringMap};
 use crate::translate::{DefaultValue, Dialect, Options, Reading, bounds};
 
 /// The prefix of our own keys; there are some for Services and none for Ingresses yet.
@@ -21,7 +19,7 @@ const OWN_PREFIX: &str = "ingressd/";
 ///
 /// Mistakes are in the findings of the reading. A bad value does not affect the others, unless the
 /// reading is `closed` or `refused`.
-pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Reading {
+pub fn read(context: &Context<'_>, annotations: &StringMap) -> Reading {
     let (mut draft, table) = (Draft::default(), context.table);
     let implied = snippets::read(context, annotations, &mut draft);
     apply_defaults(context, annotations, &implied, &mut draft);
@@ -36,7 +34,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     // An empty value counts as no annotation.
     let is_set = |key: &str| annotations.get(key).is_some_and(|value| !value.trim().is_empty());
     let mut foreign = None;
-    for (key, value) in annotations {
+    for (key, value) in annotations.iter() {
         let entry = Entry { object: context.object, key, value, default: None };
         if let Some(name) = key.strip_prefix(table.prefix) {
             match table.find(name) {
@@ -94,7 +92,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
 }
 
 /// The same, with what the reading depends on besides the object. The context must be unused.
-pub fn read_with_basis(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> (Reading, Basis) {
+pub fn read_with_basis(context: &Context<'_>, annotations: &StringMap) -> (Reading, Basis) {
     let reading = read(context, annotations);
     (reading, Basis::of(context.table, annotations, context.options))
 }
@@ -102,7 +100,7 @@ pub fn read_with_basis(context: &Context<'_>, annotations: &BTreeMap<String, Str
 /// Applies the administrator's defaults for objects that have no value themselves.
 fn apply_defaults(
     context: &Context<'_>,
-    annotations: &BTreeMap<String, String>,
+    annotations: &StringMap,
     implied: &[ImpliedAnnotation<'_>],
     draft: &mut Draft,
 ) {
@@ -130,7 +128,7 @@ pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, un
     let (object, snapshot) = (&default.origin.object, &Snapshot::default());
     let options = &NotedOptions::new(&options);
     let context = Context { object, namespace: &object.namespace, dialect, table, snapshot, options };
-    read(&context, &BTreeMap::new())
+    read(&context, &StringMap::default())
 }
 
 pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mut Draft) {

@@ -1,12 +1,11 @@
 //! Applies the snippets of an object where the administrator allows them: annotations that they
 //! stand for are read like annotations. It must not know how a snippet is parsed.
 
-use std::collections::BTreeMap;
-
 use super::draft::{Context, Draft, Entry};
 use super::engine::{bad_value, within};
 use super::row::Row;
 use crate::model::Refused;
+use crate::source::StringMap;
 
 /// An annotation that a snippet stands for.
 #[derive(Debug)]
@@ -40,11 +39,7 @@ pub fn prove(row: &Row, draft: &mut Draft, entry: &Entry<'_>, context: &Context<
 }
 
 /// Reads the allowed snippets of an object, and returns the annotations that they stand for.
-pub fn read<'a>(
-    context: &Context<'a>,
-    annotations: &'a BTreeMap<String, String>,
-    draft: &mut Draft,
-) -> Vec<ImpliedAnnotation<'a>> {
+pub fn read<'a>(context: &Context<'a>, annotations: &'a StringMap, draft: &mut Draft) -> Vec<ImpliedAnnotation<'a>> {
     let mut implied = Vec::new();
     let row = |name: &str| context.table.find(name).filter(|row| row.snippet.is_some());
     let of_object = annotations.iter().filter(|_| !context.options.snippets().is_empty()).filter_map(|(key, value)| {
@@ -71,7 +66,7 @@ fn add<'a>(
     row: &'static Row,
     entry: Entry<'a>,
     context: &Context<'_>,
-    annotations: &BTreeMap<String, String>,
+    annotations: &StringMap,
     draft: &mut Draft,
     implied: &mut Vec<ImpliedAnnotation<'a>>,
 ) -> Result<(), Refused> {

@@ -11,7 +11,7 @@ mod objects;
 mod rows;
 mod scopes;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -21,14 +21,14 @@ use super::{Ceiling, Context, Effect, Gives, NotedOptions, OnError, Row, Scope, 
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::catalogue::{self, AskedFor};
 use crate::model::{Argument, ByteSize, HeaderName, Kind, ObjectId};
-use crate::source::Snapshot;
 use crate::source::cluster::may_refer;
+use crate::source::{Snapshot, StringMap};
 use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
 
 /// Every key that ingress-nginx documents or has documented, with the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");
 
-fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &Options) -> Reading {
+fn read_all(annotations: &StringMap, dialect: Dialect, options: &Options) -> Reading {
     let object = &Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
     let (snapshot, options) = (&snapshot(), &NotedOptions::new(options));
     read(&Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options }, annotations)
@@ -233,12 +233,13 @@ fn every_directive_of_the_catalogue_is_set_by_a_row() {
 
 #[test]
 fn defaults_follow_dialect_and_settings() {
-    let redirect = |dialect, options: &Options| read_all(&BTreeMap::new(), dialect, options).behaviour.https_redirect;
+    let redirect =
+        |dialect, options: &Options| read_all(&StringMap::default(), dialect, options).behaviour.https_redirect;
     let options = Options::default();
     let strips = |dialect| redirect(dialect, &options).map(|redirect| redirect.strip_trailing_slash);
     assert_eq!(strips(Dialect::IngressNginx), Some(true));
     assert_eq!(strips(Dialect::Specification), Some(false));
-    let keep = BTreeMap::from([(format!("{PREFIX}preserve-trailing-slash"), "true".to_owned())]);
+    let keep = StringMap::from([(format!("{PREFIX}preserve-trailing-slash"), "true")]);
     let kept = read_all(&keep, Dialect::IngressNginx, &options).behaviour.https_redirect;
     assert_eq!(kept.map(|redirect| redirect.strip_trailing_slash), Some(false));
     let forced = Options { force_ssl_redirect: true, ssl_redirect: false, ..Options::default() };
@@ -252,8 +253,8 @@ fn an_annotation_replaces_the_lists_of_the_administrator() {
     let list = |text: &str| super::value::address_list(text).unwrap();
     let options = Options { allowlist: list("10.0.0.0/8"), denylist: list("10.6.6.6"), ..Options::default() };
     let access = |annotations| read_all(&annotations, Dialect::Specification, &options).behaviour.access.unwrap();
-    assert_eq!(access(BTreeMap::new()).allow(), list("10.0.0.0/8"));
-    let own = access(BTreeMap::from([(format!("{PREFIX}whitelist-source-range"), "192.0.2.1".to_owned())]));
+    assert_eq!(access(StringMap::default()).allow(), list("10.0.0.0/8"));
+    let own = access(StringMap::from([(format!("{PREFIX}whitelist-source-range"), "192.0.2.1")]));
     assert_eq!((own.allow().to_vec(), own.deny().to_vec()), (list("192.0.2.1"), list("10.6.6.6")));
 }
 
@@ -263,7 +264,7 @@ fn whoever_is_trusted_less_than_a_row_needs_is_refused_by_it() {
         let given = row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::Sets(_)));
         for ((value, _), max_trust) in given.zip([Trust::Low, Trust::Medium, Trust::High].into_iter().cycle()) {
             let keys = [(row.key, value)];
-            let annotations = keys.map(|(key, value)| (format!("{PREFIX}{key}"), value.to_owned())).into();
+            let annotations = keys.map(|(key, value)| (format!("{PREFIX}{key}"), value)).into();
             let options = Options { max_trust, ..Options::default() };
             let reading = read_all(&annotations, Dialect::Specification, &options);
             let told = |finding: &Finding| finding.note.contains("access.max-trust is");

@@ -54,9 +54,7 @@ impl Demand {
             Some(ClientRule::Good(asked)) => Some(asked),
             _ => None,
         };
-        let lists_hosts =
-            subject.spec().is_some_and(|spec| spec.tls.as_ref().is_some_and(|entries| !entries.is_empty()));
-        let has_tls = lists_hosts || asked.is_some_and(|asked| asked.chooses());
+        let has_tls = !subject.stored.object.tls.is_empty() || asked.is_some_and(|asked| asked.chooses());
         let mut hosts = 0;
         for (_, rule) in subject.rules() {
             hosts += 1;
@@ -196,8 +194,8 @@ pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> 
 
 /// The Secrets with certificates that it names.
 pub fn secrets<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
-    let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
-    entries.iter().filter_map(|entry| entry.secret_name.as_deref()).filter(|name| !name.is_empty())
+    let entries = subject.stored.object.tls.iter();
+    entries.filter_map(|entry| entry.secret_name.as_deref()).filter(|name| !name.is_empty())
 }
 
 /// The namespace of an object.

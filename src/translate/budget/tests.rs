@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::finding::Reason;
 use crate::model::cost::Cost;
 use crate::model::{Behaviour, Kind, ObjectId};
-use crate::source::Version;
+use crate::source::{IngressTls, Version};
 use crate::translate::tests::manifests::snapshot;
 use crate::translate::tests::{findings, ingress, options, path, routes, translate};
 use crate::translate::{AllowedSnippets, Limits, Names, NodeLimits, Options, SnippetKind, Translation, Translator};
@@ -473,16 +473,14 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
         let mut other = one.clone();
         let name = format!("app-{number}");
         let object = Arc::make_mut(&mut other.object);
-        let spec = object.spec.as_mut().expect("a spec");
         let host = format!("{name}.example.com");
-        let rule = &mut spec.rules.as_mut().expect("rules")[0];
-        rule.host = Some(host.clone());
-        for (index, entry) in rule.http.as_mut().expect("paths").paths.iter_mut().enumerate() {
-            entry.backend.service.as_mut().expect("a Service").name = format!("service-{number}-{index}");
+        let rule = &mut object.rules[0];
+        rule.host = Some(host.as_str().into());
+        for (index, entry) in rule.paths.iter_mut().enumerate() {
+            entry.backend.service = Some(format!("service-{number}-{index}").into());
         }
-        let secret_name = Some(format!("certificate-{number}"));
-        spec.tls = Some(vec![k8s_openapi::api::networking::v1::IngressTLS { hosts: Some(vec![host]), secret_name }]);
-        object.metadata.name = Some(name.clone());
+        let secret_name = Some(format!("certificate-{number}").into());
+        object.tls = [IngressTls { hosts: [host.into()].into(), secret_name }].into();
         other.id = Arc::new(ObjectId::new(Kind::Ingress, "default", &name));
         other.version = Version(name.into());
         ingresses.push(other);

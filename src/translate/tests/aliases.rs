@@ -384,11 +384,7 @@ fn what_is_written_down_once_more_has_a_bound_before_any_budget_is_asked() {
             snapshot.ingresses.iter().zip(&aliases).map(|(stored, aliases)| (stored, rule, Some(aliases))).collect();
         let mut findings = Vec::new();
         let expanded = Expanded::of(&snapshot, &named, &options.limits, &mut findings).unwrap();
-        let rules = expanded
-            .snapshot
-            .ingresses
-            .iter()
-            .map(|stored| stored.object.spec.as_ref().unwrap().rules.as_ref().unwrap().len());
+        let rules = expanded.snapshot.ingresses.iter().map(|stored| stored.object.rules.len());
         assert_eq!(rules.collect::<Vec<_>>(), *expected, "{own:?}");
         let told_of = findings.iter().filter(|finding| finding.note.contains("limits.namespace-routes"));
         assert_eq!(told_of.count(), *told, "{findings:?}");

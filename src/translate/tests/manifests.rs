@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Namespace, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::Ingress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{ByteString, Metadata};
 use serde::de::DeserializeOwned;
@@ -30,7 +31,7 @@ pub fn snapshot_of(documents: &str) -> Snapshot {
 fn add(snapshot: &mut Snapshot, document: &str) {
     let Ok(head) = serde_saphyr::from_str::<serde_json::Value>(document) else { panic!("not YAML:\n{document}") };
     match head["kind"].as_str() {
-        Some("Ingress") => snapshot.ingresses.edit().push(stored(Kind::Ingress, document)),
+        Some("Ingress") => snapshot.ingresses.edit().push(kept(stored::<Ingress>(Kind::Ingress, document))),
         Some("IngressClass") => snapshot.ingress_classes.edit().push(stored(Kind::IngressClass, document)),
         Some("Service") => snapshot.services.edit().push(kept(stored::<Service>(Kind::Service, document))),
         Some("EndpointSlice") => {

@@ -51,8 +51,8 @@ impl Looked {
         let ours = snapshot.ingresses.iter().filter(|stored| is_ours(stored, snapshot, &settings.translate));
         let name = |id: &ObjectId| format!("{}/{}", id.namespace, id.name);
         let targets = ours.clone().filter_map(|stored| {
-            let annotations = stored.object.metadata.annotations.as_ref()?;
-            Some((name(&stored.id), annotations.get(TARGET).filter(|target| !target.is_empty())?.clone()))
+            let target = stored.object.annotations.get(TARGET).filter(|target| !target.is_empty())?;
+            Some((name(&stored.id), target.to_owned()))
         });
         let targets = targets.collect();
         let ours = ours.map(|stored| name(&stored.id)).collect();

@@ -20,15 +20,15 @@ fn unknown_keys_are_told_with_the_nearest_one() {
         ("nginx.org/rewrites", Reason::UnsupportedAnnotation, "not read for this class"),
     ];
     for (key, reason, text) in cases {
-        let annotations = BTreeMap::from([(key.to_owned(), "x".to_owned())]);
+        let annotations = StringMap::from([(key, "x")]);
         let findings = read_all(&annotations, Dialect::Specification, &Options::default()).findings;
         assert_eq!(findings.len(), 1, "{key}");
         assert_eq!(findings[0].reason, reason, "{key}");
         assert!(findings[0].note.contains(text), "{key}: {}", findings[0].note);
     }
-    let foreign = ["nginx.org/a", "nginx.org/b", "nginx.com/c"].map(|key| (key.to_owned(), String::new()));
+    let foreign = ["nginx.org/a", "nginx.org/b", "nginx.com/c"].map(|key| (key, ""));
     let reading = read_all(&foreign.into(), Dialect::Specification, &Options::default());
     assert_eq!(reading.findings.len(), 1);
-    let other = BTreeMap::from([("example.com/team".to_owned(), "shop".to_owned())]);
+    let other = StringMap::from([("example.com/team", "shop")]);
     assert_eq!(read_all(&other, Dialect::Specification, &Options::default()).findings, []);
 }

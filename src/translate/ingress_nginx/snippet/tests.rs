@@ -3,7 +3,7 @@
 
 mod tables;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::directives::{self, ALLOWED, Read};
@@ -30,8 +30,7 @@ fn reading(namespace: &str, options: &Options, annotations: &[(&str, &str)]) -> 
     let object = &Arc::new(ObjectId::new(Kind::Ingress, namespace, "web"));
     let (snapshot, table, options) = (&Snapshot::default(), &ANNOTATIONS, &NotedOptions::new(options));
     let context = Context { object, namespace, dialect: Dialect::IngressNginx, table, snapshot, options };
-    let annotations: BTreeMap<_, _> =
-        annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
+    let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), *value)).collect();
     read_annotations(&context, &annotations)
 }
 
