@@ -19,7 +19,8 @@ use ingressd::model::{
     Passthrough, Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
     RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session,
     SessionCookie, Share, Split, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template,
-    TemplatePart, Test, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
+    TemplatePart, Test, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UpstreamIdentity,
+    UrlPath, Variable,
 };
 use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -38,16 +39,7 @@ fn origin() -> Origin {
 }
 
 fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
-    UpstreamId {
-        namespace: "shop".into(),
-        service: service.into(),
-        port: "80".into(),
-        mode: "",
-        protocol,
-        balance: None,
-        tls: None,
-        reuse: None,
-    }
+    UpstreamIdentity { protocol, ..UpstreamIdentity::of("shop".into(), service.into(), "80".into()) }.into()
 }
 
 fn upstream(service: &str, protocol: Protocol, endpoints: Vec<Endpoint>) -> Arc<Upstream> {

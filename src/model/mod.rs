@@ -78,7 +78,7 @@ pub use snippet::{
 pub use split::{Branch, Choice, Share, Split, Test, Tested};
 pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 pub use template::{Template, TemplatePart};
-pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId};
+pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId, UpstreamIdentity};
 pub use validity::{Validity, ValidityPhase, in_words};
 pub use value::{
     ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderText, HeaderValue, HostExpression, HostName, LONGEST,

@@ -225,20 +225,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::{AccessList, Behaviour, Kind, PathMatch, Protocol, UpstreamId, UrlPath};
+    use crate::model::{AccessList, Behaviour, Kind, PathMatch, UpstreamIdentity, UrlPath};
 
     /// A route of a namespace that leads to a backend of a namespace, or to none.
     fn route(namespace: &str, protection: &str, backend: &str) -> Route {
-        let upstream = UpstreamId {
-            namespace: backend.into(),
-            service: "b".into(),
-            port: "80".into(),
-            mode: "",
-            protocol: Protocol::Http,
-            balance: None,
-            tls: None,
-            reuse: None,
-        };
+        let upstream = UpstreamIdentity::of(backend.into(), "b".into(), "80".into()).into();
         let networks = |text: &str| text.split(',').filter_map(|network| network.parse().ok()).collect();
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, namespace, "b")));
         let list = |text: &str| Arc::new(AccessList::new(origin.clone(), Vec::new(), networks(text)));

@@ -2,15 +2,20 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{BackendTls, Balance, Origin, Protocol};
 
-/// The identity of an upstream. Its parts contain no dots, as Kubernetes guarantees for
-/// namespaces, Services and port names.
+/// The identity of an upstream, shared by all that refer to it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UpstreamId {
+pub struct UpstreamId(Arc<UpstreamIdentity>);
+
+/// What distinguishes an upstream from others. Its parts contain no dots, as Kubernetes guarantees
+/// for namespaces, Services and port names.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UpstreamIdentity {
     /// Namespace of the Service.
     pub namespace: Arc<str>,
     /// Name of the Service.
@@ -45,10 +50,32 @@ pub struct ConnectionReuse {
     pub timeout: Duration,
 }
 
+impl UpstreamIdentity {
+    /// A Service port that is reached by plain http at the addresses of its pods.
+    pub fn of(namespace: Arc<str>, service: Arc<str>, port: Arc<str>) -> Self {
+        let (mode, protocol) = ("", Protocol::Http);
+        UpstreamIdentity { namespace, service, port, mode, protocol, balance: None, tls: None, reuse: None }
+    }
+}
+
+impl From<UpstreamIdentity> for UpstreamId {
+    fn from(identity: UpstreamIdentity) -> Self {
+        UpstreamId(Arc::new(identity))
+    }
+}
+
+impl Deref for UpstreamId {
+    type Target = UpstreamIdentity;
+
+    fn deref(&self) -> &UpstreamIdentity {
+        &self.0
+    }
+}
+
 /// Names are derived from this text: it must not change for upstreams without newer settings.
 impl fmt::Debug for UpstreamId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let UpstreamId { namespace, service, port, mode, protocol, balance, tls, reuse } = self;
+        let UpstreamIdentity { namespace, service, port, mode, protocol, balance, tls, reuse } = &**self;
         let mut all = formatter.debug_struct("UpstreamId");
         all.field("namespace", namespace).field("service", service).field("port", port).field("mode", mode);
         all.field("protocol", protocol).field("balance", balance);

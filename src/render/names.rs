@@ -11,7 +11,7 @@ use super::file_set::{Digest, FilePath};
 use crate::model::{
     CertificateId, ClientCertificates, ClientLimits, Cors, ExternalAuthentication, HeaderName, Hsts, LimitRate,
     ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, Server, ServerName, SessionCookie,
-    Split, StreamUpstreamId, Transport, UpstreamId, hexadecimal,
+    Split, StreamUpstreamId, Transport, UpstreamId, UpstreamIdentity, hexadecimal,
 };
 
 /// The file that all servers share. It sorts before every other file.
@@ -112,7 +112,7 @@ pub fn upstream_hash(id: &UpstreamId) -> String {
 }
 
 fn readable(id: &UpstreamId) -> String {
-    let UpstreamId { namespace, service, port, mode, protocol, balance, tls, reuse } = id;
+    let UpstreamIdentity { namespace, service, port, mode, protocol, balance, tls, reuse } = &**id;
     let balance = balance.as_deref().map(|balance| hash(&[&format!("{balance:?}")]));
     let balance = balance.as_deref().unwrap_or_default();
     // The letter cannot be the first digit of the other number.
@@ -436,9 +436,7 @@ mod tests {
     use super::*;
 
     fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
-        let protocol = Protocol::Http;
-        let (namespace, service, port) = (namespace.into(), service.into(), port.into());
-        UpstreamId { namespace, service, port, mode, protocol, balance: None, tls: None, reuse: None }
+        UpstreamIdentity { mode, ..UpstreamIdentity::of(namespace.into(), service.into(), port.into()) }.into()
     }
 
     #[test]

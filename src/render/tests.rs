@@ -7,7 +7,8 @@ use super::*;
 use crate::model::catalogue::{self, CLIENT_MAX_BODY_SIZE, Context, Inherited, PROXY_READ_TIMEOUT, Said, Version};
 use crate::model::{
     Action, Argument, Behaviour, ByteSize, Directive, Endpoint, Field, Handover, HeaderName, HostListeners, HostName,
-    Kind, Model, ObjectId, Origin, PathMatch, Pattern, Protocol, Route, Snippet, Upstream, UpstreamId, UrlPath,
+    Kind, Model, ObjectId, Origin, PathMatch, Pattern, Protocol, Route, Snippet, Upstream, UpstreamId,
+    UpstreamIdentity, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 
@@ -258,16 +259,7 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
 /// An upstream of a Service, and a server of the same name that sends all requests to it.
 fn proxied(namespace: &str, number: u32) -> (Arc<Server>, Arc<Upstream>) {
     let service = format!("s{number}");
-    let id = UpstreamId {
-        namespace: namespace.into(),
-        service: (&*service).into(),
-        port: "80".into(),
-        mode: "",
-        protocol: Protocol::Http,
-        balance: None,
-        tls: None,
-        reuse: None,
-    };
+    let id: UpstreamId = UpstreamIdentity::of(namespace.into(), (&*service).into(), "80".into()).into();
     let origin = origin(&service, Field::Object);
     let endpoints = vec![Endpoint { address: ([10, 0, 0, 1], 80).into(), weight: 1 }];
     let action = Action::Proxy { upstream: id.clone(), split: None };
@@ -306,16 +298,8 @@ fn upstreams_of_a_namespace_with_many_delay_no_request_of_others() {
 
 /// The names of the directives that a server sets itself, with a route of this protocol.
 fn said(protocol: Protocol, handover: Handover) -> BTreeSet<String> {
-    let upstream = UpstreamId {
-        namespace: "default".into(),
-        service: "web".into(),
-        port: "80".into(),
-        mode: "",
-        protocol,
-        balance: None,
-        tls: None,
-        reuse: None,
-    };
+    let upstream: UpstreamId =
+        UpstreamIdentity { protocol, ..UpstreamIdentity::of("default".into(), "web".into(), "80".into()) }.into();
     let mut server = Server { handover, ..Server::clone(&server("a.example", Vec::new())) };
     server.fallback.action = Action::Proxy { upstream: upstream.clone(), split: None };
     let upstreams = vec![Arc::new(Upstream { id: upstream, origin: server.origin.clone(), endpoints: Vec::new() })];

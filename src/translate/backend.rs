@@ -15,7 +15,7 @@ use super::{Dialect, EndpointMode, Names, Options, RequestedService, bounds};
 use crate::finding::Reason;
 use crate::model::{
     BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Port, Protocol, StreamUpstream,
-    StreamUpstreamId, Transport, Upstream, UpstreamId, is_label,
+    StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, is_label,
 };
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
@@ -157,17 +157,13 @@ impl<'a> Backends<'a> {
         }
         let (names, mut notes) = (std::mem::take(&mut self.names), Vec::new());
         let upstream = self.endpoints_of_host(requested, &mut notes).map(|(name, port, endpoints)| {
-            let id = UpstreamId {
-                namespace: Arc::clone(&host.0.namespace),
-                service: name.into(),
-                port: port.to_string().into(),
+            let identity = UpstreamIdentity {
                 mode: "host",
                 protocol: requested.protocol,
-                balance: None,
-                tls: None,
                 reuse: requested.reuse.clone(),
+                ..UpstreamIdentity::of(Arc::clone(&host.0.namespace), name.into(), port.to_string().into())
             };
-            Upstream { id, origin: Origin::object(&requested.origin.object), endpoints }
+            Upstream { id: identity.into(), origin: Origin::object(&requested.origin.object), endpoints }
         });
         let resolution = self.resolution(upstream, notes, names);
         self.hosts.insert(host, Arc::clone(&resolution));
@@ -427,7 +423,7 @@ fn id(reference: &BackendReference<'_>, located: &Located<'_>) -> UpstreamId {
     let (port, mode) = (located.number.to_string().into(), located.mode_name());
     let (balance, tls) = (reference.balance.clone(), reference.tls.clone());
     let tls = tls.filter(|_| protocol.has_tls());
-    UpstreamId { namespace, service, port, mode, protocol, balance, tls, reuse: reference.reuse.clone() }
+    UpstreamIdentity { namespace, service, port, mode, protocol, balance, tls, reuse: reference.reuse.clone() }.into()
 }
 
 /// Consistent hashing makes points for each unit of a weight, so weights are divided by a common

@@ -18,9 +18,7 @@ use super::site::{Claim, Site};
 use super::subject::Subject;
 use super::{Options, Reading};
 use crate::finding::Finding;
-use crate::model::{
-    Behaviour, Certificate, Field, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream, UrlPath,
-};
+use crate::model::{Behaviour, Certificate, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream};
 use crate::source::{Endpoints, Ingress, List, Service, Snapshot, Stored, Version};
 
 /// The result of building a host.
@@ -101,11 +99,12 @@ struct KeptSubject {
     closed_rules: Option<Arc<[usize]>>,
 }
 
+/// A claim. The path at a place of an object is the same as long as the object is.
 #[derive(Debug)]
 struct KeptClaim {
-    object: Arc<ObjectId>,
-    field: Field,
-    path: UrlPath,
+    object: Arc<Ingress>,
+    /// The indices of rule and path.
+    place: (u16, u16),
     matching: Matching,
     closed: bool,
 }
@@ -269,15 +268,13 @@ impl KeptSubject {
 
 impl KeptClaim {
     fn of(claim: &Claim<'_, '_>) -> Self {
-        let Claim { origin: Origin { object, field, .. }, path, matching, closed, .. } = claim;
-        let (object, field, path) = (Arc::clone(object), field.clone(), path.clone());
-        KeptClaim { object, field, path, matching: *matching, closed: *closed }
+        let Claim { subject, place, matching, closed, .. } = *claim;
+        KeptClaim { object: Arc::clone(&subject.stored.object), place, matching, closed }
     }
 
     fn is(&self, claim: &Claim<'_, '_>) -> bool {
-        Arc::ptr_eq(&self.object, &claim.origin.object)
-            && self.field == claim.origin.field
-            && self.path == claim.path
+        Arc::ptr_eq(&self.object, &claim.subject.stored.object)
+            && self.place == claim.place
             && self.matching == claim.matching
             && self.closed == claim.closed
     }

@@ -58,10 +58,12 @@ struct Remembered {
 impl Remembered {
     fn read(ingress: &Stored<Ingress>, class: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
         let (mut reading, basis) = tables::read(ingress, class, snapshot, options);
-        let mut behaviour = std::mem::take(&mut reading.behaviour);
+        let mut behaviour = reading.behaviour.take();
         // The list stays in memory as long as the object.
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
+        reading.host.settle();
+        reading.errors.settle();
         let rules = rule::read(&ingress.object);
         let known = KnownObject { reading: Arc::new(reading), behaviour: Arc::new(behaviour), rules };
         let refers = ingress.object.annotations.iter().any(|(key, _)| {

@@ -33,6 +33,7 @@ mod order;
 mod passthrough;
 mod path;
 mod port;
+mod rare;
 mod reading;
 mod rule;
 mod server;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::rare::Rare;
 use super::value::Whereabouts;
 use super::{Canary, Dialect};
 use crate::finding::Finding;
@@ -133,7 +134,7 @@ pub struct RequestedAuthentication {
 pub struct Reading {
     /// The behaviour of all routes of the object. `rewrite` is always `None` here, because it
     /// depends on the path.
-    pub behaviour: Behaviour,
+    pub behaviour: Rare<Behaviour>,
     /// Whether the paths of the object are regular expressions.
     pub use_regex: bool,
     /// The target of rewritten paths.
@@ -149,11 +150,11 @@ pub struct Reading {
     /// Whether clients may change sides of a canary, whatever their session is.
     pub changes_side: bool,
     /// The options for its hosts.
-    pub host: HostOptions,
+    pub host: Rare<HostOptions>,
     /// The TLS settings for its backends.
     pub backend_tls: Option<Arc<RequestedBackendTls>>,
     /// The error pages.
-    pub errors: ErrorOptions,
+    pub errors: Rare<ErrorOptions>,
     /// Whether backends are reached by the cluster IP of their Service.
     pub by_cluster_address: bool,
     /// The field that asks for TLS passthrough to the backend of the path `/`.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use ingressd::model::{
     Action, Behaviour, Branch, Choice, Endpoint, Field, HeaderName, HeaderValue, HostListeners, HostName, Kind, Model,
-    ObjectId, Origin, PathMatch, Protocol, RedirectUrl, Route, Server, ServerName, Split, Test, TlsTermination,
-    Upstream, UpstreamId, UrlPath,
+    ObjectId, Origin, PathMatch, RedirectUrl, Route, Server, ServerName, Split, Test, TlsTermination, Upstream,
+    UpstreamId, UpstreamIdentity, UrlPath,
 };
 use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd::render::{File, FileSet, Owners, Part, Renderer};
@@ -21,16 +21,7 @@ fn origin() -> Origin {
 }
 
 fn upstream(service: &str) -> UpstreamId {
-    UpstreamId {
-        namespace: "shop".into(),
-        service: service.into(),
-        port: "80".into(),
-        mode: "",
-        protocol: Protocol::Http,
-        balance: None,
-        tls: None,
-        reuse: None,
-    }
+    UpstreamIdentity::of("shop".into(), service.into(), "80".into()).into()
 }
 
 /// Tests in the order in which they decide, each with its choice.

@@ -73,7 +73,7 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         }
     }
     for upstream in &model.upstreams {
-        let UpstreamId { namespace, .. } = &upstream.id;
+        let namespace = &upstream.id.namespace;
         costs.add(namespace, Cost::of_upstream(upstream.endpoints.len()));
         if let Some(balance) = &upstream.id.balance {
             costs.named.entry(Arc::clone(namespace)).or_default().of_balance(balance);

@@ -5,7 +5,7 @@ use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, DirectiveRow, PROXY_READ_TIM
 use crate::model::{
     AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint, Firewall,
     HostListeners, HostName, LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, ServerName, Text, Upstream,
-    UpstreamId, UrlPath,
+    UpstreamId, UpstreamIdentity, UrlPath,
 };
 use crate::nginx::{RuleFiles, SiteName};
 
@@ -16,16 +16,7 @@ static GUARD: DirectiveRow =
 static EXTRA: DirectiveRow = DirectiveRow { security: false, ..GUARD };
 
 fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
-    UpstreamId {
-        namespace: "default".into(),
-        service: service.into(),
-        port: "80".into(),
-        mode: "",
-        protocol,
-        balance: None,
-        tls: None,
-        reuse: None,
-    }
+    UpstreamIdentity { protocol, ..UpstreamIdentity::of("default".into(), service.into(), "80".into()) }.into()
 }
 
 /// A model with one host with this action and behaviour, and the Service `web`.
@@ -204,14 +195,16 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
     ] {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         capabilities.modules.remove(&lacking);
-        let balanced = UpstreamId { balance: Some(Arc::new(balance)), ..upstream("web", Protocol::Http) };
+        let web = UpstreamIdentity::of("default".into(), "web".into(), "80".into());
+        let balanced: UpstreamId = UpstreamIdentity { balance: Some(Arc::new(balance)), ..web }.into();
         let mut model = model(Action::Proxy { upstream: balanced.clone(), split: None }, Behaviour::default());
         model.upstreams = vec![Arc::new(Upstream { id: balanced, origin: host(), endpoints: Vec::new() })];
         let (_, findings) = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default());
         assert_eq!(findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), missing, "{lacking:?}");
     }
     let by_key = Balance::Key(key());
-    let keyed = UpstreamId { balance: Some(Arc::new(by_key)), ..upstream("web", Protocol::Http) };
+    let web = UpstreamIdentity::of("default".into(), "web".into(), "80".into());
+    let keyed: UpstreamId = UpstreamIdentity { balance: Some(Arc::new(by_key)), ..web }.into();
     let mut model = model(Action::Proxy { upstream: keyed.clone(), split: None }, Behaviour::default());
     model.upstreams.push(Arc::new(Upstream { id: keyed, origin: host(), endpoints: Vec::new() }));
     model.upstreams.sort_by(|one, other| one.id.cmp(&other.id));

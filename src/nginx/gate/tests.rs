@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::catalogue::Version;
-use crate::model::{Certificate, CertificateId, HostListeners, Listener, Protocol, SecretBytes, Upstream, UpstreamId};
+use crate::model::{Certificate, CertificateId, HostListeners, Listener, SecretBytes, Upstream, UpstreamIdentity};
 use crate::nginx::SiteListen;
 
 pub fn model() -> Model {
@@ -51,16 +51,7 @@ fn sockets(plan: &Plan) -> String {
 fn connections_that_cannot_last_are_told() {
     let upstream = |number: u32| {
         let part = || Arc::<str>::from(number.to_string());
-        let id = UpstreamId {
-            namespace: part(),
-            service: part(),
-            port: part(),
-            mode: "",
-            protocol: Protocol::Http,
-            balance: None,
-            tls: None,
-            reuse: None,
-        };
+        let id = UpstreamIdentity::of(part(), part(), part()).into();
         Arc::new(Upstream { id, origin: host(), endpoints: Vec::new() })
     };
     for (upstreams, connections, keepalive, told) in

@@ -9,7 +9,7 @@ use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, PROXY_BUFFER_SIZE, Version};
 use crate::model::{
     Action, Argument, Behaviour, ByteSize, Directive, Field, HostListeners, HostName, Kind, Model, ObjectId, Origin,
     PathMatch, Pattern, Protocol, Rewrite, RewritePattern, RewriteTarget, Route, ServerName, TlsTermination,
-    UpstreamId, UrlPath,
+    UpstreamIdentity, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use crate::render::crowds::Crowds;
@@ -22,19 +22,7 @@ fn origin(name: &str) -> Origin {
 
 fn proxy(service: &str) -> Action {
     let (namespace, port) = ("default".into(), "80".into());
-    Action::Proxy {
-        upstream: UpstreamId {
-            namespace,
-            service: service.into(),
-            port,
-            mode: "",
-            protocol: Protocol::Http,
-            balance: None,
-            tls: None,
-            reuse: None,
-        },
-        split: None,
-    }
+    Action::Proxy { upstream: UpstreamIdentity::of(namespace, service.into(), port).into(), split: None }
 }
 
 fn prefix(path: &str) -> PathMatch {
@@ -147,7 +135,7 @@ fn whoever_differs_has_a_server_of_its_own() {
     };
     let grpc = |mut server: Server| {
         if let Action::Proxy { upstream, .. } = &mut server.routes[0].action {
-            upstream.protocol = Protocol::Grpc;
+            *upstream = UpstreamIdentity { protocol: Protocol::Grpc, ..UpstreamIdentity::clone(upstream) }.into();
         }
         server
     };

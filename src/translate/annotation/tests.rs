@@ -220,8 +220,10 @@ fn every_key_of_the_dialect_is_known() {
 fn every_directive_of_the_catalogue_is_set_by_a_row() {
     let all_tries =
         ANNOTATIONS.rows().flat_map(|row| row.tries().into_iter().map(move |(value, _)| tried(row, row.key, value)));
-    let set: BTreeSet<_> =
-        all_tries.flat_map(|reading| reading.behaviour.directives).map(|directive| directive.row.name).collect();
+    let set: BTreeSet<_> = all_tries
+        .flat_map(|reading| reading.behaviour.directives.clone())
+        .map(|directive| directive.row.name)
+        .collect();
     let catalogue: BTreeSet<_> = catalogue::asked_for(AskedFor::ByRoute).map(|row| row.name).collect();
     assert_eq!(set, catalogue);
     for row in ANNOTATIONS.rows() {
@@ -252,7 +254,8 @@ fn defaults_follow_dialect_and_settings() {
 fn an_annotation_replaces_the_lists_of_the_administrator() {
     let list = |text: &str| super::value::address_list(text).unwrap();
     let options = Options { allowlist: list("10.0.0.0/8"), denylist: list("10.6.6.6"), ..Options::default() };
-    let access = |annotations| read_all(&annotations, Dialect::Specification, &options).behaviour.access.unwrap();
+    let access =
+        |annotations| read_all(&annotations, Dialect::Specification, &options).behaviour.take().access.unwrap();
     assert_eq!(access(StringMap::default()).allow(), list("10.0.0.0/8"));
     let own = access(StringMap::from([(format!("{PREFIX}whitelist-source-range"), "192.0.2.1")]));
     assert_eq!((own.allow().to_vec(), own.deny().to_vec()), (list("192.0.2.1"), list("10.6.6.6")));
@@ -347,7 +350,7 @@ fn what_ingress_nginx_ignores_as_well_is_no_warning() {
 #[test]
 fn a_bad_realm_keeps_the_default_and_the_password() {
     let reading = given(&[("auth-type", "basic"), ("auth-secret", "users"), ("auth-realm", "off")]);
-    let authentication = reading.behaviour.basic_authentication.unwrap();
+    let authentication = reading.behaviour.basic_authentication.clone().unwrap();
     assert_eq!(authentication.realm.as_str(), "Authentication Required");
     assert!(!reading.closed);
 }

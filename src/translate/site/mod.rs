@@ -35,6 +35,8 @@ pub struct Claim<'s, 'a> {
     pub subject: &'s Subject<'a>,
     /// The field of the path.
     pub origin: Origin,
+    /// The indices of the rule and the path in the object.
+    pub place: (u16, u16),
     pub path: UrlPath,
     /// Its type as written.
     pub kind: PathType,
@@ -93,9 +95,10 @@ impl<'s, 'a> Site<'s, 'a> {
                 PathType::Exact => Matching::Exact,
                 PathType::Prefix | PathType::ImplementationSpecific => Matching::Prefix,
             };
-            let field = Field::Path(super::position(rule), super::position(number), "");
-            let origin = Origin::field(subject.id(), field);
-            self.claims.push(Claim { subject, origin, path: path.clone(), kind, matching, backend, closed: false });
+            let place = (super::position(rule), super::position(number));
+            let origin = Origin::field(subject.id(), Field::Path(place.0, place.1, ""));
+            let path = path.clone();
+            self.claims.push(Claim { subject, origin, place, path, kind, matching, backend, closed: false });
         }
     }
 }

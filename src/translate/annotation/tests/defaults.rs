@@ -11,7 +11,7 @@ fn an_empty_key_hides_neither_its_other_spelling_nor_a_default() {
     let list = |annotations: &[(&str, &str)], options: &Options| {
         let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned()));
         let reading = read_all(&annotations.collect(), Dialect::IngressNginx, options);
-        reading.behaviour.access.map(|access| access.allow().len())
+        reading.behaviour.access.as_ref().map(|access| access.allow().len())
     };
     let object = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
     let default = DefaultValue {
