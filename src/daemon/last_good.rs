@@ -14,7 +14,7 @@ use super::state_file;
 use super::{candidates, claims};
 use crate::model::ObjectId;
 use crate::render::Digest;
-use crate::source::{List, Snapshot, SourceLocation, Stored, Version};
+use crate::source::{List, Snapshot, SourceFile, SourceLocation, Stored, Version};
 use crate::translate::Claims;
 
 /// One file for each object, named by digests of the object's name and of its version: the file
@@ -164,8 +164,8 @@ impl LastGood {
             }
         };
         let same = read.kind == id.kind.name() && *read.namespace == *id.namespace && *read.name == *id.name;
-        let place =
-            read.file.zip(read.line).map(|(file, line)| SourceLocation { file: file.into(), line, written: None });
+        let file = |path: String| Arc::new(SourceFile { path: path.into(), written: None });
+        let place = read.file.zip(read.line).map(|(path, line)| SourceLocation { file: file(path), line });
         same.then(|| Stored {
             id: Arc::new(id.clone()),
             version: Version(read.version.into()),
@@ -196,7 +196,7 @@ pub fn written<K: Serialize>(stored: &Stored<K>) -> impl Serialize {
         namespace: &stored.id.namespace,
         name: &stored.id.name,
         version: &stored.version.0,
-        file: stored.place.as_ref().map(|place| &*place.file),
+        file: stored.place.as_ref().map(|place| &*place.file.path),
         line: stored.place.as_ref().map(|place| place.line),
         object: &*stored.object,
     }
@@ -295,7 +295,10 @@ mod tests {
                 ..ConfigMap::default()
             }),
             published: None,
-            place: Some(SourceLocation { file: "shop.yaml".into(), line: 3, written: None }),
+            place: Some(SourceLocation {
+                file: Arc::new(SourceFile { path: "shop.yaml".into(), written: None }),
+                line: 3,
+            }),
         });
         Snapshot { config_maps: config_maps.collect(), ..Snapshot::default() }
     }

@@ -13,17 +13,17 @@ use crate::model::{ObjectId, Origin};
 /// counts.
 pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: Vec<Finding>) -> Snapshot {
     let mut snapshot = Snapshot { findings, ..Snapshot::default() };
-    let mut objects: BTreeMap<&ObjectId, &Held> = BTreeMap::new();
+    let mut objects: BTreeMap<&ObjectId, Held<'_>> = BTreeMap::new();
     for file in files {
         snapshot.findings.extend(file.findings.iter().cloned());
         snapshot.left_out.extend(file.left_out.iter().cloned());
-        for held in &file.held {
-            match objects.get(&*held.id) {
-                None => drop(objects.insert(&held.id, held)),
+        for held in file.held() {
+            match objects.get(&**held.id) {
+                None => drop(objects.insert(held.id, held)),
                 Some(first) => {
-                    let note =
-                        format!("{} describes it again; {} is used. Remove one of them.", held.place, first.place);
-                    snapshot.findings.push(Finding::new(Reason::DuplicateObject, Origin::object(&held.id), note));
+                    let (again, first) = (held.place(), first.place());
+                    let note = format!("{again} describes it again; {first} is used. Remove one of them.");
+                    snapshot.findings.push(Finding::new(Reason::DuplicateObject, Origin::object(held.id), note));
                 }
             }
         }
@@ -32,7 +32,7 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
     for held in objects.into_values() {
         let _: Option<()> = for_kind!(held.id.kind, K => {
             let list = K::list_mut(&mut snapshot).edit();
-            list.extend(Arc::downcast(Arc::clone(&held.object)).ok().map(|object| stored(held, object)));
+            list.extend(Arc::downcast(Arc::clone(held.object)).ok().map(|object| stored(held, object)));
         });
     }
     snapshot.findings.sort();
@@ -41,12 +41,7 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
     snapshot
 }
 
-fn stored<K>(held: &Held, object: Arc<K>) -> Stored<K> {
-    Stored {
-        id: Arc::clone(&held.id),
-        version: held.version.clone(),
-        object,
-        published: None,
-        place: Some(held.place.clone()),
-    }
+fn stored<K>(held: Held<'_>, object: Arc<K>) -> Stored<K> {
+    let (id, version, place) = (Arc::clone(held.id), held.version.clone(), Some(held.place()));
+    Stored { id, version, object, published: None, place }
 }

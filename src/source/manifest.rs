@@ -33,7 +33,7 @@ pub struct Entry {
     /// The object, if it can be used.
     pub object: Option<(Version, Object)>,
     /// What is wrong.
-    pub problems: Vec<Problem>,
+    pub problems: Box<[Problem]>,
 }
 
 /// The purpose of reading manifests.
@@ -64,7 +64,7 @@ pub fn decode(document: &Document<'_>, purpose: Purpose) -> Decoded {
 
 impl Decoded {
     fn refuse(&mut self, line: u32, id: Option<ObjectId>, note: String) {
-        let problems = vec![Problem { reason: Reason::Undecodable, field: Field::Object, note }];
+        let problems = [Problem { reason: Reason::Undecodable, field: Field::Object, note }].into();
         self.entries.push(Entry { line, id: id.map(Arc::new), object: None, problems });
     }
 
@@ -78,7 +78,7 @@ impl Decoded {
                 let mut problems = Vec::new();
                 let object = object(id.kind, value, purpose, &mut problems);
                 let object = object.filter(|_| purpose == Purpose::Judge || problems.is_empty());
-                self.entries.push(Entry { line, id: Some(Arc::new(id)), object, problems });
+                self.entries.push(Entry { line, id: Some(Arc::new(id)), object, problems: problems.into() });
             }
             Ok(None) => self.skipped += 1,
             Err((id, note)) => self.refuse(line, id, note),

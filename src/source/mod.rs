@@ -34,6 +34,6 @@ pub use list::List;
 pub use namespace::Namespace;
 pub use selector::{LabelCondition, Selector};
 pub use service::{Service, ServicePort, TargetPort};
-pub use snapshot::{LeftOut, Published, Snapshot, SourceLocation, Stored, Version};
+pub use snapshot::{LeftOut, Published, Snapshot, SourceFile, SourceLocation, Stored, Version};
 pub use string_map::StringMap;
 pub use watch::{DirectorySource, WatchError};

@@ -15,21 +15,27 @@ use crate::model::{Kind, ObjectId};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub Arc<str>);
 
+/// A file with manifests.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceFile {
+    /// Its path.
+    pub path: Arc<str>,
+    /// When its content was written, in nanoseconds since 1970, where the age of files matters.
+    pub written: Option<i64>,
+}
+
 /// The file and line where a manifest begins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceLocation {
-    /// Path of the file.
-    pub file: Arc<str>,
+    /// The file.
+    pub file: Arc<SourceFile>,
     /// First line of the document.
     pub line: u32,
-    /// When the content of the file was written, in nanoseconds since 1970, where the age of files
-    /// matters.
-    pub written: Option<i64>,
 }
 
 impl fmt::Display for SourceLocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.file, self.line)
+        write!(formatter, "{}:{}", self.file.path, self.line)
     }
 }
 

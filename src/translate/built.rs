@@ -82,10 +82,10 @@ struct CachedHost {
     at: i64,
     subjects: Box<[KeptSubject]>,
     claims: Box<[KeptClaim]>,
-    redirect: Option<(HostName, Origin)>,
+    redirect: Option<Box<(HostName, Origin)>>,
     is_without_owner: bool,
     order: u64,
-    unserved: Option<BTreeSet<Arc<str>>>,
+    unserved: Option<Box<BTreeSet<Arc<str>>>>,
     built: Arc<Built>,
 }
 
@@ -214,10 +214,10 @@ impl CachedHost {
             at: surroundings.options.now,
             subjects: subjects(),
             claims: site.claims.iter().map(KeptClaim::of).collect(),
-            redirect: site.redirect.clone(),
+            redirect: site.redirect.clone().map(Box::new),
             is_without_owner: site.is_without_owner,
             order: site.order,
-            unserved: surroundings.unserved.get(name).cloned(),
+            unserved: surroundings.unserved.get(name).cloned().map(Box::new),
             built: Arc::clone(built),
         })
     }
@@ -236,12 +236,12 @@ impl CachedHost {
             && (changed.is_empty() || !self.built.dependencies.iter().any(|one| changed.contains(one)))
             && self.is_without_owner == site.is_without_owner
             && self.order == site.order
-            && self.redirect == site.redirect
+            && self.redirect.as_deref() == site.redirect.as_ref()
             && self.subjects.len() == site.subjects.len()
             && self.subjects.iter().zip(&site.subjects).all(|(kept, subject)| kept.is(subject))
             && self.claims.len() == site.claims.len()
             && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
-            && self.unserved.as_ref() == surroundings.unserved.get(name)
+            && self.unserved.as_deref() == surroundings.unserved.get(name)
             && !surroundings.canaries.has_host(name)
     }
 }

@@ -85,7 +85,7 @@ impl<'a> Since<'a> {
     /// The age of an object.
     pub fn of(stored: &'a Stored<Ingress>) -> Self {
         let created = stored.object.created;
-        let written = stored.place.as_ref().and_then(|place| place.written);
+        let written = stored.place.as_ref().and_then(|place| place.file.written);
         Since {
             is_undated: created.is_none(),
             created,

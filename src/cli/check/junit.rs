@@ -22,7 +22,7 @@ pub fn report(processed: &Processed, findings: &[Placed<'_>], least: Severity) -
     let file_of = |ingress: &str| {
         let all = processed.snapshot.ingresses.iter();
         let found = all.filter(|stored| stored.id.to_string() == ingress).find_map(|stored| stored.place.as_ref());
-        found.map(|place| place.file.to_string())
+        found.map(|place| place.file.path.to_string())
     };
     let cases = objects.iter().map(|(object, placed)| {
         let file = placed.iter().find_map(|(place, _)| place.as_ref()).map(|place| place.file.to_string());

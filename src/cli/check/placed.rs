@@ -65,11 +65,11 @@ impl<'a> Files<'a> {
         }
         let place = self.snapshot.place(object)?;
         let mut texts = self.texts.borrow_mut();
-        let lines = texts.entry(Arc::clone(&place.file)).or_insert_with(|| {
-            let bytes = std::fs::read(&*place.file).unwrap_or_default();
+        let lines = texts.entry(Arc::clone(&place.file.path)).or_insert_with(|| {
+            let bytes = std::fs::read(&*place.file.path).unwrap_or_default();
             Lines::new(&String::from_utf8_lossy(&bytes))
         });
         let (line, column) = lines.of(place.line, field);
-        Some(FilePlace { file: Arc::clone(&place.file), line, column })
+        Some(FilePlace { file: Arc::clone(&place.file.path), line, column })
     }
 }
