@@ -9,6 +9,7 @@ mod firewall;
 mod gate;
 pub mod geoip;
 mod host_lines;
+mod neighbours;
 mod other_sites;
 mod plan;
 mod stream_log;
@@ -21,6 +22,7 @@ pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
 pub use gate::{gate, wanted};
 pub use geoip::{Geo, GeoFile, GeoOptions};
 pub use host_lines::{HostBlock, HostLine};
+pub use neighbours::{Neighbour, Neighbours};
 pub use other_sites::{
     HostConfiguration, OtherSites, ParsedFile, SiteCertificate, SiteListen, SiteName, StreamListen, survey,
 };

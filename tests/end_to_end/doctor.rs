@@ -178,6 +178,29 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
 }
 
 #[test]
+fn addresses_are_those_of_the_config_map_whatever_is_checked() {
+    rig::run(async |rig| {
+        let _other = TcpListener::bind("127.0.0.8:443").unwrap();
+        rig.nginx.write_site("default", "server { listen 127.0.0.9:80 default_server; }\n");
+        rig.manifests.write("controller.yaml", &[config_map(&[("bind-address", "127.0.0.9")])]);
+        let judge = |check: &str, settings: &[&str]| {
+            let mut command = rig.daemon.command("doctor");
+            command.arg(check).args(settings.iter().flat_map(|setting| ["--set", setting]));
+            Told::by(command)
+        };
+        let layer = "ingress-nginx.configmap=default/controller";
+        judge("ports", &[]).expect("ports", "error", "listens on 127.0.0.8:443");
+        judge("ports", &[layer]).expect("ports", "ok", "nobody else");
+        judge("default-server", &[]).expect("default-server", "ok", "no other site");
+        judge("default-server", &[layer]).expect("default-server", "warning", "default server of 127.0.0.9:80");
+        for check in ["ports", "default-server"] {
+            let told = judge(check, &[layer, "manifests=/nonexistent"]);
+            told.expect(check, "note", "was not read: ConfigMap default/controller: /nonexistent cannot be read");
+        }
+    });
+}
+
+#[test]
 fn a_certificate_that_soon_ends_is_told_with_its_hosts() {
     rig::run(async |rig| {
         let key = KeyPair::generate().unwrap();
