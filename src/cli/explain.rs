@@ -127,6 +127,11 @@ fn takers(answer: &Value) -> Vec<String> {
         let over_plain_http = route["over_plain_http"].as_str();
         // Where TLS goes elsewhere, no request is left that does not go to https.
         told.extend((passed.is_null() || over_plain_http.is_none()).then(|| text_of(&route["does"])));
+        told.extend(route["because"].as_array().into_iter().flatten().map(|why| {
+            let field =
+                why["field"].as_str().filter(|field| !field.is_empty()).map(|field| format!("{}: ", printable(field)));
+            format!("because {}{} ({})", field.unwrap_or_default(), text_of(&why["note"]), text_of(&why["reason"]))
+        }));
         told.extend(over_plain_http.map(|redirect| format!("over plain http {}", printable(redirect))));
     }
     if let Some(expression) = route["unless"].as_str() {

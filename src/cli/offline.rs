@@ -93,7 +93,7 @@ impl Processed {
             snapshot: Snapshot::clone(&self.snapshot),
             servers: self.plan.model.servers.clone(),
             passthroughs: self.plan.model.passthroughs.hosts.clone(),
-            neighbours: self.plan.neighbours.clone(),
+            sites_beside: self.plan.sites_beside.clone(),
         }
     }
 }

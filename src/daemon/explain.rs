@@ -15,12 +15,12 @@ use location::{Location, location};
 use serde_json::{Value, json};
 
 use crate::config::{Settings, rows};
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
     Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName, StrictPaths,
     Written, WrittenAt,
 };
-use crate::nginx::{Listen, Neighbour, Neighbours};
+use crate::nginx::{Listen, SiteTaking, SitesBeside};
 use crate::render::{has_own_tls, to_https};
 use crate::source::Snapshot;
 use crate::translate::annotation::argument_words;
@@ -43,7 +43,7 @@ pub struct InForce {
     /// The hosts whose TLS nginx does not read.
     pub passthroughs: Vec<Passthrough>,
     /// The other sites of this nginx on the same sockets.
-    pub neighbours: Neighbours,
+    pub sites_beside: SitesBeside,
 }
 
 /// An option with the value that counts.
@@ -93,13 +93,13 @@ impl InForce {
         let Some(server) = taken.map(|taken| taken.server).or(unknown.as_ref()) else { return Value::Null };
         let name = taken.map_or(&ServerName::CatchAll, |taken| taken.name);
         let passed = self.passthroughs.iter().find(|passed| passed.name == *name);
-        let neighbours = self.neighbours.taking(address.host(), name);
+        let sites_beside = self.sites_beside.taking(address.host(), name);
         let is_elsewhere = |listen: &&Listen| {
-            let takes = |site: &Neighbour| !site.is_unclear && site.sockets.contains(&listen.address);
-            (passed.is_some() && listen.ssl) || neighbours.iter().any(takes)
+            let takes = |site: &SiteTaking| !site.is_unclear && site.sockets.contains(&listen.address);
+            (passed.is_some() && listen.ssl) || sites_beside.iter().any(takes)
         };
-        let has_sockets = self.neighbours.sockets().next().is_some();
-        let is_ours = !has_sockets || !self.neighbours.sockets().all(|listen| is_elsewhere(&listen));
+        let has_sockets = self.sites_beside.sockets().next().is_some();
+        let is_ours = !has_sockets || !self.sites_beside.sockets().all(|listen| is_elsewhere(&listen));
         let host_is = match taken {
             _ if !is_ours && passed.is_none() => "of_other_site",
             None => "unknown",
@@ -110,13 +110,13 @@ impl InForce {
             true => self.route(address, (server, taken), findings, file),
             false => (Value::Null, Vec::new()),
         };
-        let tls = self.neighbours.sockets().filter(|listen| listen.ssl).map(|listen| listen.address.to_string());
+        let tls = self.sites_beside.sockets().filter(|listen| listen.ssl).map(|listen| listen.address.to_string());
         json!({
             "kind": "Request",
             "host": address.host(),
             "host_is": host_is,
             "path": address.path(),
-            "other_sites": neighbours.iter().map(neighbour).collect::<Vec<_>>(),
+            "other_sites": sites_beside.iter().map(taking_site).collect::<Vec<_>>(),
             "passthrough": passed.map(|passed| json!({
                 "on": tls.collect::<Vec<_>>(),
                 "from": passed.origin.to_string(),
@@ -148,7 +148,7 @@ impl InForce {
             true => "is answered 301, to the same path with a slash behind it".to_owned(),
             false => does(&route.action),
         };
-        let own_tls = has_own_tls(server, self.neighbours.sockets());
+        let own_tls = has_own_tls(server, self.sites_beside.sockets());
         let plain_paths = &self.settings.gate.everywhere.plain_paths;
         let redirect = to_https(route, own_tls, plain_paths).filter(|_| !is_refused && !adds_slash);
         let told = json!({
@@ -159,6 +159,7 @@ impl InForce {
             "over_plain_http": redirect.map(|redirect| {
                 format!("is answered {}, to the same address by https", redirect.status)
             }),
+            "because": findings.iter().filter(|finding| is_why(finding, route)).map(because).collect::<Vec<_>>(),
             // An expression that is not understood here may take the request before this route
             // does.
             "unless": taken.and_then(|taken| taken.unless).or(unless),
@@ -258,8 +259,21 @@ fn is_counting(effective: &Effective, findings: &[Finding]) -> bool {
     !(matches!(origin.field, Field::Annotation(_)) && findings.iter().any(is_lost))
 }
 
+/// Whether a finding says why nginx answers in place of a backend.
+fn is_why(finding: &Finding, route: &Route) -> bool {
+    match &route.action {
+        Action::Closed => finding.severity == Severity::Error && finding.origin.object == route.origin.object,
+        Action::Respond { .. } => finding.severity != Severity::Info && finding.origin == route.origin,
+        _ => false,
+    }
+}
+
+fn because(finding: &Finding) -> Value {
+    json!({ "field": finding.origin.field.to_string(), "reason": finding.reason.to_string(), "note": &*finding.note })
+}
+
 /// Another site that takes the request on some sockets.
-fn neighbour(site: &Neighbour) -> Value {
+fn taking_site(site: &SiteTaking) -> Value {
     let on: Vec<_> = site.sockets.iter().map(ToString::to_string).collect();
     json!({ "on": on, "from": site.place, "name": site.name, "is_unclear": site.is_unclear })
 }

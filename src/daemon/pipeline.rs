@@ -374,7 +374,7 @@ impl Stages for Pipeline {
             snapshot: snapshot.clone(),
             servers: plan.model.servers,
             passthroughs: plan.model.passthroughs.hosts,
-            neighbours: plan.neighbours,
+            sites_beside: plan.sites_beside,
         }));
         Product { files, findings, accepted, refused, certificates, costs, claims, due, names, in_force }
     }

@@ -9,9 +9,9 @@ mod firewall;
 mod gate;
 pub mod geoip;
 mod host_lines;
-mod neighbours;
 mod other_sites;
 mod plan;
+mod sites_beside;
 mod stream_log;
 
 pub use crate::model::language::{lexer, syntax};
@@ -22,9 +22,9 @@ pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
 pub use gate::{gate, wanted};
 pub use geoip::{Geo, GeoFile, GeoOptions};
 pub use host_lines::{HostBlock, HostLine};
-pub use neighbours::{Neighbour, Neighbours};
 pub use other_sites::{
     HostConfiguration, OtherSites, ParsedFile, SiteCertificate, SiteListen, SiteName, StreamListen, survey,
 };
 pub use plan::{ConnectedBy, Decisions, GateOptions, Http2, Inside, Listen, NamesHash, Plan, Preread, Reset};
+pub use sites_beside::{SiteTaking, SitesBeside};
 pub use stream_log::{StreamLog, StreamLogOptions};

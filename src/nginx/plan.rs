@@ -8,7 +8,7 @@ use super::access_log::{AccessLog, AccessLogOptions};
 use super::everywhere::Everywhere;
 use super::firewall::{FirewallOptions, FirewallRules};
 use super::geoip::{Geo, GeoOptions};
-use super::neighbours::Neighbours;
+use super::sites_beside::SitesBeside;
 use super::stream_log::StreamLog;
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Cidr, Model, Protocols};
@@ -247,7 +247,7 @@ pub struct Plan {
     /// The decisions.
     pub decisions: Arc<Decisions>,
     /// The other sites beside which it is served; nothing that is written depends on them.
-    pub neighbours: Neighbours,
+    pub sites_beside: SitesBeside,
 }
 
 impl Plan {

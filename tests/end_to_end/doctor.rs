@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::config_map::config_map;
 use crate::rig::manifests::{ingress, secret};
-use crate::rig::{self, Rig};
+use crate::rig::{self, Rig, wait};
 
 /// What doctor says: its exit code and its lines.
 pub struct Told {
@@ -148,6 +148,8 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
         let text = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
         std::fs::write(rig.nginx.configuration(), format!("worker_rlimit_nofile 777;\n{text}")).unwrap();
         rig.nginx.start();
+        // The master has them a moment after its start.
+        wait::until("workers", async || (!rig.nginx.workers().is_empty()).then_some(())).await;
         doctor(rig, &["limits"]).expect("limits", "warning", "20480 connections, but only 777 files");
         // A key of the ConfigMap that belongs to the same file is reported with the line to write.
         let asked = [

@@ -215,6 +215,15 @@ fn explain_says_of_every_request_what_nginx_does() {
         }
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 
+        for (url, why) in [
+            ("shop.test/absent", "spec.rules[0].http.paths[3]: there is no Service"),
+            ("closed.test", "allowlist-source-range]: \"nonsense\""),
+        ] {
+            let output = rig.daemon.command("explain").arg(url).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            let because = text.lines().find(|line| line.starts_with("because ")).unwrap_or_default();
+            assert!(because.contains(why), "{text}");
+        }
         let output = rig.daemon.command("explain").arg("kept-alias.test").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains("reserved") && text.contains("`ingressd status --host kept-alias.test`"), "{text}");

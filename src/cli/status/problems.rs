@@ -19,7 +19,7 @@ const INDENT: usize = 9;
 
 /// All problems, on lines of this width; `left_out` is the number of findings that are not given.
 pub fn problems(findings: &[Value], left_out: u64, width: Option<usize>) -> Vec<String> {
-    let of = |severity: &str| findings.iter().filter(move |finding| finding["severity"] == *severity);
+    let of = |severity: &'static str| findings.iter().filter(move |finding| finding["severity"] == *severity);
     let (errors, warnings) = (of("error").count() as u64, of("warning").count() as u64);
     let (results, causes): (Vec<_>, Vec<_>) = of("error").partition(|finding| is_result(finding, findings));
     // What is to be done stands with the causes.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::finding::{Finding, Reason};
 use crate::model::{Model, ServerName};
-use crate::nginx::Neighbours;
+use crate::nginx::SitesBeside;
 
 /// Drops hosts whose names other sites have. nginx would give such a host to us: if both have the
 /// same name, the server that it reads first wins, and a name always wins over a wildcard or an
 /// expression. Without this, whoever may write an Ingress could take over the host's own sites.
-pub fn drop_taken_hosts(model: &mut Model, neighbours: &Neighbours, findings: &mut Vec<Finding>) {
-    let taken = neighbours.names();
+pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings: &mut Vec<Finding>) {
+    let taken = sites_beside.names();
     if taken.is_empty() {
         return;
     }
@@ -35,7 +35,8 @@ pub fn drop_taken_hosts(model: &mut Model, neighbours: &Neighbours, findings: &m
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
             return false;
         } else if let Some(site) = taken.perhaps(&server.name) {
-            // nginx tries expressions in the order in which it reads them, and our wildcards are among them.
+            // nginx tries expressions in the order in which it reads them, and our wildcards are
+            // among them.
             let wins = match server.name {
                 ServerName::Wildcard(_) if site.before_ours => {
                     "that site gets the requests that it matches, because nginx reads it first"
@@ -146,7 +147,7 @@ mod tests {
             let mut model = Model { servers: vec![Arc::new(server(name))], ..Model::default() };
             let mut findings = Vec::new();
             let listens = [listen(80, true), listen(443, true)];
-            drop_taken_hosts(&mut model, &Neighbours::of(&other_sites, &listens), &mut findings);
+            drop_taken_hosts(&mut model, &SitesBeside::of(&other_sites, &listens), &mut findings);
             let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
             assert_eq!(model.servers.is_empty(), *expected == KEPT, "{host}: {notes:?}");
             match expected.is_empty() {
@@ -174,7 +175,7 @@ mod tests {
                 let wildcard = server(ServerName::Wildcard(HostName::new("example").unwrap()));
                 let mut model = Model { servers: vec![Arc::new(wildcard)], ..Model::default() };
                 let (listens, mut findings) = ([listen(80, true)], Vec::new());
-                drop_taken_hosts(&mut model, &Neighbours::of(&other_sites, &listens), &mut findings);
+                drop_taken_hosts(&mut model, &SitesBeside::of(&other_sites, &listens), &mut findings);
                 // What matches everything takes nothing when it is read last.
                 let is_told = before_ours || name != "~.";
                 let told = findings.iter().filter(|finding| finding.note.contains(expected)).count();
@@ -207,7 +208,7 @@ mod tests {
             let mut model = Model { servers: [catch_all, expression].map(Arc::new).to_vec(), ..Model::default() };
             let mut findings = Vec::new();
             let listens = [listen(443, true), listen(80, is_ours)];
-            drop_taken_hosts(&mut model, &Neighbours::of(&other_sites, &listens), &mut findings);
+            drop_taken_hosts(&mut model, &SitesBeside::of(&other_sites, &listens), &mut findings);
             assert_eq!((model.servers.len(), model.servers[0].reserved.len()), (left, left - 1));
             let told = findings.iter().filter(|finding| finding.note.contains("site:7") && finding.note.contains(KEPT));
             assert_eq!(told.count(), 2 - left);
@@ -222,7 +223,7 @@ mod tests {
         let catch_all = Server { reserved: names.to_vec(), ..server(ServerName::CatchAll) };
         let expression = server(ServerName::Expression(HostExpression::new("^shop$").unwrap()));
         let mut model = Model { servers: [catch_all, expression].map(Arc::new).to_vec(), ..Model::default() };
-        drop_taken_hosts(&mut model, &Neighbours::of(&other_sites, &[listen(80, true)]), &mut Vec::new());
+        drop_taken_hosts(&mut model, &SitesBeside::of(&other_sites, &[listen(80, true)]), &mut Vec::new());
         assert_eq!(model.servers[0].reserved, std::slice::from_ref(own));
     }
 }

@@ -16,7 +16,7 @@ const NOBODY: &[u8] = b"nobody.ingressd.invalid";
 /// Other sites on our sockets. Those that listen on a single address of the node for themselves
 /// are not among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Neighbours {
+pub struct SitesBeside {
     /// Their names on our ports, in nginx's order.
     names: Vec<SiteName>,
     /// Our sockets for clients, each with the place of the site that is its default server.
@@ -25,7 +25,7 @@ pub struct Neighbours {
 
 /// A site that takes requests for a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Neighbour {
+pub struct SiteTaking {
     /// The sockets on which it does.
     pub sockets: Vec<SocketAddr>,
     /// The file and line.
@@ -36,7 +36,7 @@ pub struct Neighbour {
     pub is_unclear: bool,
 }
 
-impl Neighbours {
+impl SitesBeside {
     /// Those of our sockets.
     pub fn of(other_sites: &OtherSites, listens: &[Listen]) -> Self {
         let is_ours = |site: &&SiteName| {
@@ -47,7 +47,7 @@ impl Neighbours {
             let default = (!listen.default_server).then(|| default_site(other_sites, listen)).flatten();
             (listen.clone(), default.map(str::to_owned))
         };
-        Neighbours {
+        SitesBeside {
             names: other_sites.server_names.iter().filter(is_ours).cloned().collect(),
             sockets: listens.iter().map(socket).collect(),
         }
@@ -64,19 +64,19 @@ impl Neighbours {
         OtherNames::of(self.names.iter(), default)
     }
 
-    /// The sites that take requests for a host that goes to this server of ours where no other site
-    /// has it.
-    pub fn taking(&self, host: &str, ours: &ServerName) -> Vec<Neighbour> {
-        let mut taking: Vec<Neighbour> = Vec::new();
+    /// The sites that take requests for a host which goes to this server of ours where no other
+    /// site has it.
+    pub fn taking(&self, host: &str, ours: &ServerName) -> Vec<SiteTaking> {
+        let mut taking: Vec<SiteTaking> = Vec::new();
         for (Listen { address: socket, .. }, default) in &self.sockets {
             let names = self.names.iter().filter(|site| site.sockets.contains(socket));
             for (place, name, is_unclear) in OtherNames::of(names, default.as_deref()).taking(host, ours) {
-                let is_it = |known: &&mut Neighbour| {
+                let is_it = |known: &&mut SiteTaking| {
                     (known.place.as_str(), known.name.as_deref(), known.is_unclear) == (place, name, is_unclear)
                 };
                 match taking.iter_mut().find(is_it) {
                     Some(known) => known.sockets.push(*socket),
-                    None => taking.push(Neighbour {
+                    None => taking.push(SiteTaking {
                         sockets: vec![*socket],
                         place: place.to_owned(),
                         name: name.map(str::to_owned),
