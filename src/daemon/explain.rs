@@ -159,7 +159,7 @@ impl InForce {
             "over_plain_http": redirect.map(|redirect| {
                 format!("is answered {}, to the same address by https", redirect.status)
             }),
-            "because": findings.iter().filter(|finding| is_why(finding, route)).map(because).collect::<Vec<_>>(),
+            "because": why(route, findings),
             // An expression that is not understood here may take the request before this route
             // does.
             "unless": taken.and_then(|taken| taken.unless).or(unless),
@@ -259,17 +259,27 @@ fn is_counting(effective: &Effective, findings: &[Finding]) -> bool {
     !(matches!(origin.field, Field::Annotation(_)) && findings.iter().any(is_lost))
 }
 
-/// Whether a finding says why nginx answers in place of a backend.
-fn is_why(finding: &Finding, route: &Route) -> bool {
-    match &route.action {
-        Action::Closed => finding.severity == Severity::Error && finding.origin.object == route.origin.object,
+/// Why nginx answers in place of a backend, by what was found.
+fn why(route: &Route, findings: &[Finding]) -> Vec<Value> {
+    let Origin { object, .. } = &route.origin;
+    let is_why = |finding: &&Finding| match &route.action {
+        Action::Closed => finding.severity == Severity::Error && finding.origin.object == *object,
         Action::Respond { .. } => finding.severity != Severity::Info && finding.origin == route.origin,
         _ => false,
+    };
+    let mut found: Vec<_> = findings.iter().filter(is_why).collect();
+    // That the whole object is closed follows from the others.
+    if found.len() > 1 {
+        found.retain(|finding| finding.origin.field != Field::Object || finding.reason != Reason::ClosedRoute);
     }
-}
-
-fn because(finding: &Finding) -> Value {
-    json!({ "field": finding.origin.field.to_string(), "reason": finding.reason.to_string(), "note": &*finding.note })
+    let told = |finding: &Finding| {
+        json!({
+            "field": finding.origin.field.to_string(),
+            "reason": finding.reason.to_string(),
+            "note": &*finding.note,
+        })
+    };
+    found.into_iter().map(told).collect()
 }
 
 /// Another site that takes the request on some sockets.

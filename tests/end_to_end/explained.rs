@@ -216,7 +216,7 @@ fn explain_says_of_every_request_what_nginx_does() {
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 
         for (url, why) in [
-            ("shop.test/absent", "spec.rules[0].http.paths[3]: there is no Service"),
+            ("shop.test/absent", "spec.rules[3].http.paths[0]: there is no Service"),
             ("closed.test", "allowlist-source-range]: \"nonsense\""),
         ] {
             let output = rig.daemon.command("explain").arg(url).output().unwrap();
