@@ -255,3 +255,40 @@ fn default_site<'n>(other_sites: &'n OtherSites, listen: &Listen) -> Option<&'n 
 fn read(expression: &str) -> Option<Regex> {
     RegexBuilder::new(expression).unicode(false).case_insensitive(true).build().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HostName;
+    use crate::nginx::ConnectedBy;
+
+    #[test]
+    fn what_only_nginx_can_tell_is_told_as_unclear_with_what_takes_the_rest() {
+        let address: SocketAddr = ([0, 0, 0, 0], 80).into();
+        let site = |name: &str| SiteName {
+            place: "site:7".to_owned(),
+            name: name.to_owned(),
+            sockets: [address].into(),
+            before_ours: name.contains("first"),
+        };
+        let names = ["~^(?!a)[bc]", "~^first", "~^c"].map(site).to_vec();
+        let other_sites = OtherSites { server_names: names, ..OtherSites::default() };
+        let connected_by = ConnectedBy::Outside;
+        let listen = Listen { address, ssl: false, proxy_protocol: false, default_server: true, connected_by };
+        let beside = SitesBeside::of(&other_sites, &[listen]);
+        let name = || HostName::new("test").unwrap();
+        for (ours, host, expected) in [
+            (ServerName::CatchAll, "b.test", &[("~^(?!a)[bc]", true)][..]),
+            (ServerName::CatchAll, "c.test", &[("~^(?!a)[bc]", true), ("~^c", false)]),
+            (ServerName::CatchAll, "first.test", &[("~^(?!a)[bc]", true), ("~^first", false)]),
+            // Those that nginx reads behind our files take nothing from a wildcard.
+            (ServerName::Wildcard(name()), "c.test", &[]),
+            (ServerName::Wildcard(name()), "first.test", &[("~^first", false)]),
+            (ServerName::Exact(name()), "test", &[]),
+        ] {
+            let taking = beside.taking(host, &ours);
+            let told: Vec<_> = taking.iter().map(|site| (site.name.as_deref().unwrap(), site.is_unclear)).collect();
+            assert_eq!(told, expected, "{ours:?} {host}");
+        }
+    }
+}
