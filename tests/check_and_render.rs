@@ -176,6 +176,22 @@ spec:
     assert!(!output.text.contains("a.example"), "{}", output.text);
 }
 
+#[test]
+fn what_is_no_object_is_told_with_what_was_meant() {
+    let misspelt = "---\napiVersion: networking.k8s.io/v1\nkind: Ingres\nmetadata: {name: a}\n";
+    let files = [("a.yaml", misspelt), ("t.yaml", "kind: Ingress\nname: {{ .Values.name }}\n"), ("m.yaml", "a: [\n")];
+    let folder = folder(&files);
+    let output = ingressd("check", &[folder.path().to_str().unwrap()]);
+    for (place, note) in [
+        ("a.yaml:2: error: ", "there is no kind \"Ingres\" in networking.k8s.io/v1; did you mean Ingress?"),
+        ("t.yaml:2: error: ", "; {{ is of a template: render that first, as `helm template` does"),
+    ] {
+        let line = output.text.lines().find(|line| line.contains(place)).unwrap_or_default();
+        assert!(line.ends_with(note), "{}", output.text);
+    }
+    assert_eq!(output.text.matches("template").count(), 2, "{}", output.text);
+}
+
 /// Whoever mends what closes an object need not look again for what is wrong with its Services.
 #[test]
 fn check_tells_of_the_services_of_closed_objects() {
@@ -272,7 +288,7 @@ fn check_refuses_what_an_api_server_would_when_asked_to() {
     std::fs::remove_file(folder.path().join("class.yaml")).unwrap();
     let output = ingressd("check", &["--admission", manifests]);
     assert!(output.code == Some(0) && output.complaints.contains("judges no Ingress"), "{}", output.complaints);
-    assert!(output.text.contains("0 of 1 Ingress is ours; an IngressClass among the manifests"), "{}", output.text);
+    assert!(output.text.contains("0 of 1 Ingress is ours (ours are those of an IngressClass whose"), "{}", output.text);
     assert_eq!(ingressd("check", &["--action", "values=warn", manifests]).code, Some(64));
     let explained = |arguments: &[&str]| {
         let output = ingressd("explain", &[&["bad.example/x", manifests], arguments].concat());

@@ -1,6 +1,7 @@
 //! The binary as the shell sees it: exit codes and the first words of its complaints.
 
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -21,6 +22,16 @@ const ROWS: &[(&[&str], i32, &str)] = &[
     ),
     (&["run", "--set", "log.level=a=b=c"], 78, "log.level"),
     (&["run", "--config", "DIR/good.toml"], 78, "nothing to serve"),
+    (
+        &["run", "--config", "DIR/good.toml", "--kubeconfig", "DIR/none"],
+        78,
+        "none cannot be read: No such file or directory (os error 2); `ingressd kubeconfig` writes one",
+    ),
+    (
+        &["run", "--config", "DIR/good.toml", "--kubeconfig", "DIR/empty"],
+        78,
+        "empty cannot be used: it has no current-context; `ingressd kubeconfig` writes one",
+    ),
     (&["run", "--set", "nginx.templates=DIR/none"], 78, "none cannot be read: No such file"),
     (&["run", "--set", "nginx.templates=none"], 78, "is not an absolute path"),
     (
@@ -46,7 +57,7 @@ const ROWS: &[(&[&str], i32, &str)] = &[
     (
         &["kubeconfig", "--admin-kubeconfig", "DIR/none", "--output", "DIR/kubeconfig"],
         78,
-        "the administrator's kubeconfig cannot be used",
+        "/none cannot be read: No such file or directory",
     ),
     // That nothing can be written is known before anything is asked of the cluster.
     (
@@ -69,6 +80,8 @@ fn exit_codes_follow_sysexits() {
              apply.root = '{directory}/root'\napply.state = '{directory}/state'\n"
         ),
     );
+    write("empty", "apiVersion: v1\nkind: Config\n");
+    std::fs::set_permissions(folder.path().join("empty"), std::fs::Permissions::from_mode(0o600)).unwrap();
     for (arguments, code, words) in ROWS {
         let arguments: Vec<_> = arguments.iter().map(|argument| argument.replace("DIR", directory)).collect();
         let output = Command::new(env!("CARGO_BIN_EXE_ingressd"))

@@ -144,7 +144,8 @@ fn summary(processed: &Processed) -> String {
     let (ours, ingresses) = (processed.ours, processed.snapshot.ingresses.len());
     let hint = match ours {
         0 if ingresses > 0 => {
-            "; an IngressClass among the manifests says which are, or --class, and `classes` in the settings"
+            " (ours are those of an IngressClass whose controller stands in `classes` of the settings; name one that is not \
+             among the manifests with --class)"
         }
         _ => "",
     };

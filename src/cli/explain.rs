@@ -18,8 +18,9 @@ use crate::finding::{count, printable};
 /// Arguments of `ingressd explain`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-    First comes what takes the request, and what happens to it. Then comes each option that somebody wrote and that counts there: its \
-    value, where that was written, and what it took the place of. The layers of an option are what is built in, the settings, the \
+    First comes what takes the request, and what happens to it: that differs by socket where another site of this nginx has the host, \
+    or where TLS of the host is passed through. Then comes each option that somebody wrote and that counts there: its value, where that \
+    was written, and what it took the place of. The layers of an option are what is built in, the settings, the \
     ConfigMap of an ingress-nginx and the object, each before those in front of it; above them are the ceilings of the section limits. \
     Options of a whole host are told as the object says them that decides.")]
 pub struct Arguments {
@@ -52,7 +53,8 @@ pub fn run(arguments: &Arguments) -> Ended {
         true => asked(arguments)?,
         false => judged(arguments)?,
     };
-    let end = if answer["route"]["is_of_object"] == true { Exit::Success } else { Exit::Findings };
+    let is_taken = answer["route"]["is_of_object"] == true || !answer["passthrough"].is_null();
+    let end = if is_taken { Exit::Success } else { Exit::Findings };
     match arguments.format {
         Format::Text => output::show_styled(&text(&answer, arguments.all, page::width()), end),
         Format::Json => output::show(output::json(&answer), end),
@@ -88,32 +90,7 @@ fn judged(arguments: &Arguments) -> Result<Value, Exit> {
 fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
     let name = format!("{}{}", text_of(&answer["host"]), text_of(&answer["path"]));
     let mut lines = vec![styled(STRONG, &name)];
-    let route = &answer["route"];
-    let taker = match route["is_of_object"] == true {
-        true => format!("is taken by {}{}", text_of(&route["from"]), file_of(route)),
-        false => "is taken by no path of an Ingress".to_owned(),
-    };
-    lines.push(wrapped(&taker, width, 0, 2));
-    lines.push(wrapped(&text_of(&route["does"]), width, 0, 2));
-    if let Some(expression) = route["unless"].as_str() {
-        let unless = format!("unless nginx matches the expression {}, which is not judged here", printable(expression));
-        lines.push(wrapped(&unless, width, 0, 2));
-    }
-    let host = printable(answer["host"].as_str().unwrap_or("HOST"));
-    let why = match answer["host_is"].as_str() {
-        Some("unknown") => format!(
-            "No Ingress that is served has the host, and none takes hosts that nobody has; another site of this nginx may have it. \
-             `ingressd check` of manifests and `ingressd status --host {host}` say why an Ingress that names it is not served."
-        ),
-        Some("reserved") => format!(
-            "The host is reserved for a namespace that claims it and of which nothing is served for it, so that no expression takes \
-             it: `ingressd status --host {host}` says which namespace and why."
-        ),
-        _ => String::new(),
-    };
-    if !why.is_empty() {
-        lines.push(wrapped(&why, width, 0, 2));
-    }
+    lines.extend(takers(answer).iter().map(|words| wrapped(words, width, 0, 2)));
     let options = answer["options"].as_array().map_or(&[][..], Vec::as_slice);
     let (shown, rest): (Vec<_>, Vec<_>) = options.iter().partition(|option| all || option["is_built_in"] != true);
     let mut text = lines.join("\n") + "\n";
@@ -127,6 +104,79 @@ fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
         text += "\n";
     }
     text
+}
+
+/// What takes the request, and what happens to it, in sentences.
+fn takers(answer: &Value) -> Vec<String> {
+    let (route, passed) = (&answer["route"], &answer["passthrough"]);
+    let mut told: Vec<_> = answer["other_sites"].as_array().into_iter().flatten().map(other_site).collect();
+    if !passed.is_null() {
+        let (on, does, from) = (sockets(passed), text_of(&passed["does"]), text_of(&passed["from"]));
+        told.push(format!(
+            "on {on} {does}, by {from}{}: nginx does not decrypt TLS of the host, so that no path and no option counts there",
+            file_of(passed)
+        ));
+    }
+    if !route.is_null() {
+        // What was told before is about single sockets.
+        let otherwise = if told.is_empty() { "" } else { "otherwise " };
+        told.push(match route["is_of_object"] == true {
+            true => format!("{otherwise}is taken by {}{}", text_of(&route["from"]), file_of(route)),
+            false => format!("{otherwise}is taken by no path of an Ingress"),
+        });
+        let over_plain_http = route["over_plain_http"].as_str();
+        // Where TLS goes elsewhere, no request is left that does not go to https.
+        told.extend((passed.is_null() || over_plain_http.is_none()).then(|| text_of(&route["does"])));
+        told.extend(route["because"].as_array().into_iter().flatten().map(|why| {
+            let field =
+                why["field"].as_str().filter(|field| !field.is_empty()).map(|field| format!("{}: ", printable(field)));
+            format!("because {}{} ({})", field.unwrap_or_default(), text_of(&why["note"]), text_of(&why["reason"]))
+        }));
+        told.extend(over_plain_http.map(|redirect| format!("over plain http {}", printable(redirect))));
+    }
+    if let Some(expression) = route["unless"].as_str() {
+        told.push(format!("unless nginx matches the expression {}, which is not judged here", printable(expression)));
+    }
+    let host = printable(answer["host"].as_str().unwrap_or("HOST"));
+    told.extend(match answer["host_is"].as_str() {
+        Some("unknown") => Some(format!(
+            "No Ingress that is served has the host, and none takes hosts that nobody has. `ingressd check` of manifests and \
+             `ingressd status --host {host}` say why an Ingress that names it is not served."
+        )),
+        Some("of_other_site") => Some(format!(
+            "ingressd gets no request for the host: `ingressd status --host {host}` says what becomes of an Ingress that names it."
+        )),
+        Some("reserved") => Some(format!(
+            "The host is reserved for a namespace that claims it and of which nothing is served for it, so that no expression takes \
+             it: `ingressd status --host {host}` says which namespace and why."
+        )),
+        _ => None,
+    });
+    told
+}
+
+/// What another site of nginx takes.
+fn other_site(site: &Value) -> String {
+    let (on, from) = (sockets(site), text_of(&site["from"]));
+    match (site["name"].as_str().map(printable), site["is_unclear"] == true) {
+        (Some(name), true) => {
+            format!(
+                "on {on} is taken by another site of this nginx, at {from}, if nginx matches its expression {name}, which is not judged here"
+            )
+        }
+        (Some(name), false) => {
+            format!("on {on} is taken by another site of this nginx, which has the name {name} at {from}")
+        }
+        (None, _) => {
+            format!(
+                "on {on} is taken by another site of this nginx, which gets the requests for unknown hosts, at {from}"
+            )
+        }
+    }
+}
+
+fn sockets(value: &Value) -> String {
+    value["on"].as_array().into_iter().flatten().map(text_of).collect::<Vec<_>>().join(" and ")
 }
 
 /// An option with its value, where that was written, and what it took the place of.

@@ -92,6 +92,8 @@ impl Processed {
             options: self.options.clone(),
             snapshot: Snapshot::clone(&self.snapshot),
             servers: self.plan.model.servers.clone(),
+            passthroughs: self.plan.model.passthroughs.hosts.clone(),
+            sites_beside: self.plan.sites_beside.clone(),
         }
     }
 }

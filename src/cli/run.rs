@@ -10,6 +10,7 @@ use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::daemon::{self, Error, Request, Status};
+use crate::source::cluster::KubeconfigError;
 
 /// Arguments of `ingressd run`.
 #[derive(Debug, Clone, clap::Args)]
@@ -62,7 +63,13 @@ pub fn run(arguments: &Arguments) -> Ended {
         Exit::of_error(&error)
     })?;
     runtime.block_on(serve(arguments.clone(), settings)).map_err(|error| {
-        tracing::error!("{error}");
+        let remedy = match &error {
+            Error::Kubeconfig(KubeconfigError::Read { .. } | KubeconfigError::Invalid { .. }) => {
+                "; `ingressd kubeconfig` writes one"
+            }
+            _ => "",
+        };
+        tracing::error!("{error}{remedy}");
         exit_of(&error)
     })?;
     Ok(Exit::Success)

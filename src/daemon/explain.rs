@@ -15,10 +15,13 @@ use location::{Location, location};
 use serde_json::{Value, json};
 
 use crate::config::{Settings, rows};
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    Action, Directive, Effective, Field, Kind, ObjectId, Origin, Route, Server, StrictPaths, Written, WrittenAt,
+    Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName, StrictPaths,
+    Written, WrittenAt,
 };
+use crate::nginx::{Listen, SiteTaking, SitesBeside};
+use crate::render::{has_own_tls, to_https};
 use crate::source::Snapshot;
 use crate::translate::annotation::argument_words;
 use crate::translate::{self, ANNOTATIONS, Scope, effective_annotations};
@@ -37,6 +40,10 @@ pub struct InForce {
     pub snapshot: Snapshot,
     /// One for each host.
     pub servers: Vec<Arc<Server>>,
+    /// The hosts whose TLS nginx does not read.
+    pub passthroughs: Vec<Passthrough>,
+    /// The other sites of this nginx on the same sockets.
+    pub sites_beside: SitesBeside,
 }
 
 /// An option with the value that counts.
@@ -84,39 +91,81 @@ impl InForce {
         // Where no Ingress takes hosts that nobody has, the server that does so is of no model.
         let unknown = Server::of_unknown_hosts().filter(|_| taken.is_none());
         let Some(server) = taken.map(|taken| taken.server).or(unknown.as_ref()) else { return Value::Null };
+        let name = taken.map_or(&ServerName::CatchAll, |taken| taken.name);
+        let passed = self.passthroughs.iter().find(|passed| passed.name == *name);
+        let sites_beside = self.sites_beside.taking(address.host(), name);
+        let is_elsewhere = |listen: &&Listen| {
+            let takes = |site: &SiteTaking| !site.is_unclear && site.sockets.contains(&listen.address);
+            (passed.is_some() && listen.ssl) || sites_beside.iter().any(takes)
+        };
+        let has_sockets = self.sites_beside.sockets().next().is_some();
+        let is_ours = !has_sockets || !self.sites_beside.sockets().all(|listen| is_elsewhere(&listen));
+        let host_is = match taken {
+            _ if !is_ours && passed.is_none() => "of_other_site",
+            None => "unknown",
+            Some(Taker { is_reserved: true, .. }) => "reserved",
+            Some(_) => "served",
+        };
+        let (route, options) = match is_ours {
+            true => self.route(address, (server, taken), findings, file),
+            false => (Value::Null, Vec::new()),
+        };
+        let tls = self.sites_beside.sockets().filter(|listen| listen.ssl).map(|listen| listen.address.to_string());
+        json!({
+            "kind": "Request",
+            "host": address.host(),
+            "host_is": host_is,
+            "path": address.path(),
+            "other_sites": sites_beside.iter().map(taking_site).collect::<Vec<_>>(),
+            "passthrough": passed.map(|passed| json!({
+                "on": tls.collect::<Vec<_>>(),
+                "from": passed.origin.to_string(),
+                "file": file(&passed.origin),
+                "does": passes(passed),
+            })),
+            "route": route,
+            "options": options.iter().map(|told| told.json(file)).collect::<Vec<_>>(),
+        })
+    }
+
+    /// What the server does with a path, and the options that count there.
+    fn route(
+        &self,
+        address: &Address,
+        (server, taken): (&Server, Option<Taker<'_>>),
+        findings: &[Finding],
+        file: &dyn Fn(&Origin) -> Option<String>,
+    ) -> (Value, Vec<Told>) {
         let Location { route, adds_slash, unless } = location(server, address.path());
         let is_strict = match server.strict_paths() {
             StrictPaths::Nowhere => false,
             StrictPaths::Everywhere => true,
             strict @ StrictPaths::Of(_) => strict.concern(route),
         };
+        let is_refused = is_strict && address.is_ambiguous();
         let answer = match adds_slash {
-            _ if is_strict && address.is_ambiguous() => STRICT.to_owned(),
+            _ if is_refused => STRICT.to_owned(),
             true => "is answered 301, to the same path with a slash behind it".to_owned(),
             false => does(&route.action),
         };
-        let host_is = match taken {
-            None => "unknown",
-            Some(Taker { is_reserved: true, .. }) => "reserved",
-            Some(_) => "served",
-        };
+        let own_tls = has_own_tls(server, self.sites_beside.sockets());
+        let plain_paths = &self.settings.gate.everywhere.plain_paths;
+        let redirect = to_https(route, own_tls, plain_paths).filter(|_| !is_refused && !adds_slash);
+        let told = json!({
+            "is_of_object": route.origin.object.kind == Kind::Ingress,
+            "from": route.origin.to_string(),
+            "file": file(&route.origin),
+            "does": answer,
+            "over_plain_http": redirect.map(|redirect| {
+                format!("is answered {}, to the same address by https", redirect.status)
+            }),
+            "because": why(route, findings),
+            // An expression that is not understood here may take the request before this route
+            // does.
+            "unless": taken.and_then(|taken| taken.unless).or(unless),
+        });
         let options = taken.map(|taken| self.options_of(taken.server, route, findings)).unwrap_or_default();
-        json!({
-            "kind": "Request",
-            "host": address.host(),
-            "host_is": host_is,
-            "path": address.path(),
-            "route": {
-                "is_of_object": route.origin.object.kind == Kind::Ingress,
-                "from": route.origin.to_string(),
-                "file": file(&route.origin),
-                "does": answer,
-                // An expression that is not understood here may take the request before this route
-                // does.
-                "unless": taken.and_then(|taken| taken.unless).or(unless),
-            },
-            "options": options.iter().map(|told| told.json(file)).collect::<Vec<_>>(),
-        })
+        (told, options)
     }
 
     /// What somebody wrote of the options of an Ingress, whether anything is served of it or not.
@@ -208,6 +257,43 @@ fn is_counting(effective: &Effective, findings: &[Finding]) -> bool {
         matches!(finding.reason, Reason::HostRuleConflict | Reason::NoEffectAlone) && finding.origin == *origin
     };
     !(matches!(origin.field, Field::Annotation(_)) && findings.iter().any(is_lost))
+}
+
+/// Why nginx answers in place of a backend, by what was found.
+fn why(route: &Route, findings: &[Finding]) -> Vec<Value> {
+    let Origin { object, .. } = &route.origin;
+    let is_why = |finding: &&Finding| match &route.action {
+        Action::Closed => finding.severity == Severity::Error && finding.origin.object == *object,
+        Action::Respond { .. } => finding.severity != Severity::Info && finding.origin == route.origin,
+        _ => false,
+    };
+    let mut found: Vec<_> = findings.iter().filter(is_why).collect();
+    // That the whole object is closed follows from the others.
+    if found.len() > 1 {
+        found.retain(|finding| finding.origin.field != Field::Object || finding.reason != Reason::ClosedRoute);
+    }
+    let told = |finding: &Finding| {
+        json!({
+            "field": finding.origin.field.to_string(),
+            "reason": finding.reason.to_string(),
+            "note": &*finding.note,
+        })
+    };
+    found.into_iter().map(told).collect()
+}
+
+/// Another site that takes the request on some sockets.
+fn taking_site(site: &SiteTaking) -> Value {
+    let on: Vec<_> = site.sockets.iter().map(ToString::to_string).collect();
+    json!({ "on": on, "from": site.place, "name": site.name, "is_unclear": site.is_unclear })
+}
+
+/// What happens to connections whose TLS is not read.
+fn passes(passed: &Passthrough) -> String {
+    match &passed.upstream {
+        Some(id) => format!("goes to Service {}/{}, port {}", id.namespace, id.service, id.port.number),
+        None => "is closed at once, because its Service or the port of it is not there".to_owned(),
+    }
 }
 
 /// What happens to requests, in words that complete "it".

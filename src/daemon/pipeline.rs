@@ -373,6 +373,8 @@ impl Stages for Pipeline {
             options: self.options.clone(),
             snapshot: snapshot.clone(),
             servers: plan.model.servers,
+            passthroughs: plan.model.passthroughs.hosts,
+            sites_beside: plan.sites_beside,
         }));
         Product { files, findings, accepted, refused, certificates, costs, claims, due, names, in_force }
     }

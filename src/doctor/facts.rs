@@ -23,8 +23,10 @@ use crate::translate::EndpointMode;
 /// gathered has the reason.
 #[derive(Debug, Clone)]
 pub struct Facts {
-    /// What the administrator wrote.
+    /// What the administrator wrote, under the ConfigMap where that was read.
     pub settings: Settings,
+    /// The ConfigMap that could not be read although the settings name it, and why.
+    pub unread_layer: Option<String>,
     /// Now, in seconds since 1970.
     pub now: i64,
     /// Whether the user is root, who can see everything.

@@ -19,6 +19,8 @@ pub enum Need {
     Cluster,
     /// The rights that the API server grants.
     Permissions,
+    /// The ConfigMap that the settings name, which is a layer over them.
+    Layer,
     /// The objects, and connections to endpoints.
     Objects,
     /// Nodes and the routes to their pods.
@@ -95,7 +97,7 @@ pub const CHECKS: &[Check] = &[
         name: "default-server",
         about: "Whether another site of this node takes the requests for unknown hosts on the ports of Ingresses.",
         wrong: "The other site keeps these requests. If that is not intended, remove its `default_server`; `ingressd setup --yes --disable-default-site` disables the distribution's default site.",
-        needs: &[Need::Nginx],
+        needs: &[Need::Nginx, Need::Layer],
         judge: nginx::default_server,
     },
     Check {
@@ -109,7 +111,7 @@ pub const CHECKS: &[Check] = &[
         name: "ports",
         about: "Whether other programs listen on the ports that nginx and ingressd need.",
         wrong: "nginx cannot listen on a port that another program uses, and then refuses the whole change. Stop that program, or choose other ports in the section `listen` or `http` of ingressd.toml.",
-        needs: &[Need::Nginx, Need::Host, Need::Daemon],
+        needs: &[Need::Nginx, Need::Host, Need::Daemon, Need::Layer],
         judge: host::ports,
     },
     Check {

@@ -11,6 +11,7 @@ pub mod geoip;
 mod host_lines;
 mod other_sites;
 mod plan;
+mod sites_beside;
 mod stream_log;
 
 pub use crate::model::language::{lexer, syntax};
@@ -25,4 +26,5 @@ pub use other_sites::{
     HostConfiguration, OtherSites, ParsedFile, SiteCertificate, SiteListen, SiteName, StreamListen, survey,
 };
 pub use plan::{ConnectedBy, Decisions, GateOptions, Http2, Inside, Listen, NamesHash, Plan, Preread, Reset};
+pub use sites_beside::{SiteTaking, SitesBeside};
 pub use stream_log::{StreamLog, StreamLogOptions};

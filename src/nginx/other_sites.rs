@@ -86,8 +86,10 @@ pub struct SiteName {
     pub place: String,
     /// A name, a wildcard, or an expression behind `~`. Names and wildcards are in lower case.
     pub name: String,
-    /// The ports on which the site has it.
-    pub ports: BTreeSet<u16>,
+    /// The sockets on which the site has it.
+    pub sockets: BTreeSet<SocketAddr>,
+    /// Whether nginx reads it before our files, and so tries its expression before ours.
+    pub before_ours: bool,
 }
 
 /// A certificate of another site.
@@ -232,7 +234,8 @@ impl OtherSites {
             let of_file = |(place, file)| SiteCertificate { place, file, names: names.clone(), ports: ports.clone() };
             self.certificates.extend(files.into_iter().map(of_file));
         }
-        let named = |(place, name)| SiteName { place, name, ports: ports.clone() };
+        let sockets: BTreeSet<_> = listens.iter().map(|listen: &SiteListen| listen.address).collect();
+        let named = |(place, name)| SiteName { place, name, sockets: sockets.clone(), before_ours: !walk.ours_read };
         // The other instance will see that we have the names, and leave them to us.
         self.server_names.extend(names.into_iter().filter(|_| behind != Some(true)).map(named));
         let complete = |listen: SiteListen| SiteListen { ssl: listen.ssl || ssl, before_ours, ..listen };
@@ -431,9 +434,16 @@ mod tests {
         );
         assert_eq!(other_sites.http_directives, BTreeSet::from(["gzip".to_owned()]));
         assert!(!other_sites.tells_server_name);
-        let named = |name: &str| SiteName { place: "main:2".into(), name: name.into(), ports: BTreeSet::from([8080]) };
+        let sockets = BTreeSet::from([([0, 0, 0, 0], 8080).into()]);
+        let named = |name: &str| SiteName {
+            place: "main:2".into(),
+            name: name.into(),
+            sockets: sockets.clone(),
+            before_ours: false,
+        };
         let (of_site, of_main) = other_sites.server_names.split_at(1);
         assert_eq!((&*of_site[0].place, of_main), ("site:3", &["a.example", "~^B\\D$"].map(named)[..]));
+        assert!(of_site[0].before_ours);
         let (place, file, names) = ("site:3".into(), "/c.pem".into(), vec!["c.example".into()]);
         assert_eq!(
             other_sites.certificates,

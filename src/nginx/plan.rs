@@ -8,6 +8,7 @@ use super::access_log::{AccessLog, AccessLogOptions};
 use super::everywhere::Everywhere;
 use super::firewall::{FirewallOptions, FirewallRules};
 use super::geoip::{Geo, GeoOptions};
+use super::sites_beside::SitesBeside;
 use super::stream_log::StreamLog;
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Cidr, Model, Protocols};
@@ -245,12 +246,14 @@ pub struct Plan {
     pub model: Model,
     /// The decisions.
     pub decisions: Arc<Decisions>,
+    /// The other sites beside which it is served; nothing that is written depends on them.
+    pub sites_beside: SitesBeside,
 }
 
 impl Plan {
     /// The networks that are trusted to name clients, by headers or by the PROXY protocol.
     pub fn trusted(&self) -> &[Cidr] {
-        let Plan { model, decisions } = self;
+        let Plan { model, decisions, .. } = self;
         if model.forwarded.trusts_proxies() { &model.forwarded.trusted } else { &decisions.proxies }
     }
 }

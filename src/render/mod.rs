@@ -21,7 +21,7 @@ mod view;
 pub use content::{Content, Part};
 pub use engine::Unfit;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
-pub use lower::{Place, places};
+pub use lower::{Place, has_own_tls, places, to_https};
 pub use names::{passthrough_file, stream_port};
 pub use templates::Templates;
 
@@ -99,7 +99,7 @@ impl Renderer {
 impl Renderer {
     /// Renders the files of a plan.
     pub fn render(&mut self, plan: &Plan) -> FileSet {
-        let Plan { model, decisions } = plan;
+        let Plan { model, decisions, .. } = plan;
         if decisions.listens.is_empty() && decisions.status.is_none() {
             return FileSet::default();
         }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::kind::Row;
+use crate::finding::nearest;
 use crate::model::{Kind, ObjectId, is_label, is_subdomain};
 
 /// The identity of an object; `None` for other kinds.
@@ -20,7 +21,7 @@ pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)>
         // Ingresses were once in another API group.
         row.kind.name() == kind && (row.read.group == group || (row.kind == Kind::Ingress && group == "extensions"))
     }) else {
-        return Ok(None);
+        return nearest_kind(group, kind, api_version).map_or(Ok(None), |why| Err((None, why)));
     };
     let id = named(row.kind, row.is_namespaced, text("/metadata/namespace"), text("/metadata/name"))
         .map_err(|why| (None, why))?;
@@ -28,6 +29,18 @@ pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)>
         return Err((Some(id), format!("apiVersion {api_version} is not served any more: write {}", row.api_version)));
     }
     Ok(Some(id))
+}
+
+/// Why an object that is none of ours was meant to be one. An API server would refuse it.
+fn nearest_kind(group: &str, kind: &str, api_version: &str) -> Option<String> {
+    // Kinds of other groups may have any name.
+    let is_of_kubernetes = !group.contains('.') || group.ends_with(".k8s.io");
+    if let Some(row) = Row::all().find(|row| row.kind.name() == kind) {
+        let is_meant = is_of_kubernetes || nearest(group, [row.read.group]).is_some();
+        return is_meant.then(|| format!("there is no {kind} in {api_version}: write apiVersion {}", row.api_version));
+    }
+    let alike = nearest(kind, Row::all().filter(|row| row.read.group == group).map(|row| row.kind.name()))?;
+    Some(format!("there is no kind {kind:?} in {api_version}; did you mean {alike}?"))
 }
 
 /// The identity of an object from its parts.
@@ -101,7 +114,24 @@ mod tests {
             // Other kinds, and kinds of other groups with the same name.
             (object("v1", "Pod", json!({"name": "a"})), Ok(None)),
             (object("example.com/v1", "Ingress", json!({"name": "a"})), Ok(None)),
-            (object("networking.k8s.io/v1", "Secret", json!({"name": "a"})), Ok(None)),
+            (object("other.k8s.io/v1", "Pod", json!({"name": "a"})), Ok(None)),
+            (object("networking.k8s.io/v1", "NetworkPolicy", json!({"name": "a"})), Ok(None)),
+            (object("v1", "ServiceAccount", json!({"name": "a"})), Ok(None)),
+            (object("v1", "Endpoints", json!({"name": "a"})), Ok(None)),
+            // What is meant to be one of ours.
+            (
+                object(ingress, "Secret", json!({"name": "a"})),
+                Err((None, "in networking.k8s.io/v1: write apiVersion v1")),
+            ),
+            (object("v1", "Ingress", json!({"name": "a"})), Err((None, "write apiVersion networking.k8s.io/v1"))),
+            (object("network.k8s.io/v1", "Ingress", json!({"name": "a"})), Err((None, "write apiVersion networking"))),
+            (object("networking.k8s/v1", "Ingress", json!({"name": "a"})), Err((None, "write apiVersion networking"))),
+            (
+                object(ingress, "Ingres", json!({"name": "a"})),
+                Err((None, "\"Ingres\" in networking.k8s.io/v1; did you mean Ingress?")),
+            ),
+            (object(ingress, "ingress", json!({"name": "a"})), Err((None, "did you mean Ingress?"))),
+            (object("v1", "Sevice", json!({"name": "a"})), Err((None, "did you mean Service?"))),
             (json!({"kind": "Ingress"}), Err((None, "apiVersion"))),
             (json!({"apiVersion": ingress}), Err((None, "kind"))),
             (json!("text"), Err((None, "apiVersion"))),

@@ -111,8 +111,11 @@ pub fn parse<'text, T: Deserialize<'text>>(text: &'text str) -> Result<T, Broken
         let first = words.lines().next().unwrap_or("it is not YAML");
         let first = first.rsplit_once(" at line ").map_or(first, |(what, _)| what);
         // The parser's hints to programmers are no remedy for authors of manifests.
-        let note = first.split_once(", set ").map_or(first, |(what, _)| what).to_owned();
-        Broken { line: line.saturating_sub(1), note }
+        let what = first.split_once(", set ").map_or(first, |(what, _)| what);
+        let line = line.saturating_sub(1);
+        let is_template = text.lines().nth(line as usize).is_some_and(|line| line.contains("{{"));
+        let remedy = if is_template { "; {{ is of a template: render that first, as `helm template` does" } else { "" };
+        Broken { line, note: format!("{what}{remedy}") }
     })
 }
 

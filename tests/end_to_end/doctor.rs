@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::config_map::config_map;
 use crate::rig::manifests::{ingress, secret};
-use crate::rig::{self, Rig};
+use crate::rig::{self, Rig, wait};
 
 /// What doctor says: its exit code and its lines.
 pub struct Told {
@@ -148,6 +148,8 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
         let text = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
         std::fs::write(rig.nginx.configuration(), format!("worker_rlimit_nofile 777;\n{text}")).unwrap();
         rig.nginx.start();
+        // The master has them a moment after its start.
+        wait::until("workers", async || (!rig.nginx.workers().is_empty()).then_some(())).await;
         doctor(rig, &["limits"]).expect("limits", "warning", "20480 connections, but only 777 files");
         // A key of the ConfigMap that belongs to the same file is reported with the line to write.
         let asked = [
@@ -174,6 +176,29 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
         let mended = format!("worker_rlimit_nofile 4096;\n{mended}");
         std::fs::write(rig.nginx.configuration(), mended).unwrap();
         judge().expect("nginx-conf", "ok", "does everything that ConfigMap default/controller asks");
+    });
+}
+
+#[test]
+fn addresses_are_those_of_the_config_map_whatever_is_checked() {
+    rig::run(async |rig| {
+        let _other = TcpListener::bind("127.0.0.8:443").unwrap();
+        rig.nginx.write_site("default", "server { listen 127.0.0.9:80 default_server; }\n");
+        rig.manifests.write("controller.yaml", &[config_map(&[("bind-address", "127.0.0.9")])]);
+        let judge = |check: &str, settings: &[&str]| {
+            let mut command = rig.daemon.command("doctor");
+            command.arg(check).args(settings.iter().flat_map(|setting| ["--set", setting]));
+            Told::by(command)
+        };
+        let layer = "ingress-nginx.configmap=default/controller";
+        judge("ports", &[]).expect("ports", "error", "listens on 127.0.0.8:443");
+        judge("ports", &[layer]).expect("ports", "ok", "nobody else");
+        judge("default-server", &[]).expect("default-server", "ok", "no other site");
+        judge("default-server", &[layer]).expect("default-server", "warning", "default server of 127.0.0.9:80");
+        for check in ["ports", "default-server"] {
+            let told = judge(check, &[layer, "manifests=/nonexistent"]);
+            told.expect(check, "note", "was not read: ConfigMap default/controller: /nonexistent cannot be read");
+        }
     });
 }
 

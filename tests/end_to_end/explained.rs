@@ -5,8 +5,8 @@ use ingressd::daemon::control;
 use serde_json::Value;
 
 use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, ingress};
-use crate::rig::{self, Rig};
+use crate::rig::manifests::{Ingress, ingress, service_at, tls_secret};
+use crate::rig::{self, ECHO, ECHO_TLS, Rig};
 
 /// The Services, which are called as what goes there.
 const SERVICES: &[&str] = &[
@@ -146,16 +146,49 @@ fn write(rig: &Rig, long: &str) {
     );
 }
 
-/// Which Service answers by what the command says, or the status.
-fn explained(rig: &Rig, url: &str) -> String {
+/// What the command says of a request.
+fn told(rig: &Rig, url: &str) -> Value {
     // As the command asks, but however long that takes.
     let answer = control::ask(&rig.daemon.folder().join("control.sock"), &format!("explain {url}"), None).unwrap();
-    let told = serde_json::from_str::<Value>(&answer).unwrap()["subject"].take();
-    let does = told["route"]["does"].as_str().unwrap();
-    assert_eq!(told["route"]["unless"], Value::Null, "{told}");
-    match does.strip_prefix("goes to Service default/") {
-        Some(service) => service.split(',').next().unwrap().to_owned(),
-        None => does.strip_prefix("is answered ").unwrap()[..3].to_owned(),
+    serde_json::from_str::<Value>(&answer).unwrap()["subject"].take()
+}
+
+/// Which Service answers by what the command says, or the status.
+fn explained(rig: &Rig, url: &str) -> String {
+    let told = told(rig, url);
+    let is_https = url.starts_with("https:");
+    let socket = if is_https { "0.0.0.0:443" } else { "0.0.0.0:80" };
+    let is_there = |part: &&Value| part["on"].as_array().unwrap().iter().any(|on| on == socket);
+    if let Some(site) = told["other_sites"].as_array().unwrap().iter().find(is_there) {
+        assert_eq!(site["is_unclear"], false, "{told}");
+        return place(site["from"].as_str().unwrap());
+    }
+    let (route, passed) = (&told["route"], &told["passthrough"]);
+    let does = match (route["over_plain_http"].as_str(), Some(passed).filter(|passed| passed.is_object())) {
+        (_, Some(passed)) if is_there(&passed) => passed["does"].as_str(),
+        (Some(redirect), _) if !is_https => Some(redirect),
+        _ => route["does"].as_str(),
+    };
+    assert_eq!(route["unless"], Value::Null, "{told}");
+    match does.unwrap().split_once("goes to Service default/") {
+        Some((_, service)) => service.split(',').next().unwrap().to_owned(),
+        None => does.unwrap().strip_prefix("is answered ").unwrap()[..3].to_owned(),
+    }
+}
+
+/// The file and line of another site, without its folders.
+fn place(from: &str) -> String {
+    from.rsplit_once('/').unwrap().1.to_owned()
+}
+
+/// Compares what the command says with what nginx does; another site answers with its place.
+async fn compare(rig: &Rig, url: &str, expected: &str, wrong: &mut Vec<String>) {
+    let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    let told = explained(rig, &url);
+    let reply = get(&url).send().await;
+    let nginx = reply.header("x-place").map_or_else(|| rig.who(&reply), str::to_owned);
+    if told != expected || nginx != expected {
+        wrong.push(format!("{url}: explain says {told}, nginx {nginx}, expected {expected}"));
     }
 }
 
@@ -178,16 +211,155 @@ fn explain_says_of_every_request_what_nginx_does() {
         let mut wrong = Vec::new();
         for (url, expected) in ROWS {
             let url = url.replace("/LONG", &long);
-            let told = explained(rig, &url);
-            let nginx = rig.who(&get(&format!("http://{url}")).send().await);
-            if told != *expected || nginx != *expected {
-                wrong.push(format!("{url}: explain says {told}, nginx {nginx}, expected {expected}"));
-            }
+            compare(rig, &url, expected, &mut wrong).await;
         }
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 
+        for (url, why) in [
+            ("shop.test/absent", "spec.rules[3].http.paths[0]: there is no Service"),
+            ("closed.test", "allowlist-source-range]: \"nonsense\""),
+        ] {
+            let output = rig.daemon.command("explain").arg(url).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            let because = text.lines().find(|line| line.starts_with("because ")).unwrap_or_default();
+            assert!(because.contains(why), "{text}");
+        }
         let output = rig.daemon.command("explain").arg("kept-alias.test").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains("reserved") && text.contains("`ingressd status --host kept-alias.test`"), "{text}");
+    });
+}
+
+/// Sites of the host that nginx reads before our files, and behind them.
+const SITES: &[(&str, &str)] = &[
+    (
+        "conf.d/a-first.conf",
+        r"
+        server {
+            listen 80;
+            server_name ~^early\d\.wild\.test$;
+            add_header X-Place a-first.conf:4 always;
+            return 204;
+        }",
+    ),
+    (
+        "sites-enabled/site",
+        r"
+        server {
+            listen 80 default_server;
+            add_header X-Place site:3 always;
+            return 204;
+        }
+        server {
+            listen 80;
+            listen [::]:80;
+            server_name site.test *.site.test *.b.site.test;
+            add_header X-Place site:10 always;
+            return 204;
+        }
+        server {
+            listen 80;
+            server_name own.wild.test ~^late\d\.wild\.test$ ~^any\d\.test$;
+            add_header X-Place site:16 always;
+            return 204;
+        }
+        server {
+            listen 127.0.0.2:80;
+            server_name narrow.test;
+            return 204;
+        }",
+    ),
+];
+
+/// Requests beside these sites, and who answers.
+const BESIDE: &[(&str, &str)] = &[
+    ("shop.test/", "shop"),
+    ("https://shop.test/", "shop"),
+    ("site.test/", "site:10"),
+    ("SITE.test./x", "site:10"),
+    ("x.y.site.test/", "site:10"),
+    ("https://site.test/", "404"),
+    // By an exact name, by an expression that nginx tries before our wildcard, and by one that it
+    // tries behind that.
+    ("own.wild.test/", "site:16"),
+    ("https://own.wild.test/", "wild"),
+    ("early1.wild.test/", "a-first.conf:4"),
+    ("late1.wild.test/", "wild"),
+    ("one.wild.test/", "wild"),
+    ("any1.test/", "site:16"),
+    // What nobody has is the default server's, on the socket where that is.
+    ("nobody.test/", "site:3"),
+    ("192.0.2.1/", "site:3"),
+    ("https://nobody.test/", "404"),
+    ("narrow.test/", "site:3"),
+    // TLS that is not read; plain requests are.
+    ("https://passed.test/deep", "secure"),
+    ("passed.test/", "secure"),
+    ("passed.test/deep", "deep"),
+    ("https://one.passed.test/", "secure"),
+    ("https://open.passed.test/", "shop"),
+    ("open.passed.test/", "shop"),
+    ("https://two.one.passed.test/", "404"),
+    // Where a host has TLS of its own, plain requests are sent there.
+    ("own.test/", "308"),
+    ("https://own.test/", "shop"),
+];
+
+#[test]
+fn explain_knows_other_sites_and_tls_that_nginx_does_not_read() {
+    rig::run(async |rig| {
+        let services = ["shop", "wild", "secure", "deep"];
+        rig.serve(&services);
+        let services = (1..).zip(services).flat_map(|(number, name)| {
+            let port = if matches!(name, "secure" | "deep") { ECHO_TLS } else { ECHO };
+            service_at(name, &[&format!("10.244.1.{number}")], port)
+        });
+        rig.manifests.write("services.yaml", &services.collect::<Vec<_>>());
+        rig.nginx.serve_streams(&rig.daemon.root());
+        rig.daemon.set("tls.passthrough", "true");
+        for (file, text) in SITES {
+            std::fs::write(rig.nginx.prefix().join(file), text).unwrap();
+        }
+        let passed = |name: &str, host: &str| {
+            ingress(name).host(host, "secure").annotation("ssl-passthrough", "true").annotation("ssl-redirect", "false")
+        };
+        rig.manifests.write(
+            "objects.yaml",
+            &[
+                ingress("shop").host("shop.test", "shop").host("open.passed.test", "shop").build(),
+                ingress("wild").host("*.wild.test", "wild").build(),
+                passed("passed", "passed.test").path("passed.test", "Prefix", "/deep", "deep").build(),
+                passed("below", "*.passed.test").build(),
+                tls_secret("own", &["own.test"]),
+                of_controller("own", 2021).host("own.test", "shop").tls(&["own.test"], "own").build(),
+            ],
+        );
+        rig.start().await;
+        let mut wrong = Vec::new();
+        for (url, expected) in BESIDE {
+            compare(rig, url, expected, &mut wrong).await;
+        }
+        assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+
+        for (url, code, expected) in [
+            (
+                "site.test",
+                1,
+                &["on 0.0.0.0:80 and [::]:80 is taken by another site", "name site.test at ", "site:10"][..],
+            ),
+            (
+                "nobody.test",
+                1,
+                &["gets the requests for unknown hosts, at ", "site:3", "otherwise is taken by no path"],
+            ),
+            ("passed.test", 0, &["on 0.0.0.0:443 and [::]:443 goes to Service default/secure, port 80, by Ingress"]),
+            ("own.test", 0, &["over plain http is answered 308"]),
+        ] {
+            let output = rig.daemon.command("explain").arg(url).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            println!("{text}");
+            assert_eq!(output.status.code(), Some(code), "{text}");
+            assert!(expected.iter().all(|words| text.contains(words)), "{text}");
+        }
     });
 }

@@ -19,15 +19,12 @@ const INDENT: usize = 9;
 
 /// All problems, on lines of this width; `left_out` is the number of findings that are not given.
 pub fn problems(findings: &[Value], left_out: u64, width: Option<usize>) -> Vec<String> {
-    let is_problem = |finding: &&Value| finding["severity"] != "info";
-    let worst_first = ["error", "warning"].map(|severity| {
-        let of_it = findings
-            .iter()
-            .filter(is_problem)
-            .filter(|finding| (finding["severity"] == "error") == (severity == "error"));
-        in_turn(of_it, |finding| text(&finding["namespace"]))
-    });
-    let mut lines = Vec::new();
+    let of = |severity: &'static str| findings.iter().filter(move |finding| finding["severity"] == *severity);
+    let (errors, warnings) = (of("error").count() as u64, of("warning").count() as u64);
+    let (results, causes): (Vec<_>, Vec<_>) = of("error").partition(|finding| is_result(finding, findings));
+    // What is to be done stands with the causes.
+    let worst_first = [causes, results, of("warning").collect()];
+    let worst_first = worst_first.map(|of_it| in_turn(of_it, |finding| text(&finding["namespace"])));
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut shown = 0;
     for finding in worst_first.into_iter().flatten() {
@@ -43,6 +40,11 @@ pub fn problems(findings: &[Value], left_out: u64, width: Option<usize>) -> Vec<
             None => groups.push(Group { shown: vec![finding], more: 0 }),
         }
         shown += 1;
+    }
+    let mut lines = Vec::new();
+    if errors + warnings + left_out > 1 {
+        let more = if left_out > 0 { format!(", and {left_out} more") } else { String::new() };
+        lines.push(format!("{}, {}{more}", count(errors, "error", "errors"), count(warnings, "warning", "warnings")));
     }
     for group in &groups {
         lines.extend(group.shown.iter().map(|finding| problem(finding, width)));
@@ -60,6 +62,13 @@ pub fn problems(findings: &[Value], left_out: u64, width: Option<usize>) -> Vec<
     }
     lines.extend(remarks(findings, width));
     lines
+}
+
+/// Whether this only says what follows from another error about the object.
+fn is_result(finding: &Value, findings: &[Value]) -> bool {
+    let is_of_it = |other: &Value| ["kind", "namespace", "name"].iter().all(|part| other[*part] == finding[*part]);
+    let is_cause = |other: &&Value| other["severity"] == "error" && other["reason"] != "ClosedRoute" && is_of_it(other);
+    finding["reason"] == "ClosedRoute" && finding["field"] == "" && findings.iter().any(|other| is_cause(&other))
 }
 
 /// Findings with the same reason.
@@ -152,6 +161,7 @@ mod tests {
             of("shop", "error", "InvalidHost", "spec.rules[0]"),
         ];
         let expected = "\
+1 error, 1 warning
 error    Ingress shop/cart  spec.rules[0]  the key has no effect (InvalidHost)
          bad \\u{1b}[2J\\u{202e}value | second line; take another
 warning  Ingress shop/cart  auth-type  the key has no effect (UnknownAnnotation)
@@ -165,6 +175,21 @@ warning  Ingress shop/cart  auth-type  the key has no effect (UnknownAnnotation)
             expected.split_whitespace().collect::<Vec<_>>(),
             "nothing is lost"
         );
+    }
+
+    #[test]
+    fn causes_come_before_what_follows_from_them() {
+        let missing = of("shop", "error", "MissingSecret", "metadata.annotations[x/auth-secret]");
+        let findings = [of("shop", "error", "ClosedRoute", ""), missing, of("shop", "warning", "InvalidValue", "")];
+        let shown = plain(&problems(&findings, 2, None));
+        let place = |word: &str| shown.find(word).unwrap();
+        assert!(place("(MissingSecret)") < place("(ClosedRoute)"), "{shown}");
+        assert!(place("(ClosedRoute)") < place("(InvalidValue)"), "{shown}");
+        assert!(shown.starts_with("2 errors, 1 warning, and 2 more\n"), "{shown}");
+        // Where nothing else says why, it is a cause itself.
+        let alone = [of("alone", "error", "ClosedRoute", ""), of("shop", "error", "MissingSecret", "")];
+        let shown = plain(&problems(&alone, 0, None));
+        assert!(shown.find("(ClosedRoute)") < shown.find("(MissingSecret)"), "{shown}");
     }
 
     #[test]

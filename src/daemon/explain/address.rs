@@ -32,6 +32,8 @@ pub struct Address {
 pub struct Taker<'s> {
     /// The server.
     pub server: &'s Server,
+    /// The name by which nginx finds it.
+    pub name: &'s ServerName,
     /// Whether the host is kept for a namespace that claims it, and of which nothing is served.
     pub is_reserved: bool,
     /// An expression that nginx tries before, of which cannot be told here whether it matches.
@@ -78,13 +80,15 @@ impl Address {
     pub fn server<'s>(&self, servers: &'s [Arc<Server>]) -> Option<Taker<'s>> {
         let find = |name: &ServerName| servers.iter().find(|server| server.name == *name).map(Arc::as_ref);
         let rest = find(&ServerName::CatchAll);
-        let taken = |server, is_reserved, unless| Some(Taker { server, is_reserved, unless });
+        let taken = |server: &'s Server, unless| Some(Taker { server, name: &server.name, is_reserved: false, unless });
         for (name, _) in host_with_wildcard(&self.host) {
             if let Some(server) = find(&name) {
-                return taken(server, false, None);
+                return taken(server, None);
             }
-            if let Some(rest) = rest.filter(|rest| rest.reserved.contains(&name)) {
-                return taken(rest, true, None);
+            let reserved =
+                rest.and_then(|rest| Some((rest, rest.reserved.iter().find(|reserved| **reserved == name)?)));
+            if let Some((server, name)) = reserved {
+                return Some(Taker { server, name, is_reserved: true, unless: None });
             }
         }
         let mut expressions: Vec<_> = servers
@@ -98,12 +102,12 @@ impl Address {
         let mut unless = None;
         for (server, source) in expressions {
             match matches_host(source, &self.host) {
-                Some(true) => return taken(server, false, unless),
+                Some(true) => return taken(server, unless),
                 Some(false) => {}
                 None => unless = unless.or(Some(source)),
             }
         }
-        rest.and_then(|rest| taken(rest, false, unless))
+        rest.and_then(|rest| taken(rest, unless))
     }
 }
 

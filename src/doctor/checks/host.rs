@@ -42,7 +42,16 @@ pub fn ports(facts: &Facts) -> Vec<Line> {
         let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
         lines.push(Line::ok(format!("nobody else listens on {}", numbers.join(", "))));
     }
+    lines.extend(without_layer(facts));
     lines
+}
+
+/// What was judged by the settings alone.
+pub fn without_layer(facts: &Facts) -> Option<Line> {
+    let unread = facts.unread_layer.as_ref()?;
+    Some(Line::note(format!(
+        "addresses and ports are those of the settings, because what may say others was not read: {unread}"
+    )))
 }
 
 type PortVerdict = ((u16, Vec<Holder>), Line);

@@ -1,5 +1,6 @@
 //! Checks nginx: version, modules, configuration, processes and the claims of its other sites.
 
+use super::host::without_layer;
 use crate::apply::process::Role;
 use crate::config::Settings;
 use crate::doctor::facts::{Facts, Nginx};
@@ -312,16 +313,17 @@ pub fn default_server(facts: &Facts) -> Vec<Line> {
         Err(lines) => return lines,
     };
     let claims: Vec<_> = of_reason(nginx, Reason::DefaultServerTaken).map(|finding| finding.note.to_string()).collect();
-    match claims.is_empty() {
-        true => vec![Line::ok("no other site has the requests for unknown hosts on our ports")],
+    let line = match claims.is_empty() {
+        true => Line::ok("no other site has the requests for unknown hosts on our ports"),
         false => {
             let more = if claims.len() > 1 { format!(" (and {} more)", claims.len() - 1) } else { String::new() };
-            vec![Line::warning(
+            Line::warning(
                 format!("{}{more}", claims[0]),
                 "leave it, or `ingressd setup --yes --disable-default-site` where it is the distribution's",
-            )]
+            )
         }
-    }
+    };
+    [line].into_iter().chain(without_layer(facts)).collect()
 }
 
 pub fn other_sites(facts: &Facts) -> Vec<Line> {

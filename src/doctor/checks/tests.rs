@@ -140,6 +140,7 @@ const ROWS: &[Row] = &[
         Note,
         "only root",
     ),
+    ("ports", |facts| facts.unread_layer = Some("ConfigMap a/b: no".into()), Note, "was not read: ConfigMap a/b: no"),
     // nginx listens on one address, or one address family only: other sockets do not matter.
     ("ports", |facts| others(facts, "0.0.0.0", "[2001:db8::1]:443"), Good, "nobody else"),
     ("ports", |facts| others(facts, "0.0.0.0", "192.0.2.1:443"), Error, "haproxy"),

@@ -27,6 +27,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut facts = Facts {
         settings: settings.clone(),
+        unread_layer: None,
         now: i64::try_from(now).unwrap_or(i64::MAX),
         is_root: nix::unistd::geteuid().is_root(),
         nginx: Err("not looked at".to_owned()),
@@ -52,16 +53,28 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         facts.certificates = generation::certificates(&settings.apply.root.join("current"));
     }
     let mut model = None;
-    if needed(Need::Cluster) || needed(Need::Objects) {
-        let (source, read) = from_source(settings, &needed).await;
+    let layer = settings.ingress_nginx.config_map.as_ref();
+    let reads = needed(Need::Objects) || (needed(Need::Layer) && layer.is_some());
+    if needed(Need::Cluster) || reads {
+        let (source, read) = from_source(settings, &needed, reads).await;
         facts.source = source;
-        if let Some(read) = read {
+        if let Some((namespace, name)) = layer.filter(|_| reads) {
+            let why = match &read {
+                Some(Ok(_)) => None,
+                Some(Err(why)) => Some(why.as_str()),
+                None => Some("the cluster cannot be asked, see kubeconfig and api-server"),
+            };
+            facts.unread_layer = why.map(|why| format!("ConfigMap {namespace}/{name}: {why}"));
+        }
+        if let Some(Ok(snapshot)) = &read {
+            // It may say something else of this host.
+            facts.settings = settings.layered(snapshot).settings;
+        }
+        if let Some(read) = read.filter(|_| needed(Need::Objects)) {
             facts.objects = Some(match read {
                 Ok(snapshot) => {
                     let (objects, translated) = objects::look(settings, &snapshot).await;
                     model = Some(translated);
-                    // A ConfigMap of ingress-nginx may say something else of this host.
-                    facts.settings = settings.layered(&snapshot).settings;
                     Ok(objects)
                 }
                 Err(why) => Err(why),
@@ -69,19 +82,20 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         }
     }
     if needed(Need::Nginx) {
-        let model = model.unwrap_or_else(|| objects::translate(settings, &Snapshot::default(), None).model);
+        let model = model.unwrap_or_else(|| objects::translate(&facts.settings, &Snapshot::default(), None).model);
         facts.nginx = nginx::look(&facts.settings, model);
     }
     facts
 }
 
-/// Reads the source of objects.
+/// Looks at the source of objects, and `reads` them.
 async fn from_source(
     settings: &Settings,
     needed: &impl Fn(Need) -> bool,
+    reads: bool,
 ) -> (Source, Option<Result<std::sync::Arc<Snapshot>, String>>) {
     if let Some(folder) = &settings.manifests {
-        let read = match needed(Need::Objects) {
+        let read = match reads {
             true => Some(objects::read(settings, None).await),
             false => None,
         };
@@ -94,7 +108,7 @@ async fn from_source(
     };
     let answers = matches!(cluster.server, Some(Ok(_)));
     let read = match &link {
-        Some(link) if answers && needed(Need::Objects) => Some(objects::read(settings, Some(link)).await),
+        Some(link) if answers && reads => Some(objects::read(settings, Some(link)).await),
         _ => None,
     };
     if needed(Need::Routes) && answers {

@@ -22,7 +22,7 @@ use super::access_log::{self, AccessLog};
 use super::firewall::{FirewallOptions, FirewallRules, Obstacles, RULE_DIRECTIVES};
 use super::geoip::{self, Geo};
 use super::stream_log;
-use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
+use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan, SitesBeside};
 
 /// The first version that keeps idle connections to backends by default.
 const KEEPS_CONNECTIONS: Version = Version(1, 29, 7);
@@ -88,7 +88,8 @@ pub fn gate(
         let finding = Finding::new(Reason::HostConflict, host(), words);
         findings.push(Finding { severity: Severity::Error, ..finding });
     }
-    taken::drop_taken_hosts(&mut model, other_sites, &sockets.listens, &mut findings);
+    let sites_beside = SitesBeside::of(other_sites, &sockets.listens);
+    taken::drop_taken_hosts(&mut model, &sites_beside, &mut findings);
     let preread = passthrough::fit(&mut model, &mut sockets, capabilities, other_sites, options, &mut findings);
     streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));
@@ -151,7 +152,7 @@ pub fn gate(
     };
     findings.sort();
     findings.dedup();
-    (Plan { model, decisions: decisions.into() }, findings)
+    (Plan { model, decisions: decisions.into(), sites_beside }, findings)
 }
 
 /// The rule files that servers load, and why routes cannot have the firewall.

@@ -238,7 +238,8 @@ fn a_name_that_another_site_has_stays_with_it() {
     for (name, port, taken) in
         [("a.example", 80, true), ("a.example", 8080, false), ("b.example", 80, false), ("*.example", 80, true)]
     {
-        let site = SiteName { place: "site:1".to_owned(), name: name.to_owned(), ports: [port].into() };
+        let sockets = [([0, 0, 0, 0], port).into()].into();
+        let site = SiteName { place: "site:1".to_owned(), name: name.to_owned(), sockets, before_ours: false };
         let other_sites = OtherSites { server_names: vec![site], ..OtherSites::default() };
         let model = model(proxy("web", Protocol::Http), Behaviour::default());
         let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());

@@ -1,38 +1,16 @@
 //! Which hosts of the cluster the host's other sites have already.
 
-use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-
-use regex::bytes::{Regex, RegexBuilder};
 
 use crate::finding::{Finding, Reason};
 use crate::model::{Model, ServerName};
-use crate::nginx::{Listen, OtherSites, SiteName};
-
-/// A name that no host has: an expression that matches it matches everything else too, as a
-/// default server does.
-const NOBODY: &[u8] = b"nobody.ingressd.invalid";
-
-/// The names of other sites on our ports.
-struct OtherNames<'n> {
-    exact: HashMap<&'n str, &'n SiteName>,
-    /// Wildcards such as `*.example.com`, by `example.com`: in nginx they match any number of
-    /// labels.
-    below: Vec<(&'n str, &'n SiteName)>,
-    /// Wildcards such as `www.*`, by `www.`.
-    beginning: Vec<(&'n str, &'n SiteName)>,
-    expressions: Vec<(Regex, &'n SiteName)>,
-    /// Expressions that only nginx can parse.
-    unread: Vec<&'n SiteName>,
-    /// The place of a site that gets the requests for unknown hosts.
-    rest: Option<&'n str>,
-}
+use crate::nginx::SitesBeside;
 
 /// Drops hosts whose names other sites have. nginx would give such a host to us: if both have the
 /// same name, the server that it reads first wins, and a name always wins over a wildcard or an
 /// expression. Without this, whoever may write an Ingress could take over the host's own sites.
-pub fn drop_taken_hosts(model: &mut Model, other_sites: &OtherSites, listens: &[Listen], findings: &mut Vec<Finding>) {
-    let taken = OtherNames::of(other_sites, listens);
+pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings: &mut Vec<Finding>) {
+    let taken = sites_beside.names();
     if taken.is_empty() {
         return;
     }
@@ -48,7 +26,7 @@ pub fn drop_taken_hosts(model: &mut Model, other_sites: &OtherSites, listens: &[
                 site.place, site.name
             );
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
-        } else if let Some(place) = taken.rest.filter(|_| matches!(server.name, ServerName::Expression(_))) {
+        } else if let Some(place) = taken.rest().filter(|_| matches!(server.name, ServerName::Expression(_))) {
             let words = format!(
                 "the site at {place} takes the requests for unknown hosts, so the regular expression is not served \
                     for the cluster; remove the default server or the expression from that site, or use names and \
@@ -57,9 +35,16 @@ pub fn drop_taken_hosts(model: &mut Model, other_sites: &OtherSites, listens: &[
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
             return false;
         } else if let Some(site) = taken.perhaps(&server.name) {
+            // nginx tries expressions in the order in which it reads them, and our wildcards are
+            // among them.
+            let wins = match server.name {
+                ServerName::Wildcard(_) if site.before_ours => {
+                    "that site gets the requests that it matches, because nginx reads it first"
+                }
+                _ => "ingressd gets the requests",
+            };
             let words = format!(
-                "the site at {} has the regular expression {}, which may match this host, too; ingressd gets the \
-                 requests",
+                "the site at {} has the regular expression {}, which may match this host, too; {wins}",
                 site.place, site.name
             );
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
@@ -74,106 +59,6 @@ pub fn drop_taken_hosts(model: &mut Model, other_sites: &OtherSites, listens: &[
     }
 }
 
-impl<'n> OtherNames<'n> {
-    fn of(other_sites: &'n OtherSites, listens: &[Listen]) -> Self {
-        let ports: BTreeSet<_> = listens.iter().map(|listen| listen.address.port()).collect();
-        let mut taken = OtherNames {
-            exact: HashMap::new(),
-            below: Vec::new(),
-            beginning: Vec::new(),
-            expressions: Vec::new(),
-            unread: Vec::new(),
-            rest: listens
-                .iter()
-                .filter(|listen| !listen.default_server)
-                .find_map(|listen| default_site(other_sites, listen)),
-        };
-        for site in other_sites.server_names.iter().filter(|site| !site.ports.is_disjoint(&ports)) {
-            let name = site.name.as_str();
-            if let Some(expression) = name.strip_prefix('~') {
-                match read(expression) {
-                    Some(regex) if regex.is_match(NOBODY) => taken.rest = taken.rest.or(Some(&site.place)),
-                    Some(regex) => taken.expressions.push((regex, site)),
-                    None => taken.unread.push(site),
-                }
-            } else if let Some(parent) = name.strip_prefix("*.") {
-                taken.below.push((parent, site));
-            } else if let Some(parent) = name.strip_prefix('.') {
-                taken.exact.entry(parent).or_insert(site);
-                taken.below.push((parent, site));
-            } else if let Some(beginning) = name.strip_suffix('*').filter(|beginning| beginning.ends_with('.')) {
-                taken.beginning.push((beginning, site));
-            } else {
-                taken.exact.entry(name).or_insert(site);
-            }
-        }
-        taken
-    }
-
-    fn is_empty(&self) -> bool {
-        let OtherNames { exact, below, beginning, expressions, unread, rest } = self;
-        let has_names = !exact.is_empty() || !below.is_empty() || !beginning.is_empty();
-        !has_names && expressions.is_empty() && unread.is_empty() && rest.is_none()
-    }
-
-    /// The site that would lose requests to this host of ours, or that would leave none to it.
-    fn holder(&self, name: &ServerName) -> Option<&'n SiteName> {
-        let is_below = |name: &str, parent: &str| name.strip_suffix(parent).is_some_and(|labels| labels.ends_with('.'));
-        match name {
-            ServerName::CatchAll => None,
-            // Only nginx can tell which hosts match both expressions, and which of the two it
-            // tries first.
-            ServerName::Expression(_) => {
-                let mut theirs = self.expressions.iter().map(|(_, site)| *site).chain(self.unread.iter().copied());
-                theirs.next()
-            }
-            ServerName::Exact(host) => {
-                let host = host.as_str();
-                let exact = self.exact.get(host).copied();
-                let below = || self.below.iter().find(|(parent, _)| is_below(host, parent)).map(|(_, site)| *site);
-                let beginning = || {
-                    let mut all = self.beginning.iter();
-                    all.find(|(beginning, _)| host.starts_with(beginning)).map(|(_, site)| *site)
-                };
-                let expression = || {
-                    let mut all = self.expressions.iter();
-                    all.find(|(regex, _)| regex.is_match(host.as_bytes())).map(|(_, site)| *site)
-                };
-                exact.or_else(below).or_else(beginning).or_else(expression)
-            }
-            // Our wildcard is an expression to nginx, so wildcards of other sites go first.
-            ServerName::Wildcard(parent) => {
-                let ours = parent.as_str();
-                let covers = |theirs: &str| theirs == ours || is_below(ours, theirs);
-                self.below.iter().find(|(theirs, _)| covers(theirs)).map(|(_, site)| *site)
-            }
-        }
-    }
-
-    /// A site that may lose requests to this host of ours: only nginx can tell.
-    fn perhaps(&self, name: &ServerName) -> Option<&'n SiteName> {
-        let unread = self.unread.first().copied();
-        match name {
-            ServerName::CatchAll | ServerName::Expression(_) => None,
-            ServerName::Exact(_) => unread,
-            ServerName::Wildcard(_) => unread.or_else(|| self.expressions.first().map(|(_, site)| *site)),
-        }
-    }
-}
-
-/// The place of the site that is the default server of one of our sockets.
-fn default_site<'n>(other_sites: &'n OtherSites, listen: &Listen) -> Option<&'n str> {
-    let same = || other_sites.listens.iter().filter(|other| other.address == listen.address);
-    let default = same().find(|other| other.default_server).or_else(|| same().next());
-    default.map(|other| other.place.as_str())
-}
-
-/// Parses an expression as nginx reads it, for names in lower case. `None` when it uses something
-/// that only PCRE has.
-fn read(expression: &str) -> Option<Regex> {
-    RegexBuilder::new(expression).unicode(false).case_insensitive(true).build().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -183,7 +68,7 @@ mod tests {
         Action, Field, HostExpression, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, TlsTermination,
         UrlPath,
     };
-    use crate::nginx::{ConnectedBy, SiteListen};
+    use crate::nginx::{ConnectedBy, Listen, OtherSites, SiteListen, SiteName};
 
     const SITE: &[&str] = &["same.example", "*.wild.example", ".dot.example", "www.*", "~^shop\\d+\\.EXAMPLE$"];
     /// Words of the finding about a host: the site keeps it, or the site's expression may match
@@ -209,6 +94,11 @@ mod tests {
             routes: Vec::new(),
             fallback,
         }
+    }
+
+    fn site_with(name: &str, port: u16) -> SiteName {
+        let sockets = [([0, 0, 0, 0], port).into()].into();
+        SiteName { place: "site:7".to_owned(), name: name.to_owned(), sockets, before_ours: false }
     }
 
     #[test]
@@ -246,8 +136,7 @@ mod tests {
             (&["~^(?<name>.+)$"], 8080, "~^shop$", ""),
         ];
         for (names, port, host, expected) in rows {
-            let named =
-                |name: &&str| SiteName { place: "site:7".to_owned(), name: (*name).to_owned(), ports: [*port].into() };
+            let named = |name: &&str| site_with(name, *port);
             let other_sites = OtherSites { server_names: names.iter().map(named).collect(), ..OtherSites::default() };
             let name = match host.strip_prefix("*.") {
                 _ if host.is_empty() => ServerName::CatchAll,
@@ -257,7 +146,8 @@ mod tests {
             };
             let mut model = Model { servers: vec![Arc::new(server(name))], ..Model::default() };
             let mut findings = Vec::new();
-            drop_taken_hosts(&mut model, &other_sites, &[listen(80, true), listen(443, true)], &mut findings);
+            let listens = [listen(80, true), listen(443, true)];
+            drop_taken_hosts(&mut model, &SitesBeside::of(&other_sites, &listens), &mut findings);
             let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
             assert_eq!(model.servers.is_empty(), *expected == KEPT, "{host}: {notes:?}");
             match expected.is_empty() {
@@ -274,6 +164,28 @@ mod tests {
         let address = ([0, 0, 0, 0], port).into();
         let connected_by = ConnectedBy::Outside;
         Listen { address, ssl: false, proxy_protocol: false, default_server, connected_by }
+    }
+
+    #[test]
+    fn of_two_expressions_the_one_wins_that_nginx_reads_first() {
+        for (before_ours, expected) in [(true, "that site gets the requests"), (false, "ingressd gets the requests")] {
+            for name in ["~^a\\d", "~^(?!a)b", "~."] {
+                let site = SiteName { before_ours, ..site_with(name, 80) };
+                let other_sites = OtherSites { server_names: vec![site], ..OtherSites::default() };
+                let wildcard = server(ServerName::Wildcard(HostName::new("example").unwrap()));
+                let mut model = Model { servers: vec![Arc::new(wildcard)], ..Model::default() };
+                let (listens, mut findings) = ([listen(80, true)], Vec::new());
+                drop_taken_hosts(&mut model, &SitesBeside::of(&other_sites, &listens), &mut findings);
+                // What matches everything takes nothing when it is read last.
+                let is_told = before_ours || name != "~.";
+                let told = findings.iter().filter(|finding| finding.note.contains(expected)).count();
+                assert_eq!(
+                    (told, findings.len()),
+                    (usize::from(is_told), usize::from(is_told)),
+                    "{name}: {findings:?}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -295,7 +207,8 @@ mod tests {
             let catch_all = Server { reserved: vec![own], ..server(ServerName::CatchAll) };
             let mut model = Model { servers: [catch_all, expression].map(Arc::new).to_vec(), ..Model::default() };
             let mut findings = Vec::new();
-            drop_taken_hosts(&mut model, &other_sites, &[listen(443, true), listen(80, is_ours)], &mut findings);
+            let listens = [listen(443, true), listen(80, is_ours)];
+            drop_taken_hosts(&mut model, &SitesBeside::of(&other_sites, &listens), &mut findings);
             assert_eq!((model.servers.len(), model.servers[0].reserved.len()), (left, left - 1));
             let told = findings.iter().filter(|finding| finding.note.contains("site:7") && finding.note.contains(KEPT));
             assert_eq!(told.count(), 2 - left);
@@ -304,14 +217,13 @@ mod tests {
 
     #[test]
     fn no_name_is_reserved_that_another_site_has() {
-        let site = |name: &str| SiteName { place: "site:7".into(), name: name.into(), ports: [80].into() };
-        let other_sites = OtherSites { server_names: vec![site("same.example")], ..OtherSites::default() };
+        let other_sites = OtherSites { server_names: vec![site_with("same.example", 80)], ..OtherSites::default() };
         let names = ["own.example", "same.example"].map(|name| ServerName::Exact(HostName::new(name).unwrap()));
         let [own, _] = &names;
         let catch_all = Server { reserved: names.to_vec(), ..server(ServerName::CatchAll) };
         let expression = server(ServerName::Expression(HostExpression::new("^shop$").unwrap()));
         let mut model = Model { servers: [catch_all, expression].map(Arc::new).to_vec(), ..Model::default() };
-        drop_taken_hosts(&mut model, &other_sites, &[listen(80, true)], &mut Vec::new());
+        drop_taken_hosts(&mut model, &SitesBeside::of(&other_sites, &[listen(80, true)]), &mut Vec::new());
         assert_eq!(model.servers[0].reserved, std::slice::from_ref(own));
     }
 }

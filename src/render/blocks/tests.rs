@@ -68,7 +68,7 @@ fn render(renderer: &mut Renderer, servers: &[Arc<Server>], options: &GateOption
     let Plan { decisions, .. } =
         gate(model.clone(), &Capabilities::profile(Version(1, 22, 1)), &OtherSites::default(), options).0;
     // The gate does not run here: it would answer 503 where there are no endpoints.
-    renderer.render(&Plan { model, decisions })
+    renderer.render(&Plan { model, decisions, ..Plan::default() })
 }
 
 fn files(servers: &[Arc<Server>]) -> FileSet {

@@ -1,7 +1,7 @@
 //! Responses of nginx itself: redirects and statuses; also the rewriting of paths for backends.
 
 use crate::model::expression::LIMITS;
-use crate::model::{Action, PathMatch, RedirectUrl, Refused, RewritePattern, Route, UrlPath};
+use crate::model::{Action, HttpsRedirect, PathMatch, RedirectUrl, Refused, RewritePattern, Route, UrlPath};
 use crate::render::token::{Literal, Text, Word, Words};
 
 use super::backend_headers::kept_captures;
@@ -18,11 +18,8 @@ pub fn to_slash(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 }
 
 pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(redirect) = &scene.route.behaviour.https_redirect else { return Ok(()) };
-    if scene.facts.decisions.everywhere.plain_paths.iter().any(|start| begins_with(scene.route, start)) {
-        return Ok(());
-    }
-    if redirect.forced || scene.surroundings.tls_host {
+    let plain_paths = &scene.facts.decisions.everywhere.plain_paths;
+    if let Some(redirect) = to_https(scene.route, scene.surroundings.tls_host, plain_paths) {
         let trusts = scene.facts.forwarded.trusts_proxies();
         let host = if trusts { "$ingressd\u{2}_redirect_host" } else { "$host" };
         let uri = if redirect.strip_trailing_slash { "$ingressd\u{2}_stripped_uri" } else { "$request_uri" };
@@ -31,6 +28,13 @@ pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refuse
         slots.say_if(Slot::Https, Word::fixed("$ingressd\u{2}_plain"), "return", arguments);
     }
     Ok(())
+}
+
+/// The redirect of plain requests that counts, where the host has TLS of its own or not.
+pub fn to_https<'r>(route: &'r Route, tls_host: bool, plain_paths: &[UrlPath]) -> Option<&'r HttpsRedirect> {
+    let stays_plain = plain_paths.iter().any(|start| begins_with(route, start));
+    let redirect = route.behaviour.https_redirect.as_ref();
+    redirect.filter(|redirect| !stays_plain && (redirect.forced || tls_host))
 }
 
 /// Whether the path of a route has this prefix.

@@ -36,10 +36,11 @@ mod tls;
 mod upstream;
 mod writer;
 
+pub use answer::to_https;
 pub use block::{Digests, Likeness, block, likeness};
 pub use lists::{list, long_lists};
 pub use paths::{Place, places};
-pub use server::{Facts, requires, server};
+pub use server::{Facts, has_own_tls, requires, server};
 pub use shared::has_request_ids;
 pub use stream::{stream, stream_upstream};
 pub use tables::files;

@@ -79,6 +79,13 @@ impl Facts<'_> {
     }
 }
 
+/// Whether TLS of the host is more than nginx has for every host.
+pub fn has_own_tls<'l>(server: &Server, listens: impl IntoIterator<Item = &'l Listen>) -> bool {
+    // Without TLS no client is let in where client certificates are required.
+    let is_asked = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
+    (server.tls != TlsTermination::Default || is_asked) && listens.into_iter().any(|listen| listen.ssl)
+}
+
 /// The file of a server.
 pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
     // A word that is refused here should have been refused by the types of the model.
@@ -235,9 +242,7 @@ fn write_one(
     }
     let asked = server.client_certificates.as_deref();
     let surroundings = Surroundings {
-        // Without TLS no client is let in where client certificates are required.
-        tls_host: (server.tls != TlsTermination::Default || asked.is_some_and(ClientCertificates::chooses))
-            && decisions.listens.iter().any(|listen| listen.ssl),
+        tls_host: has_own_tls(server, &decisions.listens),
         client_certificates: asked,
         inherited: &inherited,
         common: &common,

@@ -15,6 +15,7 @@ use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::kubeconfig::why;
 use super::words::words;
 use crate::source::yaml;
 
@@ -78,13 +79,12 @@ impl Administrator {
     pub async fn connect(path: Option<&Path>, context: Option<&str>) -> Result<Self, AdministratorError> {
         let wrong = |why: String| AdministratorError::Kubeconfig(why);
         let read = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
-        let kubeconfig = read.map_err(|error| wrong(words(&error)))?;
+        let kubeconfig = read.map_err(|error| wrong(why(&error)))?;
         let cluster = cluster_of(&kubeconfig, context).ok_or_else(|| {
             wrong("its context names no cluster that it knows; name another one with --context".to_owned())
         })?;
         let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
-        let config =
-            Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| wrong(words(&error)))?;
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| wrong(why(&error)))?;
         let config = with_deadlines(config);
         let client = Client::try_from(config).map_err(|error| wrong(words(&error)))?;
         Ok(Administrator { client, cluster })

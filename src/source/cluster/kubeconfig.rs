@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
+use super::words::words;
 use crate::model::Digest;
 
 /// The default path of the kubeconfig.
@@ -39,7 +40,7 @@ pub enum KubeconfigError {
         mode: u32,
     },
     /// Its content, or a file that it names, cannot be used.
-    #[error("the kubeconfig {} cannot be used: {source}", path.display())]
+    #[error("the kubeconfig {} cannot be used: {}", path.display(), why(source))]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -77,6 +78,18 @@ pub async fn read(path: &Path) -> Result<Credentials, KubeconfigError> {
     let kubeconfig = Kubeconfig::read_from(path).map_err(invalid)?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(invalid)?;
     Ok(Credentials { config, files, fingerprint })
+}
+
+/// What is wrong with a kubeconfig.
+pub fn why(error: &kube::config::KubeconfigError) -> String {
+    use kube::config::KubeconfigError as Error;
+    match error {
+        Error::CurrentContextNotSet => "it has no current-context".to_owned(),
+        Error::LoadContext(name) => format!("there is no context {name:?} in it"),
+        Error::LoadClusterOfContext(name) => format!("there is no cluster {name:?} in it, which its context names"),
+        Error::ReadConfig(error, path) => format!("{} cannot be read: {error}", path.display()),
+        error => words(error),
+    }
 }
 
 /// The files of all contexts: those of unused contexts are only watched.

@@ -96,6 +96,7 @@ pub fn healthy() -> Facts {
     };
     Facts {
         settings: Settings::default(),
+        unread_layer: None,
         now: NOW,
         is_root: true,
         nginx: Ok(nginx),
