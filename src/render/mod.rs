@@ -152,7 +152,7 @@ impl Renderer {
         self.stream_upstreams.render(
             &model.stream_upstreams,
             path,
-            |one| lower::stream_upstream(one, engine),
+            |one| lower::stream_upstream(one, decisions, engine),
             &mut all,
         );
         all.extend(features);
@@ -176,6 +176,7 @@ impl Renderer {
             self.servers = Files::default();
             self.upstreams = Files::default();
             self.streams = Files::default();
+            self.stream_upstreams = Files::default();
             self.background = Some(background);
         }
     }

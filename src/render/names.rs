@@ -172,6 +172,12 @@ const PASSTHROUGH: &str = "passthrough";
 /// The name of an upstream without endpoints. It has two parts, as only hashed names have.
 pub const NOBODY: &str = "ingressd.nobody";
 
+/// The name of the upstream by which connections to hosts with TLS passthrough of a namespace are
+/// counted. Its second part is none of the others'.
+pub fn passed(namespace: &str) -> String {
+    format!("ingressd.passed-{}", hash(&[namespace]))
+}
+
 /// The port on which nginx listens because of this file: that of a TCP or UDP service, or the
 /// internal one for passthrough.
 pub fn stream_port(path: &str) -> Option<Port> {

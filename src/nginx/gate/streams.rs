@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
-use crate::model::{Listener, Model, Transport};
+use crate::model::{Listener, Model, StreamUpstream, Transport};
 use crate::nginx::{Capabilities, GateOptions, OtherSites};
 
 use super::host;
@@ -43,6 +44,7 @@ pub fn fit(
         holder.is_none()
     });
     findings.extend(too_many(model, other_sites));
+    bound_endpoints(model, share(other_sites, options), findings);
     let accepts = model.streams.iter().any(|stream| stream.listener.proxy_protocol);
     if accepts && !model.forwarded.trusted.is_empty() && !capabilities.has(Module::StreamRealIp) {
         let words = "nginx has no ngx_stream_realip_module, so endpoints of TCP services do not get the client \
@@ -95,6 +97,30 @@ fn too_many(model: &mut Model, other_sites: &OtherSites) -> Option<Finding> {
         )
     };
     (all > room).then(|| Finding::new(Reason::HostConflict, host(), words()))
+}
+
+/// How many connections of each worker one namespace with TLS passthrough, or one service, may
+/// take.
+pub fn share(other_sites: &OtherSites, options: &GateOptions) -> u32 {
+    let connections = other_sites.worker_connections.unwrap_or(CONNECTIONS);
+    let share = u64::from(connections) * u64::from(options.stream_percent) / 100;
+    u32::try_from(share).unwrap_or(connections)
+}
+
+/// Leaves out endpoints where a service has more of them than it may have connections: each
+/// endpoint that is written gets one at least.
+fn bound_endpoints(model: &mut Model, share: u32, findings: &mut Vec<Finding>) {
+    let most = usize::try_from(StreamUpstream::connections(share)).unwrap_or(usize::MAX);
+    for upstream in model.stream_upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > most) {
+        let StreamUpstream { origin, endpoints, .. } = Arc::make_mut(upstream);
+        let words = format!(
+            "{} endpoints are more than the {most} connections that a worker may have to one TCP or UDP service, so \
+             the first {most} are used; raise worker_connections in nginx.conf, or limits.stream-connections",
+            endpoints.len()
+        );
+        findings.push(Finding::new(Reason::TooManyEndpoints, origin.clone(), words));
+        endpoints.truncate(most);
+    }
 }
 
 /// Who uses the port on one of our addresses.
