@@ -24,6 +24,9 @@ const CONNECTIONS: usize = 512;
 /// How often the attacker begins anew, so that no worker is left out.
 const ATTEMPTS: usize = 24;
 
+/// Hosts that the attacker has passed through.
+const HOSTS: &[&str] = &["one", "two", "three", "four"];
+
 /// Connections with which the attacker may have filled nothing.
 const FEW: usize = 16;
 
@@ -122,15 +125,15 @@ fn a_host_that_is_passed_through_to_the_node_itself_leaves_connections_to_others
         let scenes = scenes("passing-loop");
         prepare(rig, &scenes).await;
         // Several hosts of a namespace have no more than one.
-        let hosts: Vec<_> = scenes.iter().flat_map(|scene| ["one", "two"].map(|name| scene.host(name))).collect();
+        let hosts: Vec<_> = HOSTS.iter().map(|name| scenes[0].host(name)).collect();
         let passing = scenes.iter().flat_map(|scene| {
-            ["one", "two"].map(|name| {
+            HOSTS.iter().map(|name| {
                 scene.of_evil(name).host(&scene.host(name), "relay").annotation("ssl-passthrough", "true").build()
             })
         });
         apply(rig, "passing", passing.collect()).await;
         let begin = |attempt: usize| {
-            let url = format!("https://{}/", hosts[attempt % 2]);
+            let url = format!("https://{}/", hosts[attempt % hosts.len()]);
             async move {
                 let _ = get(&url).try_send().await;
             }
