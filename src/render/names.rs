@@ -305,11 +305,16 @@ pub fn password_file(id: &PasswordFileId) -> FilePath {
     format!("auth/{}", hash(&[kind, namespace, name, if id.map { "map" } else { "file" }])).into()
 }
 
-/// The internal location that asks an authentication service; each distinct policy has one. Its
-/// name does not begin with a slash, so no request path matches it.
-pub fn authentication(external: &ExternalAuthentication) -> String {
+/// The internal location that asks an authentication service for a namespace; each distinct policy
+/// has one. Cached answers begin with this name, and those of one namespace must let nobody into
+/// another one: the service may have judged by the path. Its name does not begin with a slash, so
+/// no request path matches it.
+pub fn authentication(external: &ExternalAuthentication, namespace: &str) -> String {
     let ExternalAuthentication { service, policy, origin: _ } = external;
-    format!("{OURS}-auth-{}", hash(&[&readable(service), &format!("{policy:?}")]))
+    let whose = policy.memory.as_ref().map(|_| namespace);
+    let (service, policy) = (readable(service), format!("{policy:?}"));
+    let parts: Vec<_> = [&*service, &*policy].into_iter().chain(whose).collect();
+    format!("{OURS}-auth-{}", hash(&parts))
 }
 
 /// The internal location that sends copies to a service; each distinct policy has one. `told` are

@@ -1,6 +1,7 @@
 //! Attacks that need settings, backends or clients of their own, with one test for each.
 
 mod addresses;
+mod answers;
 mod clients;
 mod connections;
 mod draining;
