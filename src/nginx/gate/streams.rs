@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::model::catalogue::Version;
     use crate::model::{
-        Cidr, Kind, ObjectId, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId,
+        Cidr, Endpoint, Kind, ObjectId, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId,
     };
     use crate::nginx::{SiteListen, StreamListen};
 
@@ -245,6 +245,33 @@ mod tests {
             ("TCP port 53, TCP port 5432", 1, Reason::HostConflict)
         );
         assert!(findings[0].note.contains("1 of 3") && findings[0].note.contains("at least 12"), "{findings:?}");
+    }
+
+    #[test]
+    fn a_service_has_no_more_endpoints_than_it_may_have_connections() {
+        let fitted = |connections, endpoints: u8| {
+            let mut model = model(&["0.0.0.0"]);
+            let all = (0..endpoints).map(|last| format!("10.244.0.{last}:80").parse().unwrap());
+            let all = all.map(|address| Endpoint { address, weight: 1 });
+            Arc::make_mut(&mut model.stream_upstreams[0]).endpoints = all.collect();
+            let other_sites = OtherSites { worker_connections: connections, ..OtherSites::default() };
+            let options = GateOptions { stream_percent: 25, ..GateOptions::default() };
+            let mut findings = Vec::new();
+            fit(&mut model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options, &mut findings);
+            let share = share(&other_sites, &options);
+            let upstream = &model.stream_upstreams[0];
+            (upstream.endpoints.len(), upstream.connections_of_endpoint(share), findings)
+        };
+        // A quarter of 512, and two for each connection.
+        assert_eq!(fitted(None, 60), (60, 2, Vec::new()));
+        assert_eq!(fitted(Some(512), 64), (64, 1, Vec::new()));
+        assert_eq!(fitted(Some(512), 0), (0, 64, Vec::new()));
+        let (left, each, findings) = fitted(Some(512), 65);
+        assert_eq!((left, each), (64, 1));
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!(finding.reason, Reason::TooManyEndpoints);
+        assert!(finding.note.contains("65 endpoints") && finding.note.contains("worker_connections"), "{finding}");
+        assert_eq!(fitted(Some(8), 1), (1, 1, Vec::new()), "nginx takes 0 for no ceiling");
     }
 
     #[test]
