@@ -22,7 +22,7 @@ pub use content::{Content, Part};
 pub use engine::Unfit;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
 pub use lower::{Place, places};
-pub use names::{passthrough_file, stream_port};
+pub use names::{passthrough_file, recounts, stream_port};
 pub use templates::Templates;
 
 use std::sync::Arc;

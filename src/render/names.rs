@@ -415,9 +415,21 @@ pub fn limits(limits: &ClientLimits) -> String {
     format!("limit_{}", hash(&object(&limits.origin.object)))
 }
 
-/// The file of those zones.
-pub fn limits_file(name: &str) -> FilePath {
-    format!("http/10-{}.conf", name.replace('_', "-")).into()
+/// The file of those zones. It also says how often connections were counted anew.
+pub fn limits_file(name: &str, recounts: u32) -> FilePath {
+    format!("{LIMITS}{}{}.conf", name.trim_start_matches("limit_"), anew('-', recounts)).into()
+}
+
+const LIMITS: &str = "http/10-limit-";
+
+/// How often connections were counted anew, when this file is in place.
+pub fn recounts(path: &str) -> Option<u32> {
+    path.strip_prefix(LIMITS)?.strip_suffix(".conf")?.split_once('-')?.1.parse().ok()
+}
+
+/// The end of names of what was made anew so often.
+fn anew(separator: char, recounts: u32) -> String {
+    if recounts == 0 { String::new() } else { format!("{separator}{recounts}") }
 }
 
 pub fn rate_zone(limits: &str, rate: LimitRate) -> String {
@@ -427,8 +439,8 @@ pub fn rate_zone(limits: &str, rate: LimitRate) -> String {
     }
 }
 
-pub fn connection_zone(limits: &str) -> String {
-    format!("ingressd_{limits}_connections")
+pub fn connection_zone(limits: &str, recounts: u32) -> String {
+    format!("ingressd_{limits}_connections{}", anew('_', recounts))
 }
 
 /// The variable with an HSTS policy on https, and nothing on http.
@@ -475,6 +487,15 @@ mod tests {
             "http/server-z+00000000000000000000+0.conf",
         ];
         assert!(paths.is_sorted());
+    }
+
+    #[test]
+    fn files_say_how_often_connections_were_counted_anew() {
+        for times in [0, 1, 4_000_000_000] {
+            let path = limits_file("limit_0123456789abcdef0123", times);
+            assert_eq!(recounts(&path), Some(times).filter(|times| *times > 0), "{path}");
+        }
+        assert_eq!((recounts(&turn_file(3)), recounts("stream/tcp-7000.conf")), (None, None));
     }
 
     #[test]
