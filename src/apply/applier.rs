@@ -13,7 +13,7 @@ use nix::fcntl::{Flock, FlockArg};
 use super::blame::{GenerationFolders, Scope, complaint};
 use super::cause::{Cause, Change};
 use super::confirm::{Confirm, Confirmation, KILLED};
-use super::crowd::Crowd;
+use super::crowd::{Crowd, surplus};
 use super::error::ApplyError;
 use super::generation::{Accompanying, Generations};
 use super::host::Host;
@@ -26,7 +26,7 @@ use super::steps::{Step, Steps};
 use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
 use crate::model::{ObjectId, Port};
-use crate::render::{Digest, FileSet, passthrough_file, stream_port};
+use crate::render::{Digest, FileSet, passthrough_file, recounts, stream_port};
 
 mod pinning;
 mod weighing;
@@ -130,6 +130,19 @@ impl<H: Host> Applier<H> {
     pub fn has_passthrough(&mut self, port: u16) -> bool {
         let path = passthrough_file(port);
         self.host.master().is_ok() && self.generations.current().is_some_and(|files| files.entries.contains_key(&*path))
+    }
+
+    /// How often connections of clients were counted anew, by the files in place.
+    pub fn recounts(&self) -> u32 {
+        let files = self.generations.current();
+        let recounts = files.into_iter().flat_map(|manifest| manifest.entries.keys()).filter_map(|path| recounts(path));
+        recounts.max().unwrap_or_default()
+    }
+
+    /// Whether old workers are ended before the next reload, because there are too many.
+    pub fn ends_workers(&mut self) -> bool {
+        let table = self.host.master().ok().and_then(|master| self.host.table(master));
+        table.is_some_and(|table| !surplus(&table, self.options.most_draining).is_empty())
     }
 
     /// Sets the group that the workers run as: the next files are written for it, even when their

@@ -113,6 +113,21 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.translate.limits.tries, value),
     },
     Row {
+        key: "limits.stream-connections",
+        scope: Scope::Node,
+        form: Form::Number,
+        default: "50",
+        doc: "How many percent of a worker's connections (`worker_connections` in nginx.conf) all hosts of one namespace with TLS passthrough may take at once, or one TCP or UDP service. nginx closes further connections at once. A connection that is passed through takes four of them, of workers that may differ, and one to a TCP or UDP service two. So a backend that is slow, or that connects to its own host or port again and again, leaves the rest to everybody else.",
+        set: |settings, value| {
+            let percent = &mut settings.gate.stream_percent;
+            put(percent, value)?;
+            match percent {
+                1..=100 => Ok(()),
+                other => Err(format!("{other} is not within 1 to 100")),
+            }
+        },
+    },
+    Row {
         key: "limits.password-cost",
         scope: Scope::Node,
         form: Form::Number,
@@ -336,6 +351,7 @@ mod tests {
         "limits.answer-file",
         "limits.timeout",
         "limits.tries",
+        "limits.stream-connections",
         "limits.password-cost",
     ];
 

@@ -20,7 +20,7 @@ use crate::apply::{
 use crate::config::{Layered, Settings};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::cost::by_namespace;
-use crate::model::{CertificateId, HostName, Instance, Kind, Model, ObjectId, Origin, Port, Server, Transport};
+use crate::model::{CertificateId, HostName, Instance, Kind, Model, ObjectId, Origin, Port, Route, Server, Transport};
 use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
 use crate::render::{Digest, FileSet, Renderer, Templates};
@@ -340,11 +340,22 @@ impl Stages for Pipeline {
         self.ports = self.ports_of(&model);
         self.survey.other_sites.occupied = self.occupied();
         self.gate_options.has_passthrough = self.applier.has_passthrough(self.gate_options.passthrough_port);
-        let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
+        self.gate_options.recounts = self.applier.recounts();
+        let (mut plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
         if !of_gate.is_empty() {
             count_served(&mut accepted, &plan.model);
         }
-        let files = self.renderer.render(&plan);
+        let mut files = self.renderer.render(&plan);
+        // Only where nginx reloads anyway: to count anew is no reason for a reload, which would
+        // end further workers.
+        if counts_connections(&plan.model)
+            && self.applier.in_place() != Some(files.digest())
+            && self.applier.ends_workers()
+        {
+            let decisions = Arc::make_mut(&mut plan.decisions);
+            decisions.recounts = decisions.recounts.wrapping_add(1);
+            files = self.renderer.render(&plan);
+        }
         for origin in files.unwritten() {
             let note = "it cannot be written for nginx and answers 503; this is a bug of ingressd, please report it";
             findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
@@ -481,6 +492,12 @@ fn count_served(accepted: &mut [Accepted], model: &Model) {
         accepted.served = count.open + accepted.parts;
         accepted.closed = accepted.closed.max(count.closed);
     }
+}
+
+/// Whether some route limits the connections of clients.
+fn counts_connections(model: &Model) -> bool {
+    let limits = |route: &Route| route.behaviour.limits.as_deref().is_some_and(|limits| limits.connections.is_some());
+    model.servers.iter().flat_map(|server| server.all_routes()).any(limits)
 }
 
 /// Secrets with certificates, sorted.

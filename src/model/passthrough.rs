@@ -14,6 +14,15 @@ pub struct Passthrough {
     pub upstream: Option<StreamUpstreamId>,
 }
 
+impl Passthrough {
+    /// How many connections to the hosts of one namespace a worker may have, when they may take
+    /// this many of the worker's connections: nginx connects to itself for each, so four belong to
+    /// it, which the workers share.
+    pub const fn connections(share: u32) -> u32 {
+        if share < 4 { 1 } else { share / 4 }
+    }
+}
+
 /// All hosts with TLS passthrough.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Passthroughs {

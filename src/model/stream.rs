@@ -31,6 +31,26 @@ pub struct StreamUpstream {
     pub endpoints: Vec<Endpoint>,
 }
 
+impl StreamUpstream {
+    /// How many connections or sessions a worker may have to it, when they may take this many of
+    /// the worker's connections: each takes one to the client and one to the endpoint.
+    pub const fn connections(share: u32) -> u32 {
+        at_least_one(share / 2)
+    }
+
+    /// How many a worker may have to each endpoint. nginx counts by endpoint, and goes on to the
+    /// next one when one has enough, so the sum is what counts.
+    pub fn connections_of_endpoint(&self, share: u32) -> u32 {
+        let endpoints = u32::try_from(self.endpoints.len()).unwrap_or(u32::MAX);
+        Self::connections(share).div_ceil(endpoints.max(1))
+    }
+}
+
+/// nginx takes 0 for no ceiling.
+const fn at_least_one(number: u32) -> u32 {
+    if number == 0 { 1 } else { number }
+}
+
 /// Timeouts and retries of connections and UDP sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamPolicy {

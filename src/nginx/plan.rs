@@ -34,6 +34,11 @@ pub struct GateOptions {
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker.
     pub upstream_keepalive: u32,
+    /// How many of a worker's connections, in percent, the TCP connections of one namespace or
+    /// service may take.
+    pub stream_percent: u32,
+    /// How often connections of clients were counted anew, by the files in place.
+    pub recounts: u32,
     /// Settings that hold for all hosts.
     pub everywhere: Everywhere,
     /// The settings for access logs.
@@ -57,7 +62,9 @@ impl GateOptions {
             passthrough_port: 0,
             has_passthrough: false,
             current: PathBuf::new(),
+            recounts: 0,
             upstream_keepalive: 0,
+            stream_percent: 0,
             everywhere: Everywhere::empty(),
             access_log: AccessLogOptions::empty(),
             firewall: FirewallOptions::empty(),
@@ -201,6 +208,12 @@ pub struct Decisions {
     pub clears_server_header: bool,
     /// The decision about access logs.
     pub access_log: AccessLog,
+    /// How many connections of each worker one namespace with TLS passthrough, or one TCP or UDP
+    /// service, may take.
+    pub stream_connections: u32,
+    /// How often connections of clients were counted anew. A worker that is ended takes no
+    /// connection of its off the count, which the next workers would take over for ever.
+    pub recounts: u32,
     /// How connections to TCP and UDP services are; `None` where there are none of these, or no
     /// log.
     pub stream_log: Option<StreamLog>,

@@ -22,7 +22,7 @@ pub use content::{Content, Part};
 pub use engine::Unfit;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
 pub use lower::{Place, has_own_tls, places, to_https};
-pub use names::{passthrough_file, stream_port};
+pub use names::{passthrough_file, recounts, stream_port};
 pub use templates::Templates;
 
 use std::sync::Arc;
@@ -152,7 +152,7 @@ impl Renderer {
         self.stream_upstreams.render(
             &model.stream_upstreams,
             path,
-            |one| lower::stream_upstream(one, engine),
+            |one| lower::stream_upstream(one, decisions, engine),
             &mut all,
         );
         all.extend(features);
@@ -176,6 +176,7 @@ impl Renderer {
             self.servers = Files::default();
             self.upstreams = Files::default();
             self.streams = Files::default();
+            self.stream_upstreams = Files::default();
             self.background = Some(background);
         }
     }

@@ -172,6 +172,12 @@ const PASSTHROUGH: &str = "passthrough";
 /// The name of an upstream without endpoints. It has two parts, as only hashed names have.
 pub const NOBODY: &str = "ingressd.nobody";
 
+/// The name of the upstream by which connections to hosts with TLS passthrough of a namespace are
+/// counted. Its second part is none of the others'.
+pub fn passed(namespace: &str) -> String {
+    format!("ingressd.passed-{}", hash(&[namespace]))
+}
+
 /// The port on which nginx listens because of this file: that of a TCP or UDP service, or the
 /// internal one for passthrough.
 pub fn stream_port(path: &str) -> Option<Port> {
@@ -299,11 +305,16 @@ pub fn password_file(id: &PasswordFileId) -> FilePath {
     format!("auth/{}", hash(&[kind, namespace, name, if id.map { "map" } else { "file" }])).into()
 }
 
-/// The internal location that asks an authentication service; each distinct policy has one. Its
-/// name does not begin with a slash, so no request path matches it.
-pub fn authentication(external: &ExternalAuthentication) -> String {
+/// The internal location that asks an authentication service for a namespace; each distinct policy
+/// has one. Cached answers begin with this name, and those of one namespace must let nobody into
+/// another one: the service may have judged by the path. Its name does not begin with a slash, so
+/// no request path matches it.
+pub fn authentication(external: &ExternalAuthentication, namespace: &str) -> String {
     let ExternalAuthentication { service, policy, origin: _ } = external;
-    format!("{OURS}-auth-{}", hash(&[&readable(service), &format!("{policy:?}")]))
+    let whose = policy.memory.as_ref().map(|_| namespace);
+    let (service, policy) = (readable(service), format!("{policy:?}"));
+    let parts: Vec<_> = [&*service, &*policy].into_iter().chain(whose).collect();
+    format!("{OURS}-auth-{}", hash(&parts))
 }
 
 /// The internal location that sends copies to a service; each distinct policy has one. `told` are
@@ -404,9 +415,21 @@ pub fn limits(limits: &ClientLimits) -> String {
     format!("limit_{}", hash(&object(&limits.origin.object)))
 }
 
-/// The file of those zones.
-pub fn limits_file(name: &str) -> FilePath {
-    format!("http/10-{}.conf", name.replace('_', "-")).into()
+/// The file of those zones. It also says how often connections were counted anew.
+pub fn limits_file(name: &str, recounts: u32) -> FilePath {
+    format!("{LIMITS}{}{}.conf", name.trim_start_matches("limit_"), anew('-', recounts)).into()
+}
+
+const LIMITS: &str = "http/10-limit-";
+
+/// How often connections were counted anew, when this file is in place.
+pub fn recounts(path: &str) -> Option<u32> {
+    path.strip_prefix(LIMITS)?.strip_suffix(".conf")?.split_once('-')?.1.parse().ok()
+}
+
+/// The end of names of what was made anew so often.
+fn anew(separator: char, recounts: u32) -> String {
+    if recounts == 0 { String::new() } else { format!("{separator}{recounts}") }
 }
 
 pub fn rate_zone(limits: &str, rate: LimitRate) -> String {
@@ -416,8 +439,8 @@ pub fn rate_zone(limits: &str, rate: LimitRate) -> String {
     }
 }
 
-pub fn connection_zone(limits: &str) -> String {
-    format!("ingressd_{limits}_connections")
+pub fn connection_zone(limits: &str, recounts: u32) -> String {
+    format!("ingressd_{limits}_connections{}", anew('_', recounts))
 }
 
 /// The variable with an HSTS policy on https, and nothing on http.
@@ -462,6 +485,15 @@ mod tests {
             "http/server-z+00000000000000000000+0.conf",
         ];
         assert!(paths.is_sorted());
+    }
+
+    #[test]
+    fn files_say_how_often_connections_were_counted_anew() {
+        for times in [0, 1, 4_000_000_000] {
+            let path = limits_file("limit_0123456789abcdef0123", times);
+            assert_eq!(recounts(&path), Some(times).filter(|times| *times > 0), "{path}");
+        }
+        assert_eq!((recounts(&turn_file(3)), recounts("stream/tcp-7000.conf")), (None, None));
     }
 
     #[test]

@@ -266,7 +266,7 @@ impl Watched for Secret {
         "certificates and passwords; only those that objects refer to are kept",
     );
     const FIELDS: Option<&'static str> = Some(SECRETS);
-    /// A ConfigMap may be a megabyte large.
+    /// A Secret may be a megabyte large.
     const PAGE: u32 = 100;
     const REFERENCED: bool = true;
 
@@ -284,7 +284,7 @@ impl Watched for ConfigMap {
             otherwise not needed",
     ));
     const NAMED: bool = true;
-    /// A Secret may be a megabyte large.
+    /// A ConfigMap may be a megabyte large.
     const PAGE: u32 = 100;
     const REFERENCED: bool = true;
 

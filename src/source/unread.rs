@@ -7,6 +7,9 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 /// The label that connects a slice with its Service.
 pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
+/// The types of Secrets that hold nothing for nginx: Helm releases, and tokens.
+const UNREAD_SECRETS: [&str; 2] = ["helm.sh/release.v1", "kubernetes.io/service-account-token"];
+
 /// An object that contains more than is used. A map with a single key takes half a kilobyte.
 pub trait DropUnread {
     /// Removes the unused parts.
@@ -26,6 +29,11 @@ impl DropUnread for Secret {
         self.metadata.labels = None;
         self.metadata.annotations = None;
         self.metadata.creation_timestamp = None;
+        // The list leaves these out. A request for a single object cannot, and whoever names them
+        // would have their contents kept: many may be a megabyte large.
+        if self.type_.as_deref().is_some_and(|own| UNREAD_SECRETS.contains(&own)) {
+            self.data = None;
+        }
     }
 }
 

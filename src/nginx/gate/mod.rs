@@ -139,6 +139,8 @@ pub fn gate(
         clears_server_header: !options.everywhere.server_header && capabilities.knows(&catalogue::MORE_CLEAR_HEADERS),
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
         access_log,
+        stream_connections: streams::share(other_sites, options),
+        recounts: options.recounts,
         stream_log: stream_log.flatten(),
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
         upstream_hash: capabilities.knows(&catalogue::HASH),

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
-use crate::model::{Listener, Model, Transport};
+use crate::model::{Listener, Model, StreamUpstream, Transport};
 use crate::nginx::{Capabilities, GateOptions, OtherSites};
 
 use super::host;
@@ -43,6 +44,7 @@ pub fn fit(
         holder.is_none()
     });
     findings.extend(too_many(model, other_sites));
+    bound_endpoints(model, share(other_sites, options), findings);
     let accepts = model.streams.iter().any(|stream| stream.listener.proxy_protocol);
     if accepts && !model.forwarded.trusted.is_empty() && !capabilities.has(Module::StreamRealIp) {
         let words = "nginx has no ngx_stream_realip_module, so endpoints of TCP services do not get the client \
@@ -97,6 +99,30 @@ fn too_many(model: &mut Model, other_sites: &OtherSites) -> Option<Finding> {
     (all > room).then(|| Finding::new(Reason::HostConflict, host(), words()))
 }
 
+/// How many connections of each worker one namespace with TLS passthrough, or one service, may
+/// take.
+pub fn share(other_sites: &OtherSites, options: &GateOptions) -> u32 {
+    let connections = other_sites.worker_connections.unwrap_or(CONNECTIONS);
+    let share = u64::from(connections) * u64::from(options.stream_percent) / 100;
+    u32::try_from(share).unwrap_or(connections)
+}
+
+/// Leaves out endpoints where a service has more of them than it may have connections: each
+/// endpoint that is written gets one at least.
+fn bound_endpoints(model: &mut Model, share: u32, findings: &mut Vec<Finding>) {
+    let most = usize::try_from(StreamUpstream::connections(share)).unwrap_or(usize::MAX);
+    for upstream in model.stream_upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > most) {
+        let StreamUpstream { origin, endpoints, .. } = Arc::make_mut(upstream);
+        let words = format!(
+            "{} endpoints are more than the {most} connections that a worker may have to one TCP or UDP service, so \
+             the first {most} are used; raise worker_connections in nginx.conf, or limits.stream-connections",
+            endpoints.len()
+        );
+        findings.push(Finding::new(Reason::TooManyEndpoints, origin.clone(), words));
+        endpoints.truncate(most);
+    }
+}
+
 /// Who uses the port on one of our addresses.
 fn holder(listener: &Listener, other_sites: &OtherSites) -> Option<String> {
     let port = listener.port;
@@ -140,7 +166,7 @@ mod tests {
     use super::*;
     use crate::model::catalogue::Version;
     use crate::model::{
-        Cidr, Kind, ObjectId, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId,
+        Cidr, Endpoint, Kind, ObjectId, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId,
     };
     use crate::nginx::{SiteListen, StreamListen};
 
@@ -219,6 +245,33 @@ mod tests {
             ("TCP port 53, TCP port 5432", 1, Reason::HostConflict)
         );
         assert!(findings[0].note.contains("1 of 3") && findings[0].note.contains("at least 12"), "{findings:?}");
+    }
+
+    #[test]
+    fn a_service_has_no_more_endpoints_than_it_may_have_connections() {
+        let fitted = |connections, endpoints: u8| {
+            let mut model = model(&["0.0.0.0"]);
+            let all = (0..endpoints).map(|last| format!("10.244.0.{last}:80").parse().unwrap());
+            let all = all.map(|address| Endpoint { address, weight: 1 });
+            Arc::make_mut(&mut model.stream_upstreams[0]).endpoints = all.collect();
+            let other_sites = OtherSites { worker_connections: connections, ..OtherSites::default() };
+            let options = GateOptions { stream_percent: 25, ..GateOptions::default() };
+            let mut findings = Vec::new();
+            fit(&mut model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options, &mut findings);
+            let share = share(&other_sites, &options);
+            let upstream = &model.stream_upstreams[0];
+            (upstream.endpoints.len(), upstream.connections_of_endpoint(share), findings)
+        };
+        // A quarter of 512, and two for each connection.
+        assert_eq!(fitted(None, 60), (60, 2, Vec::new()));
+        assert_eq!(fitted(Some(512), 64), (64, 1, Vec::new()));
+        assert_eq!(fitted(Some(512), 0), (0, 64, Vec::new()));
+        let (left, each, findings) = fitted(Some(512), 65);
+        assert_eq!((left, each), (64, 1));
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!(finding.reason, Reason::TooManyEndpoints);
+        assert!(finding.note.contains("65 endpoints") && finding.note.contains("worker_connections"), "{finding}");
+        assert_eq!(fitted(Some(8), 1), (1, 1, Vec::new()), "nginx takes 0 for no ceiling");
     }
 
     #[test]

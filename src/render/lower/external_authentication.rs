@@ -34,13 +34,19 @@ pub fn asked(route: &Route) -> Option<&ExternalAuthentication> {
     route.behaviour.external_authentication.as_deref().filter(|_| route.action.upstream().is_some())
 }
 
+/// The internal location that asks for a route.
+fn name(route: &Route, external: &ExternalAuthentication) -> String {
+    names::authentication(external, &route.origin.object.namespace)
+}
+
 /// The authentication services of a server, by the name of the internal location; each distinct
 /// policy has one.
 pub fn of_server(server: &Server) -> BTreeMap<String, &ExternalAuthentication> {
-    let routes = server.all_routes();
     let mut all = BTreeMap::new();
-    for external in routes.filter_map(asked) {
-        all.entry(names::authentication(external)).or_insert(external);
+    for route in server.all_routes() {
+        if let Some(external) = asked(route) {
+            all.entry(name(route, external)).or_insert(external);
+        }
     }
     all
 }
@@ -64,7 +70,7 @@ fn escapes(external: &ExternalAuthentication) -> bool {
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(external) = asked(scene.route) else { return Ok(()) };
     let policy = &external.policy;
-    slots.say(Slot::Authentication, "auth_request", Word::new(&names::authentication(external))?);
+    slots.say(Slot::Authentication, "auth_request", Word::new(&name(scene.route, external))?);
     let mut take = |variable: &Word, header: &Word| {
         slots.say(Slot::Authentication, "auth_request_set", Words::join([variable.clone(), header.clone()]));
     };
@@ -139,7 +145,8 @@ fn remember(
     };
     let trusts = facts.tells_scheme();
     say("proxy_cache", Word::own(names::ANSWER_MEMORY)?.into());
-    // The service and the host come first; the rest of the key is controlled by the client.
+    // The service, the namespace and the host come first; the rest of the key is controlled by the
+    // client.
     let whose = [Word::new(name)?, Word::fixed("|$host|")];
     say("proxy_cache_key", Text::template(&whose, &memory.key, trusts)?.into());
     for duration in &memory.durations {

@@ -28,7 +28,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Limits, "limit_req_status", Word::number(u64::from(everywhere.rate_status)));
     }
     if let Some(connections) = limits.connections {
-        let zone = Word::own(&names::connection_zone(&name))?;
+        let zone = Word::own(&names::connection_zone(&name, scene.facts.decisions.recounts))?;
         slots.say(Slot::Limits, "limit_conn", Words::join([zone, Word::number(u64::from(connections))]));
         slots.say(Slot::Limits, "limit_conn_status", Word::number(u64::from(everywhere.connections_status)));
     }
@@ -41,11 +41,14 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         let Some(limits) = behaviour.limits.as_deref() else { continue };
         let name = names::limits(limits);
         let size = plan.model.zone_size(&limits.origin.object.namespace);
-        files.add(names::limits_file(&name), Some(&limits.origin), [], |tables| zones(limits, &name, size, tables));
+        let recounts = plan.decisions.recounts;
+        files.add(names::limits_file(&name, recounts), Some(&limits.origin), [], |tables| {
+            zones(limits, &name, recounts, size, tables)
+        });
     }
 }
 
-fn zones(limits: &ClientLimits, name: &str, size: ByteSize, tables: &mut Tables) -> Result<(), Refused> {
+fn zones(limits: &ClientLimits, name: &str, recounts: u32, size: ByteSize, tables: &mut Tables) -> Result<(), Refused> {
     let (client, exempt) = (Word::variable(name)?, Word::variable(&format!("{name}_exempt"))?);
     let networks = limits.exempt.iter().map(Word::network);
     tables.block(Block::new(Words::line("geo", exempt.clone())).row("default", "0").rows(networks, "1"));
@@ -65,7 +68,7 @@ fn zones(limits: &ClientLimits, name: &str, size: ByteSize, tables: &mut Tables)
         tables.line(Words::join([zone, Word::concat([number, Word::fixed(unit)]).into()]));
     }
     if limits.connections.is_some() {
-        tables.line(Words::line("limit_conn_zone", zone(&names::connection_zone(name))?));
+        tables.line(Words::line("limit_conn_zone", zone(&names::connection_zone(name, recounts))?));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::render::names;
 use crate::render::token::{Literal, Word, Words};
 use crate::render::view::{Block, Tables};
 
-use super::stream::{NOBODY, of_clients, of_other_endpoints};
+use super::stream::{NOBODY, ceiling, of_clients, of_other_endpoints};
 use super::tables::Files;
 
 /// The longest host that fits into nginx's `map` table by default: 64 bytes hold two pointers, the
@@ -29,13 +29,16 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
 }
 
 fn say(plan: &Plan, preread: &Preread, tables: &mut Tables) -> Result<(), Refused> {
-    let (mut wildcards, mut exact) = (Vec::new(), Vec::new());
+    let (mut wildcards, mut exact, mut namespaces) = (Vec::new(), Vec::new(), BTreeSet::new());
     for passed in &plan.model.passthroughs.hosts {
+        let way = names::passed(&passed.origin.object.namespace);
+        let row = |name| Ok((key(name, preread)?, Word::own(&way)?, upstream(passed)?));
         match &passed.name {
-            ServerName::Exact(name) => exact.push((key(name, preread)?, upstream(passed)?)),
-            ServerName::Wildcard(name) => wildcards.push((key(name, preread)?, upstream(passed)?)),
+            ServerName::Exact(name) => exact.push(row(name)?),
+            ServerName::Wildcard(name) => wildcards.push(row(name)?),
             ServerName::CatchAll | ServerName::Expression(_) => {}
         }
+        namespaces.insert(way);
     }
     let opened = opened(plan).map(|name| key(name, preread)).collect::<Result<Vec<_>, _>>()?;
     let at = |address| Word::address(SocketAddr::new(address, preread.port));
@@ -59,19 +62,26 @@ fn say(plan: &Plan, preread: &Preread, tables: &mut Tables) -> Result<(), Refuse
     tables.block(parent.row(r#""~^[^.]+\.(?<ingressd_rest>.+?)\.?$""#, "$ingressd_rest"));
 
     let way_within = Block::map("$ingressd_parent", "$ingressd_way_within").row("default", inside.clone());
-    tables.block(wildcards.iter().fold(way_within, |map, (name, _)| map.row(name.clone(), at(Inside::PASSED))));
+    tables.block(wildcards.iter().fold(way_within, |map, (name, way, _)| map.row(name.clone(), way.clone())));
     let way = Block::map("$ssl_preread_server_name", "$ingressd_way").line("hostnames");
     let way =
         opened.into_iter().fold(way.row("default", "$ingressd_way_within"), |map, name| map.row(name, inside.clone()));
-    tables.block(exact.iter().fold(way, |map, (name, _)| map.row(name.clone(), at(Inside::PASSED))));
+    tables.block(exact.iter().fold(way, |map, (name, way, _)| map.row(name.clone(), way.clone())));
 
     let nobody = Word::own(names::NOBODY)?;
     let backend_within = Block::map("$ingressd_parent", "$ingressd_backend_within").row("default", nobody.clone());
-    let row = |map: Block, (name, upstream): (Literal, Word)| map.row(name, upstream);
+    let row = |map: Block, (name, _, upstream): (Literal, Word, Word)| map.row(name, upstream);
     tables.block(wildcards.into_iter().fold(backend_within, row));
     let backend = Block::map("$ssl_preread_server_name", "$ingressd_backend").line("hostnames");
     tables.block(exact.into_iter().fold(backend.row("default", "$ingressd_backend_within"), row));
     tables.block(Block::new(Words::line("upstream", nobody)).line(Words::line("server", NOBODY)));
+    // All hosts of a namespace go one way to their backends, on which their connections are
+    // counted together.
+    let most = ceiling(Passthrough::connections(plan.decisions.stream_connections));
+    for way in &namespaces {
+        let server = Words::join([at(Inside::PASSED).into(), "max_fails=0".into(), most.clone()]);
+        tables.block(Block::new(Words::line("upstream", Word::own(way)?)).line(Words::line("server", server)));
+    }
     servers(plan, preread, tables);
     Ok(())
 }

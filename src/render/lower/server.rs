@@ -131,7 +131,9 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
         requires.extend(session::given(route).into_iter().flat_map(|session| session::requires(&session.cookie)));
-        requires.extend(behaviour.limits.as_deref().map(|limits| names::limits_file(&names::limits(limits))));
+        let recounts = facts.decisions.recounts;
+        let limits = behaviour.limits.as_deref().map(names::limits);
+        requires.extend(limits.map(|limits| names::limits_file(&limits, recounts)));
         requires.extend(behaviour.referred_list().map(names::list_file));
         requires.extend(
             external_authentication::asked(route)

@@ -40,8 +40,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
 }
 
 /// The file with the endpoints of a service.
-pub fn stream_upstream(upstream: &StreamUpstream, engine: &Engine) -> File {
-    let text = group(upstream, engine).ok().map(Part::Filled);
+pub fn stream_upstream(upstream: &StreamUpstream, decisions: &Decisions, engine: &Engine) -> File {
+    let text = group(upstream, decisions, engine).ok().map(Part::Filled);
     File::plain(text, Owners(vec![(1, upstream.origin.clone())]), [])
 }
 
@@ -138,8 +138,16 @@ fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &En
 /// The server of an upstream without endpoints: nginx refuses an upstream without a server.
 pub const NOBODY: &str = "unix:/nobody down";
 
-fn group(upstream: &StreamUpstream, engine: &Engine) -> Result<Filled, Refused> {
-    let own = |one: &Endpoint| Words::join([endpoint(one), "max_fails=0".into()]);
+/// The parameter of a server that limits the connections of each worker to it. Connections are
+/// counted by each worker, without a zone: what is to be protected are the worker's connections,
+/// and a worker that crashes takes its count along.
+pub fn ceiling(connections: u32) -> Words {
+    Word::setting("max_conns", &Word::number(connections.into())).into()
+}
+
+fn group(upstream: &StreamUpstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
+    let most = upstream.connections_of_endpoint(decisions.stream_connections);
+    let own = |one: &Endpoint| Words::join([endpoint(one), "max_fails=0".into(), ceiling(most)]);
     let endpoints = match &*upstream.endpoints {
         [] => vec![NOBODY.into()],
         endpoints => endpoints.iter().map(own).collect(),

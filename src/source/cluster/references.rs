@@ -14,6 +14,9 @@ use crate::model::{Kind, ObjectId, is_subdomain};
 /// The kind and the namespace (or all namespaces) of one list request.
 type Listing = (Kind, Option<String>);
 
+/// The namespaces whose objects refer to an object; the empty one is the daemon itself.
+type Askers = BTreeSet<Arc<str>>;
+
 /// The endings of annotation keys, in all dialects, whose values name an object of these kinds.
 const SUFFIXES: [(&str, Kind); 4] = [
     ("-secret", Kind::Secret),
@@ -82,8 +85,8 @@ pub struct References {
     /// The lists that were read: an object that becomes referenced afterwards has to be requested.
     listed: BTreeSet<Listing>,
     /// For each list that is being read: references that are new since it began, because earlier
-    /// pages may have contained the object.
-    fresh: BTreeMap<Listing, BTreeSet<ObjectId>>,
+    /// pages may have contained the object, and who has them.
+    fresh: BTreeMap<Listing, BTreeMap<ObjectId, Askers>>,
     missing: Missing,
 }
 
@@ -98,14 +101,19 @@ impl References {
         self.counts.contains_key(id)
     }
 
-    /// Replaces the references of one object. Returns the objects that nothing refers to any more.
-    pub fn change(&mut self, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
+    /// Replaces the references of one object of this namespace. Returns the objects that nothing
+    /// refers to any more.
+    pub fn change(
+        &mut self,
+        asker: &Arc<str>,
+        before: &BTreeSet<ObjectId>,
+        after: &BTreeSet<ObjectId>,
+    ) -> Vec<ObjectId> {
         for name in after.difference(before) {
             let count = self.counts.entry(name.clone()).or_default();
             *count += 1;
-            if *count == 1 {
-                self.add(name);
-            }
+            let is_first = *count == 1;
+            self.add(name, asker, is_first);
         }
         let mut dropped = Vec::new();
         for name in before.difference(after) {
@@ -123,20 +131,23 @@ impl References {
         dropped
     }
 
-    fn add(&mut self, id: &ObjectId) {
+    /// Adds an object that is missing since now, or another namespace that waits for it.
+    fn add(&mut self, id: &ObjectId, asker: &Arc<str>, is_first: bool) {
         for listing in [(id.kind, None), (id.kind, Some(id.namespace.to_string()))] {
-            if let Some(fresh) = self.fresh.get_mut(&listing) {
-                fresh.insert(id.clone());
+            if let Some(fresh) = self.fresh.get_mut(&listing)
+                && (is_first || fresh.contains_key(id))
+            {
+                fresh.entry(id.clone()).or_default().insert(Arc::clone(asker));
             }
-            if self.listed.contains(&listing) {
-                self.missing.add(id);
+            if self.listed.contains(&listing) && (is_first || self.missing.holds(id)) {
+                self.missing.add(id, [asker]);
             }
         }
     }
 
     /// Records that a list of a kind begins, in a namespace or in all.
     pub fn begin(&mut self, kind: Kind, section: Option<&str>) {
-        self.fresh.insert((kind, section.map(str::to_owned)), BTreeSet::new());
+        self.fresh.insert((kind, section.map(str::to_owned)), BTreeMap::new());
     }
 
     /// Records that the list is complete. Returns the objects that may have been on it without
@@ -144,9 +155,9 @@ impl References {
     pub fn end(&mut self, kind: Kind, section: Option<&str>) -> BTreeSet<ObjectId> {
         let listing = (kind, section.map(str::to_owned));
         let fresh = self.fresh.remove(&listing).unwrap_or_default();
-        fresh.iter().for_each(|id| self.missing.add(id));
+        fresh.iter().for_each(|(id, askers)| self.missing.add(id, askers));
         self.listed.insert(listing);
-        fresh
+        fresh.into_keys().collect()
     }
 
     /// Records that the watch reported the object: any response to a request for it is older.
@@ -160,13 +171,13 @@ impl References {
     }
 }
 
-/// The queue of requests. Namespaces take turns: a namespace that names many objects delays only
-/// its own.
+/// The queue of requests. The namespaces whose objects refer to what is missing take turns,
+/// whatever namespace that is in: a namespace that names many objects delays only its own.
 #[derive(Debug, Default)]
 pub struct Missing {
-    /// Every object without a response yet, and since when it is missing.
-    since: BTreeMap<ObjectId, Instant>,
-    /// Those of them that are not being requested now, by namespace.
+    /// Every object without a response yet.
+    wanted: BTreeMap<ObjectId, Wanted>,
+    /// Those of them that are not being requested now, for each namespace that refers to them.
     waiting: BTreeMap<Arc<str>, BTreeSet<ObjectId>>,
     /// The namespace that had its turn last.
     last: Arc<str>,
@@ -174,30 +185,50 @@ pub struct Missing {
     arrivals: Vec<(Instant, ObjectId)>,
 }
 
+/// An object without a response yet.
+#[derive(Debug)]
+struct Wanted {
+    since: Instant,
+    askers: Askers,
+    /// Whether it is being requested now.
+    is_asked: bool,
+}
+
 impl Missing {
-    fn add(&mut self, id: &ObjectId) {
-        let now = Instant::now();
-        if let Entry::Vacant(entry) = self.since.entry(id.clone()) {
-            entry.insert(now);
-            self.arrivals.push((now, id.clone()));
-            self.wait(id);
-        }
+    fn holds(&self, id: &ObjectId) -> bool {
+        self.wanted.contains_key(id)
     }
 
-    fn wait(&mut self, id: &ObjectId) {
-        self.waiting.entry(Arc::clone(&id.namespace)).or_default().insert(id.clone());
+    fn add<'a>(&mut self, id: &ObjectId, askers: impl IntoIterator<Item = &'a Arc<str>>) {
+        let wanted = match self.wanted.entry(id.clone()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let since = Instant::now();
+                self.arrivals.push((since, id.clone()));
+                entry.insert(Wanted { since, askers: Askers::new(), is_asked: false })
+            }
+        };
+        for asker in askers {
+            wanted.askers.insert(Arc::clone(asker));
+            if !wanted.is_asked {
+                self.waiting.entry(Arc::clone(asker)).or_default().insert(id.clone());
+            }
+        }
     }
 
     fn remove(&mut self, id: &ObjectId) -> bool {
         self.stop_waiting(id);
-        self.since.remove(id).is_some()
+        self.wanted.remove(id).is_some()
     }
 
     fn stop_waiting(&mut self, id: &ObjectId) {
-        if let Some(waiting) = self.waiting.get_mut(&id.namespace) {
-            waiting.remove(id);
-            if waiting.is_empty() {
-                self.waiting.remove(&id.namespace);
+        let askers = self.wanted.get(id).into_iter().flat_map(|wanted| &wanted.askers);
+        for asker in askers {
+            if let Some(waiting) = self.waiting.get_mut(asker) {
+                waiting.remove(id);
+                if waiting.is_empty() {
+                    self.waiting.remove(asker);
+                }
             }
         }
     }
@@ -206,18 +237,21 @@ impl Missing {
     /// missing.
     pub fn take(&mut self) -> Option<(ObjectId, Instant)> {
         let later = self.waiting.range::<str, _>((Bound::Excluded(&*self.last), Bound::Unbounded)).next();
-        let (_, waiting) = later.or_else(|| self.waiting.first_key_value())?;
+        let (asker, waiting) = later.or_else(|| self.waiting.first_key_value())?;
         let id = waiting.first()?.clone();
-        self.last = Arc::clone(&id.namespace);
+        self.last = Arc::clone(asker);
         self.stop_waiting(&id);
-        let since = *self.since.get(&id)?;
-        Some((id, since))
+        let wanted = self.wanted.get_mut(&id)?;
+        wanted.is_asked = true;
+        Some((id, wanted.since))
     }
 
     /// Puts an object back whose request failed; it is requested again, if it is still referenced.
     pub fn put_back(&mut self, id: &ObjectId) {
-        if self.since.contains_key(id) {
-            self.wait(id);
+        let Some(wanted) = self.wanted.get_mut(id) else { return };
+        wanted.is_asked = false;
+        for asker in &wanted.askers {
+            self.waiting.entry(Arc::clone(asker)).or_default().insert(id.clone());
         }
     }
 
@@ -225,13 +259,13 @@ impl Missing {
     /// is valid: the watch may have reported the object meanwhile, or nothing may have referred to
     /// it for a while, in which its events were dropped.
     pub fn answered(&mut self, id: &ObjectId, since: Instant) -> bool {
-        self.since.get(id) == Some(&since) && self.remove(id)
+        self.wanted.get(id).is_some_and(|wanted| wanted.since == since) && self.remove(id)
     }
 
     /// Since when the last missing object is missing.
     pub fn youngest(&mut self) -> Option<Instant> {
         while let Some((since, name)) = self.arrivals.last() {
-            if self.since.get(name) == Some(since) {
+            if self.wanted.get(name).is_some_and(|wanted| wanted.since == *since) {
                 return Some(*since);
             }
             self.arrivals.pop();
@@ -254,6 +288,12 @@ mod tests {
     fn stored<K>(kind: Kind, namespace: &str, object: K) -> Stored<K> {
         let id = Arc::new(ObjectId::new(kind, namespace, "it"));
         Stored { id, version: Version("1".into()), object: Arc::new(object), published: None, place: None }
+    }
+
+    /// Each is asked for by an object of its own namespace.
+    fn change(references: &mut References, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
+        let asker = before.union(after).next().map(|id| Arc::clone(&id.namespace)).unwrap();
+        references.change(&asker, before, after)
     }
 
     fn names(names: &[(&str, &str)]) -> BTreeSet<ObjectId> {
@@ -310,14 +350,14 @@ mod tests {
     fn what_a_list_may_have_missed_is_asked_for() {
         let mut references = References::default();
         let (early, late, later) = (names(&[("a", "early")]), names(&[("a", "late")]), names(&[("a", "later")]));
-        references.change(&BTreeSet::new(), &early);
+        change(&mut references, &BTreeSet::new(), &early);
         references.begin(SECRET, None);
-        references.change(&BTreeSet::new(), &late);
+        change(&mut references, &BTreeSet::new(), &late);
         assert!(references.missing().take().is_none(), "the list may still bring it");
         assert_eq!(references.end(SECRET, None), late);
         let (name, since) = references.missing().take().unwrap();
         assert_eq!(late, [name.clone()].into());
-        references.change(&BTreeSet::new(), &later);
+        change(&mut references, &BTreeSet::new(), &later);
         let (other, other_since) = references.missing().take().unwrap();
         assert_eq!((later, references.missing().take()), ([other.clone()].into(), None));
         // An event of the watch is newer than the response.
@@ -325,8 +365,8 @@ mod tests {
         assert!(!references.missing().answered(&name, since));
         assert!(references.missing().answered(&other, other_since));
         // So is a change while nothing referred to the Secret.
-        references.change(&late, &BTreeSet::new());
-        references.change(&BTreeSet::new(), &late);
+        change(&mut references, &late, &BTreeSet::new());
+        change(&mut references, &BTreeSet::new(), &late);
         assert!(!references.missing().answered(&name, since));
         assert_eq!(references.missing().take().unwrap().0, name, "it is asked for anew");
     }
@@ -336,7 +376,7 @@ mod tests {
         let mut references = References::default();
         references.end(SECRET, None);
         let flood: BTreeSet<_> = (0..9999).map(|number| secret("a", &format!("{number:04}"))).collect();
-        references.change(&BTreeSet::new(), &flood);
+        change(&mut references, &BTreeSet::new(), &flood);
         let mut order = Vec::new();
         let mut take = |references: &mut References| {
             let (name, since) = references.missing().take().unwrap();
@@ -344,13 +384,14 @@ mod tests {
             (name, since)
         };
         take(&mut references);
-        references.change(&BTreeSet::new(), &names(&[("b", "x"), ("b", "y"), ("c", "x")]));
+        change(&mut references, &BTreeSet::new(), &names(&[("b", "x"), ("b", "y")]));
+        change(&mut references, &BTreeSet::new(), &names(&[("c", "x")]));
         for _ in 0..3 {
             take(&mut references);
         }
         // A failed request has its turn again, unless nothing refers to the object any more.
         let failed = take(&mut references);
-        references.change(&names(&[("b", "y")]), &BTreeSet::new());
+        change(&mut references, &names(&[("b", "y")]), &BTreeSet::new());
         references.missing().put_back(&failed.0);
         for _ in 0..3 {
             take(&mut references);
@@ -359,13 +400,38 @@ mod tests {
     }
 
     #[test]
+    fn whoever_names_objects_of_another_namespace_delays_nothing_there() {
+        let mut references = References::default();
+        references.begin(SECRET, None);
+        let (evil, flood) = (Arc::from("evil"), |from| (from..from + 99).map(|number| format!("{number:03}")));
+        let flood = |from| flood(from).map(|name| secret("shop", &name)).collect::<BTreeSet<_>>();
+        references.change(&evil, &BTreeSet::new(), &flood(0));
+        // One of those that the namespace needs itself was named by the other before, as well.
+        let own = names(&[("shop", "050"), ("shop", "pair"), ("shop", "users")]);
+        references.change(&evil, &BTreeSet::new(), &names(&[("shop", "users")]));
+        change(&mut references, &BTreeSet::new(), &own);
+        references.end(SECRET, None);
+        references.change(&evil, &BTreeSet::new(), &flood(100));
+        let mut taken: Vec<_> = (0..6).filter_map(|_| references.missing().take()).collect();
+        assert!(own.iter().all(|id| taken.iter().any(|(name, _)| name == id)), "{taken:?}");
+        // What nobody waits for any more is in no queue.
+        let failed = taken.pop().unwrap();
+        references.missing().put_back(&failed.0);
+        references.change(&evil, &flood(0), &BTreeSet::new());
+        references.change(&evil, &flood(100), &BTreeSet::new());
+        references.change(&evil, &names(&[("shop", "users")]), &BTreeSet::new());
+        change(&mut references, &own, &BTreeSet::new());
+        assert!(references.missing().take().is_none() && references.missing().youngest().is_none());
+    }
+
+    #[test]
     fn the_youngest_is_the_last_that_is_still_missing() {
         let mut references = References::default();
         references.end(SECRET, None);
         assert_eq!(references.missing().youngest(), None);
-        references.change(&BTreeSet::new(), &names(&[("a", "old")]));
+        change(&mut references, &BTreeSet::new(), &names(&[("a", "old")]));
         let old = references.missing().youngest();
-        references.change(&BTreeSet::new(), &names(&[("b", "new")]));
+        change(&mut references, &BTreeSet::new(), &names(&[("b", "new")]));
         assert!(references.missing().youngest() > old && old.is_some());
         references.told(&secret("b", "new"));
         assert_eq!(references.missing().youngest(), old);
@@ -385,10 +451,10 @@ mod tests {
     fn names_are_dropped_with_their_last_reference() {
         let mut references = References::fixed(names(&[("a", "fixed")]));
         let both = names(&[("a", "fixed"), ("a", "one")]);
-        references.change(&BTreeSet::new(), &both);
-        references.change(&BTreeSet::new(), &names(&[("a", "one")]));
-        assert_eq!(references.change(&both, &BTreeSet::new()), []);
-        assert_eq!(references.change(&names(&[("a", "one")]), &BTreeSet::new()), [secret("a", "one")]);
+        change(&mut references, &BTreeSet::new(), &both);
+        change(&mut references, &BTreeSet::new(), &names(&[("a", "one")]));
+        assert_eq!(change(&mut references, &both, &BTreeSet::new()), []);
+        assert_eq!(change(&mut references, &names(&[("a", "one")]), &BTreeSet::new()), [secret("a", "one")]);
         assert!(references.holds(&secret("a", "fixed")) && !references.holds(&secret("a", "one")));
     }
 
@@ -398,7 +464,7 @@ mod tests {
         references.begin(SECRET, Some("a"));
         references.begin(SECRET, Some("b"));
         references.end(SECRET, Some("b"));
-        references.change(&BTreeSet::new(), &names(&[("a", "x"), ("b", "x")]));
+        change(&mut references, &BTreeSet::new(), &names(&[("a", "x"), ("b", "x")]));
         let mut missing = || references.missing().take().map(|(name, _)| name);
         assert_eq!((missing(), missing()), (Some(secret("b", "x")), None));
         references.end(SECRET, Some("a"));

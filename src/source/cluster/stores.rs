@@ -131,7 +131,7 @@ impl Stores {
         // An object that cannot be decoded is served in its earlier version, with what that refers
         // to.
         let after = after.or_else(|| before.clone()).unwrap_or_default();
-        self.refer(&before.unwrap_or_default(), &after);
+        self.refer(&id.namespace, &before.unwrap_or_default(), &after);
         self.note(effect);
         if let Some(outside) = K::outside(self) {
             outside.delete(&id.namespace, &id.name);
@@ -157,7 +157,7 @@ impl Stores {
         }
         let before = K::store(self).list().find(namespace, name).map(|known| K::references(known));
         let effect = K::store(self).delete(namespace, name);
-        self.refer(&before.unwrap_or_default(), &BTreeSet::new());
+        self.refer(&namespace.into(), &before.unwrap_or_default(), &BTreeSet::new());
         self.note(effect);
         if let Some(outside) = K::outside(self) {
             outside.delete(namespace, name);
@@ -222,12 +222,12 @@ impl Stores {
             let known = before.find(&stored.id.namespace, &stored.id.name);
             if !known.is_some_and(|known| Arc::ptr_eq(&known.object, &stored.object)) {
                 let references = known.map(|known| K::references(known)).unwrap_or_default();
-                self.refer(&references, &K::references(stored));
+                self.refer(&stored.id.namespace, &references, &K::references(stored));
             }
         }
         for stored in before {
             if after.find(&stored.id.namespace, &stored.id.name).is_none() {
-                self.refer(&K::references(stored), &BTreeSet::new());
+                self.refer(&stored.id.namespace, &K::references(stored), &BTreeSet::new());
             }
         }
     }
@@ -236,18 +236,18 @@ impl Stores {
     /// they differ from those before.
     pub fn hold(&mut self, objects: &BTreeSet<ObjectId>) -> bool {
         let before = std::mem::replace(&mut self.held, objects.clone());
-        self.refer(&before, objects);
+        self.refer(&"".into(), &before, objects);
         before != *objects
     }
 
-    fn refer(&mut self, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) {
+    fn refer(&mut self, asker: &Arc<str>, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) {
         if after.iter().any(|id| id.kind == Kind::ConfigMap) {
             // Nothing new is served before the ConfigMaps are listed, or known to be refused.
             for section in std::mem::take(&mut self.idle) {
                 self.expect(Kind::ConfigMap, section, Need::Optional);
             }
         }
-        for id in self.references.change(before, after) {
+        for id in self.references.change(asker, before, after) {
             let effect = for_kind!(id.kind, K => K::store(self).delete(&id.namespace, &id.name));
             self.note(effect.unwrap_or(Effect::Nothing));
         }

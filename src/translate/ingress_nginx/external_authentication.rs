@@ -136,8 +136,8 @@ pub static FAMILY: Family = Family {
             ),
             form: Form::Partly(&Form::Text(&CACHE_KEY), "the variables that it may hold"),
             trust: Trust::Medium,
-            documentation: "Caches answers of auth-url, for requests to the same host with the same value of this \
-                key: text and variables, at least one of which tells clients apart, such as $http_authorization or \
+            documentation: "Caches answers of auth-url, for requests to paths of the namespace on the same host with \
+                the same value of this key: text and variables, at least one of which tells clients apart, such as $http_authorization or \
                 $cookie_session. The cache contains the key in plain text, in a file that only nginx can read, in the \
                 folder of its temporary files.",
             tries: &[

@@ -18,8 +18,18 @@ pub fn network(item: &str) -> Result<Cidr, Refused> {
     let item = item.trim();
     let network = item.parse::<Cidr>().ok().or_else(|| item.parse::<IpAddr>().ok().map(Cidr::from));
     network
-        .map(|network| network.trunc())
+        .map(|network| without_mapping(network.trunc()))
         .ok_or_else(|| Refused(format!("{} is not an address or network", super::excerpt(item)).into()))
+}
+
+/// IPv4 addresses that are written as IPv6 ones, as what they are: nginx compares them with no
+/// client otherwise, so a list would deny nobody.
+fn without_mapping(network: Cidr) -> Cidr {
+    let mapped = match network.addr() {
+        IpAddr::V6(address) => address.to_ipv4_mapped().zip(network.prefix_len().checked_sub(96)),
+        IpAddr::V4(_) => None,
+    };
+    mapped.and_then(|(address, length)| Cidr::new(address.into(), length).ok()).unwrap_or(network)
 }
 
 #[cfg(test)]
@@ -33,6 +43,8 @@ mod tests {
             ("10.0.0.5/8", Some(vec!["10.0.0.0/8"])),
             ("192.0.2.1 , 10.0.0.0/8,10.0.0.0/8", Some(vec!["10.0.0.0/8", "192.0.2.1/32"])),
             ("2001:db8::1,::/0", Some(vec!["::/0", "2001:db8::1/128"])),
+            ("::ffff:192.0.2.0/120,::ffff:10.1.2.3", Some(vec!["10.1.2.3/32", "192.0.2.0/24"])),
+            ("::ffff:0:0/96,::ffff:0:0/95", Some(vec!["0.0.0.0/0", "::fffe:0:0/95"])),
             ("10.0.0.0/33", None),
             ("10.0.0.0/8,", None),
             ("10.0.0.0/8;deny all", None),

@@ -4,6 +4,7 @@ use crate::alone::{apply, scenes, write_services};
 use crate::rig::client::get;
 use crate::rig::manifests::{endpoint_slice, in_namespace, service_at};
 use crate::rig::{self, ECHO, Rig, wait};
+use crate::scene::Scene;
 use crate::weigh::kibibytes;
 
 /// How often the attacker changes its endpoints.
@@ -33,13 +34,13 @@ fn connections_that_never_end_keep_so_many_workers() {
         let scenes = scenes("drain");
         write_services(rig, &scenes);
         rig.start().await;
-        let own = |scene: &crate::scene::Scene| {
+        let own = |scene: &Scene| {
             let own = scene.of_evil("own").host(&scene.host("own"), "web");
             own.annotation("proxy-read-timeout", "3600").annotation("proxy-send-timeout", "3600").build()
         };
-        apply(rig, "shops", scenes.iter().flat_map(crate::scene::Scene::shop).collect()).await;
+        apply(rig, "shops", scenes.iter().flat_map(Scene::shop).collect()).await;
         apply(rig, "own", scenes.iter().map(own).collect()).await;
-        let large = |scene: &crate::scene::Scene| {
+        let large = |scene: &Scene| {
             let addresses: Vec<_> =
                 (0..ENDPOINTS).map(|number| format!("10.100.{}.{}", number >> 8, number & 255)).collect();
             let addresses: Vec<_> = addresses.iter().map(String::as_str).collect();
@@ -60,7 +61,7 @@ fn connections_that_never_end_keep_so_many_workers() {
                     open.push(get(&url).open_websocket().await.unwrap());
                 }
             }
-            let slice = |scene: &crate::scene::Scene| {
+            let slice = |scene: &Scene| {
                 let slice = endpoint_slice("other", &[&format!("10.244.2.{}", change + 2)], ECHO);
                 let service = crate::rig::manifests::service("other", ECHO);
                 let object = scene.of_evil("other").host(&scene.host("other"), "other").build();
@@ -78,6 +79,61 @@ fn connections_that_never_end_keep_so_many_workers() {
                 let url = format!("http://{}/", scene.host("shop"));
                 assert_eq!(get(&url).send().await.status, 200);
             }
+        }
+    });
+}
+
+#[test]
+fn connections_that_are_ended_count_against_no_client() {
+    const CLIENT: &str = "10.244.7.7";
+    rig::run(async |rig| {
+        rig.daemon.set("pacing.most-draining", &MOST.to_string());
+        rig.daemon.set("pacing.crowded-spacing", "100ms");
+        rig.daemon.set("pacing.spacing", "50ms");
+        let scenes = scenes("counted");
+        write_services(rig, &scenes);
+        rig.start().await;
+        let limited = |scene: &Scene| {
+            let shop = scene.of_victim("shop").host(&scene.host("shop"), "web").annotation("limit-connections", "2");
+            shop.annotation("proxy-read-timeout", "3600").build()
+        };
+        let own = |scene: &Scene| {
+            scene.of_evil("own").host(&scene.host("own"), "web").annotation("proxy-read-timeout", "3600").build()
+        };
+        apply(rig, "shops", scenes.iter().map(limited).collect()).await;
+        apply(rig, "own", scenes.iter().map(own).collect()).await;
+        rig.nginx.settled_workers().await;
+        // All connections that a client may have to the shops of both, for as long as it likes.
+        let ask = |scene: &Scene| get(&format!("http://{}/", scene.host("shop"))).from(CLIENT);
+        let mut held = Vec::new();
+        for scene in &scenes {
+            held.extend([ask(scene).open_websocket().await.unwrap(), ask(scene).open_websocket().await.unwrap()]);
+            assert_eq!(ask(scene).send().await.status, 503, "{scene}: the limit");
+        }
+        // The attacker changes its endpoints and keeps old workers busy, until those with the
+        // client's connections are ended.
+        let mut busy = Vec::new();
+        for change in 0..CHANGES {
+            for scene in scenes.iter().cycle().take(8) {
+                let url = format!("http://{}/", scene.host("own"));
+                busy.push(get(&url).open_websocket().await.unwrap());
+            }
+            let slice = |scene: &Scene| {
+                let slice = endpoint_slice("web", &["10.244.2.1", &format!("10.244.2.{}", change + 2)], ECHO);
+                in_namespace(&scene.evil, slice)
+            };
+            apply(rig, "slices", scenes.iter().map(slice).collect()).await;
+            apply(rig, &format!("change-{change}"), Vec::new()).await;
+        }
+        for connection in &mut held {
+            assert!(connection.say("still there?").await.is_err(), "the attack ends no worker of the client's");
+        }
+        for scene in &scenes {
+            let mut again = ask(scene).open_websocket().await.unwrap();
+            assert_eq!(ask(scene).send().await.status, 200, "{scene}: connections that are no more count");
+            let mut other = ask(scene).open_websocket().await.unwrap();
+            assert_eq!(ask(scene).send().await.status, 503, "{scene}: the limit is still there");
+            assert!(again.say("a").await.is_ok() && other.say("b").await.is_ok());
         }
     });
 }

@@ -1,6 +1,7 @@
 //! Attacks that need settings, backends or clients of their own, with one test for each.
 
 mod addresses;
+mod answers;
 mod clients;
 mod connections;
 mod draining;
@@ -10,8 +11,9 @@ mod memory;
 mod names;
 mod owners;
 mod ports;
+mod relays;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::rig::Rig;
 use crate::rig::manifests::ingress;
@@ -29,6 +31,11 @@ fn scenes(name: &str) -> [Scene; 2] {
 /// Writes the Services of scenes.
 fn write_services(rig: &Rig, scenes: &[Scene]) {
     rig.manifests.write("services.yaml", &scenes.iter().flat_map(Scene::services).collect::<Vec<_>>());
+}
+
+fn config_map(namespace: &str, name: &str, entries: &[(&str, &str)]) -> Value {
+    let data: Map<_, _> = entries.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": namespace, "name": name}, "data": data})
 }
 
 /// Writes objects into a file and waits until nginx serves them; the daemon has to run.

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::alone::{apply, scenes, write_services};
+use crate::alone::{apply, config_map, scenes, write_services};
 use crate::asking::{check_told, who};
 use crate::rig::client::{Request, get};
 use crate::rig::manifests::{endpoint_slice, in_namespace, service, service_at};
@@ -21,11 +21,6 @@ const NODE: &str = "198.51.100.7";
 /// A trusted load balancer, and a client that the shop's list lets in.
 const BALANCER: &str = "10.244.9.9";
 const LET_IN: &str = "10.244.5.7";
-
-fn config_map(namespace: &str, name: &str, entries: &[(&str, &str)]) -> Value {
-    let data: Map<_, _> = entries.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
-    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": namespace, "name": name}, "data": data})
-}
 
 /// Who answers a request, or that nobody does.
 async fn answered(request: Request) -> String {

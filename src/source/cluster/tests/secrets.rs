@@ -44,6 +44,26 @@ async fn only_secrets_that_are_referred_to_are_kept() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_release_or_a_token_holds_is_kept_for_nobody() {
+    let double = Double::default();
+    for (name, kind) in [("release", "helm.sh/release.v1"), ("token", "kubernetes.io/service-account-token")] {
+        let mut large = secret(name, "MQ==");
+        large["type"] = json!(kind);
+        double.put("secrets", large);
+    }
+    double.put("secrets", secret("usual", "MQ=="));
+    let mut source = start(&double);
+    until(&mut source, |_, _| true).await;
+    // They become referenced, so that each is requested by itself.
+    double.put("ingresses", ingress("a", &json!({ "auth-secret": "release" }), &["token", "usual"]));
+    let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.secrets.len() == 3).await;
+    assert!(double.requests().contains(&"get secrets".to_owned()));
+    let with_data = snapshot.secrets.iter().filter(|stored| stored.object.data.is_some());
+    let with_data: Vec<_> = with_data.map(|stored| &*stored.id.name).collect();
+    assert_eq!((names(&snapshot.secrets), with_data), (vec!["release", "token", "usual"], vec!["usual"]));
+}
+
+#[tokio::test(start_paused = true)]
 async fn secrets_can_be_held_that_nothing_refers_to() {
     let double = Double::default();
     double.put("secrets", secret("old", "MQ=="));
