@@ -270,13 +270,6 @@ impl Generations {
         Ok(self.pin.take())
     }
 
-    /// The numbers of all generations on disk, in order.
-    pub fn kept(&self) -> Result<Vec<u64>, ApplyError> {
-        let mut numbers = self.numbers()?;
-        numbers.sort_unstable();
-        Ok(numbers)
-    }
-
     /// Lets the link name a generation that is kept.
     ///
     /// # Errors

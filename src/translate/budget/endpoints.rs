@@ -30,7 +30,7 @@ pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Ve
         }
     }
     let most = count(limits.namespace.endpoints);
-    let (key, what) = (OF_NAMESPACE, "endpoints");
+    let (key, what) = (OF_NAMESPACE, ("endpoint", "endpoints"));
     used.retain(|_, used| is_near(number(*used), number(most)));
     for (namespace, used) in used.iter().filter(|(_, used)| **used <= most) {
         findings.push(near(namespace, key, what, number(*used), number(most)));
