@@ -172,7 +172,7 @@ impl Generation {
         let folder = root.join("generations").join(number.to_string());
         let manifest = Manifest::read(number, &folder)?;
         let record =
-            Record::read(&folder).inspect_err(|error| tracing::warn!("who caused a line is not known: {error}"));
+            Record::read(&folder).inspect_err(|error| tracing::warn!("it is not known who caused a line: {error}"));
         Ok(Generation { manifest, record: record.ok(), folder })
     }
 

@@ -20,12 +20,10 @@ const MOST_CAUSES: usize = 4;
 
 /// Arguments of `ingressd diff`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_long_help = "\
+#[command(after_long_help = "\
     Generations are read from the disk, so no daemon has to run. The line numbers of each change are followed \
     by the objects that caused it, and the places in them. Of keys, certificates and password files the \
-    output only says that they changed, and by which object."
-)]
+    output only says that they changed, and by which object.")]
 pub struct Arguments {
     /// The earlier generation. The default is the latest before the other one that nginx was seen
     /// to run.

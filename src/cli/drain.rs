@@ -19,8 +19,7 @@ const SPACING: Duration = Duration::from_secs(2);
 
 /// Arguments of `ingressd drain`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_long_help = "\
+#[command(after_long_help = "\
     The addresses of this node are withdrawn from the status of all Ingresses, and /readyz answers 503. nginx \
     and the daemon go on, so that clients who still come are served. The node stays drained over restarts of \
     daemon and host until `ingressd undrain`. `ingressd status`, the line of `systemctl status` and the \
@@ -30,8 +29,7 @@ const SPACING: Duration = Duration::from_secs(2);
     Ingresses. Connections to other sites of this host on the same ports are counted, too. When the time to \
     wait is over, the node stays drained.\n\n\
     Where no other node is published, hosts are left without any address, and clients that look them up get \
-    none. The command warns of that, and withdraws the addresses all the same."
-)]
+    none. The command warns of that, and withdraws the addresses all the same.")]
 pub struct Arguments {
     /// How long to wait for the withdrawal, such as 90s or 5m.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]

@@ -128,7 +128,7 @@ const ENDS: &[(&str, &[End])] = &[
         "migrate settings",
         &[
             (Exit::Success, "the settings are printed"),
-            (Exit::Usage, "the command line is wrong, there are several controllers, or another program has the ports"),
+            (Exit::Usage, "the command line is wrong, there are several controllers, or the controller has the ports"),
             (Exit::NoInput, "a file cannot be read"),
             (Exit::Unavailable, "the API server cannot be reached, or refuses a request"),
             NOT_ALLOWED,
@@ -142,7 +142,10 @@ const ENDS: &[(&str, &[End])] = &[
                 Exit::Success,
                 "every Ingress has the addresses that it should have, or with --dry-run nothing prevents the take-over",
             ),
-            (Exit::Findings, "something prevents the take-over and nothing was changed, or single Ingresses lack addresses"),
+            (
+                Exit::Findings,
+                "something prevents the take-over and nothing was changed, or single Ingresses lack addresses",
+            ),
             (Exit::Usage, "the command line is wrong, or there are several controllers"),
             (Exit::NoInput, "the report, or the file of what was there before, cannot be read"),
             (Exit::Unavailable, "the API server or the nodes do not answer"),
@@ -208,7 +211,10 @@ const ENDS: &[(&str, &[End])] = &[
                  --cluster: every node that is not drained lives and serves; with --watch: the reader of the output is gone",
             ),
             (Exit::Findings, "one of these is not the case"),
-            (Exit::Unavailable, "no daemon answers, or with --cluster: it serves a folder of manifests, and so has no other nodes"),
+            (
+                Exit::Unavailable,
+                "no daemon answers, or with --cluster: it serves a folder of manifests, and so has no other nodes",
+            ),
             NO_SOCKET,
             BAD_SETTINGS,
         ],
@@ -258,7 +264,9 @@ fn told(command: Command, words: &str) -> Command {
 /// The section of a man page about the exit statuses.
 pub fn section(words: &str) -> String {
     let mut section = ".SH \"EXIT STATUS\"\n".to_owned();
-    let Some(ends) = of(words) else { return section + "It is the exit status of the command that is run, or 64 when there is none.\n" };
+    let Some(ends) = of(words) else {
+        return section + "It is the exit status of the command that is run, or 64 when there is none.\n";
+    };
     for (exit, meaning) in ends {
         // Writing to a string does not fail.
         let _ = writeln!(

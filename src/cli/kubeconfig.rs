@@ -20,16 +20,14 @@ use crate::source::yaml;
 
 /// Arguments of `ingressd kubeconfig`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_long_help = "\
+#[command(after_long_help = "\
     The command makes a ServiceAccount in the namespace of publish.namespace. The account may do what the \
     daemon needs under these settings and nothing else: by Roles where the setting namespaces names \
     namespaces, otherwise by a ClusterRole. When the command runs again, it changes what has changed. To take \
     the rights from every node that has this account, run `ingressd kubeconfig --print --without-namespace | \
     kubectl delete --ignore-not-found -f -`. The Namespace stays, because it may hold other objects.\n\n\
     The token is kept in a Secret and is valid until that is deleted. With --duration it ends by itself, and \
-    the kubeconfig has to be written again before that. The daemon uses the new one without a restart."
-)]
+    the kubeconfig has to be written again before that. The daemon uses the new one without a restart.")]
 pub struct Arguments {
     /// Only show the manifests that would be applied.
     #[arg(long)]

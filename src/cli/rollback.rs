@@ -12,8 +12,7 @@ use crate::daemon::{ControlCommand, control, without_daemon};
 
 /// Arguments of `ingressd rollback`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_long_help = "\
+#[command(after_long_help = "\
     nginx is told to read the generation, and the command waits for the proof that nginx runs it, as with any \
     change. When nginx does not take it, everything is as before.\n\n\
     From then on no change of the cluster is applied on this node. Findings about objects are still reported, \
@@ -22,8 +21,7 @@ use crate::daemon::{ControlCommand, control, without_daemon};
     line of `systemctl status`, the journal, /readyz and the metric ingressd_pinned_generation show it. \
     Objects that the generation does not hold are not published for this node. `ingressd diff --list` shows \
     which generations are kept, and `ingressd diff N` shows what going back to N changes.\n\n\
-    Where no daemon runs, the command itself changes nginx."
-)]
+    Where no daemon runs, the command itself changes nginx.")]
 pub struct Arguments {
     /// The generation. The default is the latest before the current one that nginx was seen to
     /// run.

@@ -13,11 +13,9 @@ use crate::daemon::{self, Error, Request, Status};
 
 /// Arguments of `ingressd run`.
 #[derive(Debug, Clone, clap::Args)]
-#[command(
-    after_long_help = "\
+#[command(after_long_help = "\
     Signals: TERM and INT end the daemon, and nginx goes on; HUP makes it read the settings again, as \
-    `ingressd reload` does."
-)]
+    `ingressd reload` does.")]
 pub struct Arguments {
     /// File with the address of the cluster to serve, and with the credentials for it.
     #[arg(long, value_name = "FILE", conflicts_with = "manifests")]

@@ -159,7 +159,9 @@ pub fn execute(command: ControlCommand, pipeline: &mut Pipeline) -> Result<Strin
             Ok(None) => Err(NOT_PINNED.to_owned()),
             Err(error) => Err(error.to_string()),
         },
-        ControlCommand::Reload => Err("settings are read again by a daemon that runs, and at its start".to_owned()),
+        ControlCommand::Reload => {
+            Err("no daemon runs; it reads the settings when it starts: systemctl start ingressd".to_owned())
+        }
     }
 }
 

@@ -34,6 +34,22 @@ pub struct UpstreamId {
     pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
+impl UpstreamId {
+    /// A port of a Service as most objects use it: pods that speak HTTP, in turn.
+    pub fn usual(namespace: &str, service: &str, port: &str) -> Self {
+        UpstreamId {
+            namespace: namespace.into(),
+            service: service.into(),
+            port: port.into(),
+            mode: "",
+            protocol: Protocol::Http,
+            balance: None,
+            tls: None,
+            reuse: None,
+        }
+    }
+}
+
 /// How connections to endpoints are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionReuse {

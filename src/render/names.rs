@@ -436,9 +436,7 @@ mod tests {
     use super::*;
 
     fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
-        let protocol = Protocol::Http;
-        let (namespace, service, port) = (namespace.into(), service.into(), port.into());
-        UpstreamId { namespace, service, port, mode, protocol, balance: None, tls: None, reuse: None }
+        UpstreamId { mode, ..UpstreamId::usual(namespace, service, port) }
     }
 
     #[test]

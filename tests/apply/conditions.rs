@@ -21,16 +21,7 @@ fn origin() -> Origin {
 }
 
 fn upstream(service: &str) -> UpstreamId {
-    UpstreamId {
-        namespace: "shop".into(),
-        service: service.into(),
-        port: "80".into(),
-        mode: "",
-        protocol: Protocol::Http,
-        balance: None,
-        tls: None,
-        reuse: None,
-    }
+    UpstreamId::usual("shop", service, "80")
 }
 
 /// Tests in the order in which they decide, each with its choice.
@@ -53,19 +44,8 @@ fn model(port: u16, web: SocketAddr, other: SocketAddr) -> Model {
     let split = Split { origin: origin(), branches: branches(), session: None, shares: Vec::new() };
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
     let action = Action::Proxy { upstream: upstream("web"), split: Some(Arc::new(split)) };
-    let server = Server {
-        name: ServerName::Exact(HostName::new("a.example").unwrap()),
-        origin: origin(),
-        tls: TlsTermination::Default,
-        hsts: None,
-        client_certificates: None,
-        order: 0,
-        reserved: Vec::new(),
-        directives: Vec::new(),
-        handover: Default::default(),
-        routes: Vec::new(),
-        fallback: Route { origin: origin(), path, action, behaviour: Arc::new(Behaviour::default()), errors: None },
-    };
+    let fallback = Route { origin: origin(), path, action, behaviour: Arc::new(Behaviour::default()), errors: None };
+    let server = Server::usual(ServerName::Exact(HostName::new("a.example").unwrap()), fallback);
     let group = |service, address| {
         let endpoints = vec![Endpoint { address, weight: 1 }];
         Arc::new(Upstream { id: upstream(service), origin: origin(), endpoints })

@@ -120,7 +120,9 @@ fn a_generation_that_nginx_refuses_or_that_is_not_whole_changes_nothing() {
     let file = nginx.path("ingressd/generations/2/http/a.conf");
     fs::remove_file(&file).unwrap();
     fs::write(&file, "server { return 200 forged; }").unwrap();
-    for (number, words) in [(2, "files were changed or removed"), (7, "is not kept; name one of those that are: 1, 2, 3")] {
+    for (number, words) in
+        [(2, "files were changed or removed"), (7, "is not kept; name one of those that are: 1, 2, 3")]
+    {
         let outcome = applier.roll_back_to(Some(number), NOW);
         assert!(matches!(&outcome, Outcome::Failed { why } if why.contains(words)), "{outcome:?}");
     }

@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
+use crate::rig::backends::read_head;
 use crate::rig::client::{Reply, Request, get, post};
 use crate::rig::manifests::{Ingress, ingress, secret, service_at};
 use crate::rig::status::tells;
@@ -98,16 +99,7 @@ async fn answer(
 ) {
     let mut bytes = Vec::new();
     loop {
-        let end = loop {
-            if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-                break end;
-            }
-            if stream.read_buf(&mut bytes).await.unwrap_or_default() == 0 {
-                return;
-            }
-        };
-        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-        bytes.drain(..end + 4);
+        let Some(head) = read_head(&mut stream, &mut bytes).await else { return };
         let mut lines = head.split("\r\n");
         let line = lines.next().unwrap_or_default().to_owned();
         let headers =

@@ -6,6 +6,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
 use crate::rig;
+use crate::rig::backends::read_head;
 use crate::rig::client::{get, grpc_check, post};
 use crate::rig::manifests::{Ingress, in_namespace, ingress, service_at};
 use crate::rig::status::tells;
@@ -63,20 +64,12 @@ impl Drop for Service {
 
 async fn take(mut stream: TcpStream, seen: UnboundedSender<Seen>) {
     let mut bytes = Vec::new();
-    let end = loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end;
-        }
-        if stream.read_buf(&mut bytes).await.unwrap_or_default() == 0 {
-            return;
-        }
-    };
-    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let Some(head) = read_head(&mut stream, &mut bytes).await else { return };
     let mut lines = head.split("\r\n");
     let line = lines.next().unwrap_or_default().to_owned();
     let headers = lines.filter_map(|line| line.split_once(": "));
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let mut request = Seen { line, headers, body: bytes.len() - end - 4 };
+    let mut request = Seen { line, headers, body: bytes.len() };
     let length = request.header("Content-Length").map_or(0, |length| length.parse().unwrap());
     while request.body < length {
         bytes.clear();

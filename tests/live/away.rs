@@ -25,11 +25,6 @@ const BETWEEN_CHANGES: Duration = Duration::from_secs(5);
 /// The kinds that are watched.
 const KINDS: [&str; 6] = ["EndpointSlice", "Ingress", "IngressClass", "Node", "Secret", "Service"];
 
-async fn serve_shop(cluster: &Cluster) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-}
-
 async fn expect_status(host: &str, wanted: u16) {
     let what = format!("{wanted} from {host}");
     get(&format!("http://{host}/")).send_until(&what, |reply| reply.status == wanted).await;
@@ -47,7 +42,7 @@ fn is_current(status: &Value) -> bool {
 fn nothing_is_served_before_it_is_there_and_everything_after() {
     cluster::run(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         proxy.go_away().await;
         cluster.nginx.start();
         cluster.daemon.start();
@@ -117,7 +112,7 @@ async fn outage(cluster: &mut Cluster, time: Duration, pause: Duration, restart:
     let mut proxy = cluster.put_proxy_between().await;
     let folder = cluster.folder().to_owned();
     let systemd = Systemd::listen(&mut cluster.daemon, &folder);
-    serve_shop(cluster).await;
+    cluster.objects.serve_shop().await;
     for name in ["goes", "moves"] {
         cluster.objects.apply(ingress(name).host(&format!("{name}.example"), "web")).await;
     }
@@ -195,7 +190,7 @@ fn away_for_five_minutes_with_a_restart_nothing_is_lost_and_all_that_is_told_is_
 fn a_daemon_that_starts_while_it_is_away_serves_what_is_on_disk() {
     cluster::run(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         let load = Load::new(&[get("http://shop.example/")]).start();
         proxy.go_away().await;
@@ -216,7 +211,7 @@ fn a_daemon_that_starts_while_it_is_away_serves_what_is_on_disk() {
 fn it_starts_again_with_no_memory_of_what_it_told() {
     cluster::run_alone(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.objects.apply(ingress("goes").host("goes.example", "web")).await;
         cluster.start().await;
         let lists = proxy.count(200, |call| call.lists("ingresses"));
@@ -238,7 +233,7 @@ fn it_starts_again_with_no_memory_of_what_it_told() {
 #[test]
 fn it_gets_another_authority() {
     cluster::run_alone(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         cluster.control_plane.tell("replace-authority").await;
         cluster.reconnect().await;
@@ -253,7 +248,7 @@ fn it_gets_another_authority() {
 #[test]
 fn it_stands_still_for_a_while() {
     cluster::run_alone(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         let plane = cluster.control_plane;
         plane.tell(&format!("pause {API_SERVER}")).await;

@@ -60,8 +60,7 @@ type Way = (&'static [(&'static str, &'static str)], &'static str);
 
 fn is_left_to_it_and_told((settings, own): Way) {
     cluster::run(async move |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         let namespace = cluster.objects.namespace().to_owned();
         settings.iter().for_each(|(key, value)| cluster.daemon.set(key, &value.replace("NAMESPACE", &namespace)));
         if own == COPIED {

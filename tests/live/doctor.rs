@@ -58,11 +58,6 @@ async fn add_node(cluster: &Cluster, network: &str) -> String {
     name
 }
 
-async fn serve_shop(cluster: &Cluster) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-}
-
 /// Waits until the cluster has what the node says of itself: that it leads and that it serves
 /// stand in two Leases, each of which is written without regard to the other.
 async fn until_recorded(cluster: &mut Cluster) {
@@ -73,7 +68,7 @@ async fn until_recorded(cluster: &mut Cluster) {
 #[test]
 fn a_cluster_that_is_served_is_told_with_all_its_permissions() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let node = add_node(cluster, "10.244.0.0/24").await;
         cluster.start().await;
         until_recorded(cluster).await;
@@ -104,7 +99,7 @@ fn a_cluster_that_is_served_is_told_with_all_its_permissions() {
 #[test]
 fn a_missing_permission_is_named_and_one_that_is_not_needed_is_only_noted() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("secrets")).await;
         let told = doctor(cluster, &["permissions", "objects"]);
         told.expect("permissions", "error", "secrets: not allowed: get, list, watch (certificates");
@@ -232,7 +227,7 @@ fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
         // The API server gives the first ones only to who asks for them. The one before it is
         // another test's.
         let port = 30_002;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let ports = json!([{"name": "http", "port": 80, "targetPort": crate::rig::ECHO, "nodePort": port}]);
         cluster.objects.merge("Service", "web", json!({"spec": {"type": "NodePort", "ports": ports}})).await;
         cluster.backends.serve(port, ingressd::demo::echo::Echo::plain("node")).await;
@@ -259,7 +254,7 @@ fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
 #[test]
 fn a_node_that_no_longer_renews_its_lease_is_told() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.daemon.set("publish.lease-duration", "5s");
         cluster.start().await;
         until_recorded(cluster).await;

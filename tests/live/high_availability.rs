@@ -119,8 +119,7 @@ async fn until_served_on(address: &str) {
 
 /// Two nodes that publish one address.
 async fn nodes(cluster: &cluster::Cluster, shared: &str) -> (Vec<Node>, History<Vec<String>>) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+    cluster.objects.serve_shop().await;
     let mut nodes: Vec<_> = ["one", "two"].into_iter().map(|name| cluster.add_node(name)).collect();
     for node in &mut nodes {
         node.daemon.set("publish.mode", "fixed");

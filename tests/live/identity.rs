@@ -18,16 +18,9 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// busy machine.
 const SHORT: Duration = Duration::from_secs(30);
 
-async fn serve_shop(cluster: &Cluster) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-}
-
 /// Adds a host, and waits until it is served and published.
 async fn expect_followed(cluster: &Cluster, name: &str) {
-    let host = format!("{name}.example");
-    cluster.objects.apply(ingress(name).host(&host, "web")).await;
-    get(&format!("http://{host}/")).send_until(&host, |reply| reply.status == 200).await;
+    cluster.objects.add_host(name).await;
     cluster.objects.until_published(name, &[ADDRESS]).await;
 }
 
@@ -45,7 +38,7 @@ fn write_pair(cluster: &Cluster, user: &str, lifetime: Duration) {
 #[test]
 fn a_client_certificate_is_replaced_on_disk() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let user = user(cluster);
         cluster.credentials.grant(&cluster.objects, &user).await;
         let path = |name| cluster.credentials.path(name);
@@ -74,7 +67,7 @@ fn a_client_certificate_is_replaced_on_disk() {
 #[test]
 fn another_server_in_the_kubeconfig_is_asked_for_everything() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         let proxy = cluster.put_proxy_between().await;
@@ -123,7 +116,7 @@ fn failure(status: &Value) -> &str {
 #[test]
 fn a_plugin_gives_tokens_that_end_and_the_last_counts_while_it_fails() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         give(cluster, json!({"token": cluster.credentials.renew_token(&cluster.objects, HOUR).await}));
         write_plugin(cluster, GIVE);
         cluster.start().await;
@@ -175,7 +168,7 @@ fn a_plugin_gives_tokens_that_end_and_the_last_counts_while_it_fails() {
 #[test]
 fn a_plugin_gives_certificates() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let user = user(cluster);
         cluster.credentials.grant(&cluster.objects, &user).await;
         let pair = |lifetime| {

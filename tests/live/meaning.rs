@@ -20,8 +20,7 @@ fn is(status: u16) -> impl Fn(&Reply) -> bool {
 #[test]
 fn a_host_follows_its_objects() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         assert!(from("10.244.0.1")(&get("http://shop.example/").send().await));
 
@@ -115,8 +114,7 @@ fn a_namespace_that_goes_takes_its_hosts_and_no_others() {
 fn services_change_their_type() {
     cluster::run(async |cluster| {
         cluster.daemon.set("upstreams.external-names", "false");
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
         cluster

@@ -47,8 +47,7 @@ pub async fn nodes<const COUNT: usize>(
 
 /// Starts nodes that were prepared.
 async fn start(cluster: &Cluster, nodes: &mut [Node]) -> History<Vec<String>> {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+    cluster.objects.serve_shop().await;
     let shop = cluster.objects.follow_addresses("shop").await;
     for started in 0..nodes.len() {
         nodes[started].start().await;

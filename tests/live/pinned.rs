@@ -85,8 +85,7 @@ fn what_a_pinned_generation_does_not_hold_loses_the_address_of_its_node_alone() 
 #[test]
 fn what_a_pinned_leader_does_not_hold_is_not_told_to_be_served() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         cluster.daemon.status_when("it to lead", |status| status["role"] == "leader").await;
         let synced = async |name: &str| {

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::cluster::history::History;
 use crate::cluster::node::Node;
 use crate::cluster::objects::{ADDRESS, Objects};
 use crate::cluster::{self, Cluster};
@@ -304,19 +305,24 @@ fn in_this_order(namespaces: &[&str]) -> String {
     namespaces.iter().enumerate().map(claim).collect::<Value>().to_string()
 }
 
+/// One node serves the victim's host, and an older object of the attacker's asks for that host
+/// afterwards. Returns the attacker, the node, and what is published of the victim's object.
+async fn attacked(cluster: &Cluster) -> (Objects, Node, History<Vec<String>>) {
+    let evil = attacker(cluster).await;
+    let attack = |host: &str| ingress("attack").host(host, "web");
+    create(cluster, &evil, attack("own.example")).await;
+    wait_a_second(&evil).await;
+    let ([one], shop) = nodes(cluster, ["one"], &[SHORT]).await;
+    create(cluster, &evil, attack("shop.example")).await;
+    let notes = async || told(&evil, "attack", "HostOwned").await;
+    wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
+    (evil, one, shop)
+}
+
 #[test]
 fn a_new_node_knows_who_asked_first_from_those_that_were_there() {
     cluster::run(async |cluster| {
-        // An older object of the attacker's asks for the victim's host when the first node serves
-        // that.
-        let evil = attacker(cluster).await;
-        let attack = |host: &str| ingress("attack").host(host, "web");
-        create(cluster, &evil, attack("own.example")).await;
-        wait_a_second(&evil).await;
-        let ([mut one], shop) = nodes(cluster, ["one"], &[SHORT]).await;
-        create(cluster, &evil, attack("shop.example")).await;
-        let notes = async || told(&evil, "attack", "HostOwned").await;
-        wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
+        let (evil, mut one, shop) = attacked(cluster).await;
         let orders = async || {
             let leases = cluster.objects.list("Lease").await.into_iter();
             let order =
@@ -347,16 +353,7 @@ fn a_new_node_knows_who_asked_first_from_those_that_were_there() {
 #[test]
 fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
     cluster::run(async |cluster| {
-        // An older object of the attacker's asks for the victim's host when the first node serves
-        // that.
-        let evil = attacker(cluster).await;
-        let attack = |host: &str| ingress("attack").host(host, "web");
-        create(cluster, &evil, attack("own.example")).await;
-        wait_a_second(&evil).await;
-        let ([mut one], shop) = nodes(cluster, ["one"], &[SHORT]).await;
-        create(cluster, &evil, attack("shop.example")).await;
-        let notes = async || told(&evil, "attack", "HostOwned").await;
-        wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
+        let (evil, mut one, shop) = attacked(cluster).await;
         evil.until_published("attack", &[]).await;
         // Whoever knows nothing of before goes by what other nodes say, and one that has it wrong
         // by what it has.

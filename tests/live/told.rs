@@ -64,8 +64,7 @@ fn status_names_members_leader_and_what_is_served_since_when() {
 #[test]
 fn metrics_tell_of_watches_requests_members_and_what_was_written() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         let at_least = async |series: &str, least: f64| {

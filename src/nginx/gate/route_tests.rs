@@ -16,16 +16,7 @@ static GUARD: DirectiveRow =
 static EXTRA: DirectiveRow = DirectiveRow { security: false, ..GUARD };
 
 fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
-    UpstreamId {
-        namespace: "default".into(),
-        service: service.into(),
-        port: "80".into(),
-        mode: "",
-        protocol,
-        balance: None,
-        tls: None,
-        reuse: None,
-    }
+    UpstreamId { protocol, ..UpstreamId::usual("default", service, "80") }
 }
 
 /// A model with one host with this action and behaviour, and the Service `web`.
@@ -33,19 +24,7 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
     let origin = host();
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
     let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::new(behaviour), errors: None };
-    let server = Server {
-        name: ServerName::Exact(HostName::new("a.example").unwrap()),
-        origin: origin.clone(),
-        tls: TlsTermination::Default,
-        hsts: None,
-        client_certificates: None,
-        order: 0,
-        reserved: Vec::new(),
-        directives: Vec::new(),
-        handover: Default::default(),
-        routes: Vec::new(),
-        fallback,
-    };
+    let server = Server::usual(ServerName::Exact(HostName::new("a.example").unwrap()), fallback);
     let upstreams = [Protocol::Http, Protocol::Grpc].map(|protocol| {
         let endpoints = vec![Endpoint { address: ([10, 244, 0, 1], 80).into(), weight: 1 }];
         Arc::new(Upstream { id: upstream("web", protocol), origin: origin.clone(), endpoints })

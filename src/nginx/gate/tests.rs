@@ -50,17 +50,8 @@ fn sockets(plan: &Plan) -> String {
 #[test]
 fn connections_that_cannot_last_are_told() {
     let upstream = |number: u32| {
-        let part = || Arc::<str>::from(number.to_string());
-        let id = UpstreamId {
-            namespace: part(),
-            service: part(),
-            port: part(),
-            mode: "",
-            protocol: Protocol::Http,
-            balance: None,
-            tls: None,
-            reuse: None,
-        };
+        let part = number.to_string();
+        let id = UpstreamId::usual(&part, &part, &part);
         Arc::new(Upstream { id, origin: host(), endpoints: Vec::new() })
     };
     for (upstreams, connections, keepalive, told) in

@@ -21,20 +21,7 @@ fn origin(name: &str) -> Origin {
 }
 
 fn proxy(service: &str) -> Action {
-    let (namespace, port) = ("default".into(), "80".into());
-    Action::Proxy {
-        upstream: UpstreamId {
-            namespace,
-            service: service.into(),
-            port,
-            mode: "",
-            protocol: Protocol::Http,
-            balance: None,
-            tls: None,
-            reuse: None,
-        },
-        split: None,
-    }
+    Action::Proxy { upstream: UpstreamId::usual("default", service, "80"), split: None }
 }
 
 fn prefix(path: &str) -> PathMatch {
@@ -47,21 +34,13 @@ fn route(object: &str, path: PathMatch, action: Action) -> Route {
 
 /// A host with `/` and `/api`, each with a Service of its own.
 fn server(host: &str) -> Server {
+    let name = ServerName::Exact(HostName::new(host).unwrap());
     Server {
-        name: ServerName::Exact(HostName::new(host).unwrap()),
-        origin: origin(host),
-        tls: TlsTermination::Default,
-        hsts: None,
-        client_certificates: None,
-        order: 0,
-        reserved: Vec::new(),
-        directives: Vec::new(),
-        handover: Default::default(),
         routes: vec![
             route(host, prefix("/api"), proxy(&format!("{}-api", host.replace('.', "-")))),
             route(host, prefix("/"), proxy(&host.replace('.', "-"))),
         ],
-        fallback: route(host, prefix("/"), Action::Respond { status: 404 }),
+        ..Server::usual(name, route(host, prefix("/"), Action::Respond { status: 404 }))
     }
 }
 

@@ -135,19 +135,10 @@ fn mark(address: IpAddr) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Kind, ObjectId, Origin, Protocol, UpstreamId};
+    use crate::model::{Kind, ObjectId, Origin, UpstreamId};
 
     fn upstream(namespace: &str, service: &str, addresses: impl Iterator<Item = u32>) -> Arc<Upstream> {
-        let id = UpstreamId {
-            namespace: namespace.into(),
-            service: service.into(),
-            port: "80".into(),
-            mode: "",
-            protocol: Protocol::Http,
-            balance: None,
-            tls: None,
-            reuse: None,
-        };
+        let id = UpstreamId::usual(namespace, service, "80");
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, service)));
         let endpoint = |number: u32| {
             let address = (std::net::Ipv4Addr::from(0x0a00_0000 + number), 80).into();

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::alone::{apply, scenes, write_services};
+use crate::rig::backends::read_head;
 use crate::rig::client::{get, post, raw};
 use crate::rig::manifests::{Ingress, in_namespace, service_at};
 use crate::rig::{self, wait};
@@ -63,14 +64,8 @@ async fn take(mut stream: TcpStream, seen: Shared, mut ends: watch::Receiver<boo
     };
     let mut bytes = Vec::new();
     loop {
-        let end = loop {
-            match bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-                Some(end) => break end + 4,
-                None if stream.read_buf(&mut bytes).await.unwrap_or_default() == 0 => return,
-                None => {}
-            }
-        };
-        let head = String::from_utf8_lossy(&bytes.drain(..end).collect::<Vec<_>>()).to_lowercase();
+        let Some(head) = read_head(&mut stream, &mut bytes).await else { return };
+        let head = head.to_lowercase();
         let header = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
         let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
         {
