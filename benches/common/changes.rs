@@ -36,7 +36,8 @@ impl Change {
     /// The application that changes in the given round, as it is afterwards. `size` applications
     /// were there at first.
     pub fn of_round(self, round: usize, size: usize) -> Application {
-        // Spread over all files, and never the same application twice as long as there are enough.
+        // The changes are spread over all files, and no application is changed twice as long as
+        // there are enough of them.
         let tens = (round * 7) % (size / 10);
         let plain = tens * 10 + EDITED;
         let revision = round + 1;

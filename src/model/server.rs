@@ -232,7 +232,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::{AccessList, Behaviour, Kind, PathMatch, Protocol, UpstreamId, UrlPath};
+    use crate::model::{AccessList, Behaviour, Kind, PathMatch, UpstreamId, UrlPath};
 
     /// A route of a namespace that leads to a backend of a namespace, or to none.
     fn route(namespace: &str, protection: &str, backend: &str) -> Route {

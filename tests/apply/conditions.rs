@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use ingressd::model::{
     Action, Behaviour, Branch, Choice, Endpoint, Field, HeaderName, HeaderValue, HostListeners, HostName, Kind, Model,
-    ObjectId, Origin, PathMatch, Protocol, RedirectUrl, Route, Server, ServerName, Split, Test, TlsTermination,
-    Upstream, UpstreamId, UrlPath,
+    ObjectId, Origin, PathMatch, RedirectUrl, Route, Server, ServerName, Split, Test, Upstream, UpstreamId, UrlPath,
 };
 use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd::render::{File, FileSet, Owners, Part, Renderer};

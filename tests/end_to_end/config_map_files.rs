@@ -101,7 +101,8 @@ fn sessions_are_encrypted_with_the_key_that_all_nodes_have() {
         wait::until("another key", async || (fs::read(key()).ok()? == [b'B'; 48]).then_some(())).await;
         rig.daemon.status_when("the reload", |status| serving(status) == Some(2)).await;
         assert!(!resumed().await, "a session is worth nothing with another key");
-        // What is no key is told without a word of it, and nginx makes one of its own.
+        // A finding about a value that is no key quotes nothing of it, and nginx makes a key of
+        // its own.
         says(rig, &with("c2VjcmV0LXdvcmQ="));
         told(rig, &["InvalidValue"]).await;
         let status = rig.daemon.status().await.unwrap();
@@ -148,7 +149,7 @@ fn a_handshake_with_a_cipher_of_diffie_and_hellman_has_the_parameters_of_the_sec
         says(rig, &[ciphers, ("ssl-dh-param", "default/larger")]);
         rig.daemon.status_when("the larger ones", |status| serving(status) == Some(2)).await;
         assert!(handshake("secure.test").contains("Temp Key: DH, 3072 bits"));
-        // Without the key nginx has none, and speaks no such cipher.
+        // Without the key nginx has no parameters, and uses no such cipher.
         says(rig, &[ciphers]);
         rig.daemon.status_when("none", |status| serving(status) == Some(3)).await;
         let told = handshake("secure.test");

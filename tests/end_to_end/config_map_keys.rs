@@ -131,7 +131,8 @@ fn each_key_is_told_to_nginx_and_seen_by_clients_and_backends() {
                 ("syslog-port", "5140"),
             ],
         );
-        // The password is of medium risk, and what protects and may not be used closes.
+        // The password is of medium risk. A value that protects and may not be used closes the
+        // routes.
         let closed = |reply: &Reply| reply.status == 503;
         get("http://foreign.test/").send_until("the risk to count", closed).await;
         let is_told = |status: &Value| tells(status, "Ingress foreign", "InvalidSecurityValue");

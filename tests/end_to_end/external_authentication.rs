@@ -59,7 +59,7 @@ impl Service {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&asked);
         let task = tokio::spawn(async move {
-            // They end with it.
+            // The connections end with this task.
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 let (number, shared, tls) = (connections.len(), Arc::clone(&shared), tls.clone());

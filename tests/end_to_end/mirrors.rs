@@ -83,7 +83,7 @@ async fn take(mut stream: TcpStream, seen: UnboundedSender<Seen>) {
     if !is_silent {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-User: ann\r\n\r\nok").await;
     }
-    // Until nginx has had enough.
+    // The service waits until nginx closes the connection.
     let _ = stream.read_to_end(&mut bytes).await;
 }
 
@@ -117,7 +117,7 @@ fn a_service_gets_what_the_backend_gets() {
         rig.manifests.write("mirrors.yaml", &objects);
         rig.start().await;
 
-        // More than the usual limit of a body.
+        // The body is larger than the usual limit.
         let large = vec![b'x'; 3_000_000];
         let reply = post("http://plain.test/a%20b?c=d", large).header("X-Some", "thing").send().await;
         assert_eq!((reply.status, reply.echo().body_length), (200, 3_000_000));
@@ -147,21 +147,21 @@ fn a_service_gets_what_the_backend_gets() {
         let copy = service.next().await;
         assert_eq!((copy.line.as_str(), copy.header("X-User")), ("GET /copy HTTP/1.1", Some("ann")));
 
-        // Who is not let in is not copied: the next copy is another one's. An upgrade is none of
-        // the copy's.
+        // A request that is not admitted is not copied: the next copy belongs to another request.
+        // A copy has no upgrade.
         assert_eq!(get("http://closed.test/").send().await.status, 403);
         let mut socket = get("http://plain.test/chat").open_websocket().await.unwrap();
         assert_eq!(socket.say("hello").await.unwrap(), "hello");
         let copy = service.next().await;
         assert_eq!((copy.line.as_str(), copy.header("Upgrade")), ("GET /chat HTTP/1.1", None));
 
-        // The client has its answer, whatever becomes of the copy.
+        // The client gets its answer, whatever becomes of the copy.
         assert_eq!(get("http://away.test/").send().await.status, 200);
         let request = get("http://silent.test/");
         let mut connection = request.connect().await.unwrap();
         assert_eq!(connection.send(&request).await.unwrap().status, 200);
         assert_eq!(service.next().await.line, "GET /silent HTTP/1.1");
-        // The connection waits for the copy, which is given up.
+        // The connection waits for the copy until nginx gives the copy up.
         assert_eq!(connection.send(&request).await.unwrap().status, 200);
         assert_eq!(service.next().await.line, "GET /silent HTTP/1.1");
 
@@ -208,7 +208,7 @@ fn what_cannot_be_copied_is_served_and_told() {
         let reply = grpc_check("https://rpc.test").send().await;
         assert_eq!(reply.trailers.get("grpc-status").unwrap(), "0", "{reply:?}");
         rig.daemon.status_when("rpc", |status| tells(status, "Ingress rpc", "UnsupportedAnnotation")).await;
-        // Nothing of all that was copied.
+        // None of these requests was copied.
         assert_eq!(get("http://good.test/").send().await.status, 200);
         assert_eq!(service.next().await.line, "GET /good HTTP/1.1");
     });

@@ -215,8 +215,8 @@ fn what_comes_by_http2_has_one_end_as_well() {
                 let all = with_usual(own, host);
                 raw_http2(([127, 0, 0, 1], 443).into(), host, &request(&all, body), is_answered).await;
                 assert_eq!(get(&format!("https://{host}/after-{number}")).send().await.status, 200, "{what}");
-                // Nothing of it came, or one request: what its length leaves out is gone, as the
-                // next one shows.
+                // No request reached the backend, or exactly one: bytes beyond its length are
+                // gone, as the next request shows.
                 let mut came = next(&mut seen, &what).await;
                 if came.line.starts_with("POST /first ") {
                     assert!(came.ends.len() == 1 && body.starts_with(&came.body), "{what}: {came:?}");
@@ -295,7 +295,7 @@ fn what_goes_by_grpc_has_one_end_as_well() {
         rig.manifests.write("objects.yaml", &[tls_secret("tls", &[host]), route.build()]);
         rig.start().await;
         let texts = Texts::new();
-        // What waited on a connection that is kept would be in front of the next request, or its
+        // Bytes that waited on a kept connection would come before the next request, or before its
         // answer.
         let after = async |what: &str, number: usize| {
             for scheme in ["http", "https"] {

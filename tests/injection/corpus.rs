@@ -85,7 +85,7 @@ pub fn corpus() -> Vec<String> {
         "\u{fffd}",
     ];
     let long = ["a", "\\", "(", "a,"].map(|part| part.repeat((64 << 10) / part.len()));
-    // Just around the longest word that nginx takes.
+    // These values are just shorter or longer than the longest word that nginx takes.
     let near = [4000, 4090, 4095, 4096].map(|length| "a".repeat(length));
     fixed.into_iter().map(str::to_owned).chain(long).chain(near).collect()
 }

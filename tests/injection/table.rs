@@ -60,7 +60,7 @@ fn allowed(field: &Field, class: &str, version: Version) -> Allowed {
     let values = field.harmless.iter().map(|value| Some(value.as_str())).chain([None]);
     let cases: Vec<_> = values.map(|value| (field, value)).collect();
     let (outcome, _) = run(&cases, class, version);
-    // Without the others: some values change what all hosts have.
+    // The value is tried without the others, because some values change what all hosts have.
     let (alone, _) = run(&[(field, None)], class, version);
     let trees = (0..cases.len()).filter_map(|number| outcome.tree(&host(number)));
     let trees: Vec<_> = trees.chain(alone.tree(&host(0))).collect();

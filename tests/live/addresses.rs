@@ -44,7 +44,7 @@ fn those_of_an_interface_are_followed() {
         cluster.start().await;
         let shop = cluster.objects.follow_addresses("shop").await;
         shop.until_published(&["198.51.100.7"]).await;
-        // One that ends soon is not told to anybody, the other is.
+        // An address that ends soon is not published, and the other one is.
         ip(&["address", "add", "2001:db8:1::8/64", "dev", "public0", "nodad", "preferred_lft", "0"]);
         ip(&["address", "add", "2001:db8:1::7/64", "dev", "public0", "nodad"]);
         shop.until_published(&["198.51.100.7", "2001:db8:1::7"]).await;
@@ -66,7 +66,7 @@ fn those_of_an_interface_are_followed() {
         ip(&["link", "del", "public0"]);
         until_missed(cluster, "publish.addresses", "there is no interface public0").await;
         shop.until_published(&[]).await;
-        // It is another one, of the same name.
+        // The new interface is another one, of the same name.
         add_interface("public0", &["198.51.100.7/24"]);
         shop.until_published(&["198.51.100.7"]).await;
     });

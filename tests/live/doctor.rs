@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::cluster::{self, Cluster, rights};
 use crate::rig::clock::Clock;
-use crate::rig::manifests::ingress;
 use crate::rig::namespace::ip;
 use crate::rig::wait;
 
@@ -195,7 +194,7 @@ fn an_api_server_that_is_not_reached_is_told_and_nothing_is_held_up_by_it() {
             told.expect(check, "note", "api-server");
         }
         assert_eq!(told.code, Some(2));
-        // Nobody answers at all: within the deadline of one question.
+        // The server does not answer at all: the check ends within the deadline of one question.
         cluster.credentials.write_kubeconfig(&cluster::url());
         ip(&["link", "set", "cluster0", "down"]);
         doctor(cluster, CHECKS).expect("api-server", "error", "");

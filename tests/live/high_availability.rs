@@ -9,7 +9,6 @@ use crate::cluster;
 use crate::cluster::history::History;
 use crate::cluster::node::Node;
 use crate::rig::client::get;
-use crate::rig::manifests::ingress;
 use crate::rig::namespace::{Namespace, add_interface, has_users};
 use crate::rig::open_to_all;
 use crate::rig::wait;
@@ -160,7 +159,8 @@ fn keepalived_moves_the_address_to_a_node_that_serves() {
         nodes[0].daemon.get("/readyz").await.unwrap();
         let ready = async || nodes[0].daemon.get("/readyz").await.unwrap().status;
         wait::until_right("the first node", ready, |status| *status == 200).await;
-        // Drained, a node gives it away; it is still published, as somebody has it.
+        // A drained node gives the address away. The address stays published, because another node
+        // has it.
         nodes[1].drain(true);
         until_held(&nodes, ON_SEGMENT, &[0]).await;
         until_served_on(ON_SEGMENT).await;

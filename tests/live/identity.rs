@@ -8,7 +8,6 @@ use tokio::time::{Instant, sleep_until};
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster, certificates};
 use crate::rig::client::get;
-use crate::rig::manifests::ingress;
 use crate::rig::status::watch;
 use crate::rig::wait;
 
@@ -44,7 +43,7 @@ fn a_client_certificate_is_replaced_on_disk() {
         let path = |name| cluster.credentials.path(name);
         let files = json!({"client-certificate": path("client.crt"), "client-key": path("client.key")});
         cluster.credentials.write_user(&cluster::url(), &files);
-        // Somebody who may see nothing.
+        // This user may see nothing.
         write_pair(cluster, "stranger", HOUR);
         cluster.nginx.start();
         cluster.daemon.start();
@@ -53,7 +52,7 @@ fn a_client_certificate_is_replaced_on_disk() {
         write_pair(cluster, &user, SHORT);
         cluster.daemon.ready().await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
-        // It ends: watches that run go on, and nothing else.
+        // The certificate ends: watches that run go on, and nothing else does.
         let refused = async || cluster.daemon.metric(r#"ingressd_api_requests_total{verb="update",code="401"}"#).await;
         wait::until_right("the end of the certificate", refused, |count| *count > 0.0).await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
@@ -140,7 +139,7 @@ fn a_plugin_gives_tokens_that_end_and_the_last_counts_while_it_fails() {
             cluster.daemon.status_when("the end of it", |status| status["source_failure"].is_null()).await;
         }
 
-        // One that hangs holds up nothing, not even the end of the daemon.
+        // A plugin that hangs delays nothing, not even the end of the daemon.
         write_plugin(cluster, &format!("echo $$ > process; while test ! -e go; do sleep 0.1; done; {GIVE}"));
         // The one before may run once more: this one says who it is.
         let named = async || {

@@ -42,7 +42,8 @@ fn a_host_follows_its_objects() {
 #[test]
 fn slices_are_found_by_their_label_alone() {
     cluster::run(async |cluster| {
-        // Two slices, of names that say nothing, and one of the right name and another Service.
+        // Two slices have names that say nothing, and one has the right name and belongs to
+        // another Service.
         let named = |name: &str, service: &str, address: &str| {
             let mut slice = endpoint_slice(service, &[address], ECHO);
             slice["metadata"]["name"] = json!(name);

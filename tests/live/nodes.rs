@@ -152,12 +152,12 @@ fn a_leader_that_stops_in_good_order_hands_over_and_stays_published() {
         let holders = holder.states();
         let names: Vec<_> = holders.iter().map(|holder| holder.split('_').next().unwrap()).collect();
         assert_eq!(names, ["one", "", "two"], "it was let go, and did not expire");
-        // What is new is published where somebody looks after it; what was served by both still
-        // is.
+        // A new object is published where a node looks after it, and what both served stays
+        // published.
         cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
         cluster.objects.until_published("cart", &[&two.address]).await;
         expect_served(&one).await;
-        // The end of an upgrade.
+        // The upgrade ends.
         one.daemon.start();
         cluster.objects.until_published("cart", &[&one.address, &two.address]).await;
         assert_eq!(shop.since(mark), [both]);
@@ -278,8 +278,8 @@ fn what_would_go_from_node_to_node_for_ever_goes_nowhere() {
         let listed = format!("[\"{}:{ECHO}\"]", nodes[1].address);
         nodes.iter_mut().for_each(|node| node.daemon.set("upstreams.own-addresses", &listed));
         start(cluster, &mut nodes).await;
-        // Whatever the port: a program of a node, an address that is listed with another port, and
-        // the one that is.
+        // The port does not matter: there is a program of a node, an address that is listed with
+        // another port, and the one that is listed.
         let both = addresses(&nodes);
         for (name, addresses, port) in [
             ("program", &both[..], 9100),

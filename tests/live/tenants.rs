@@ -70,7 +70,7 @@ async fn refused(cluster: &Cluster, evil: &Objects) {
         let name = format!("attack-{class}");
         let notes = async || told(evil, &name, reason).await;
         let notes = wait::until_right(&format!("{reason} of {name}"), notes, |notes| !notes.is_empty()).await;
-        // Neither the victim's object nor its Service.
+        // Neither the victim's object nor its Service is named.
         let host = format!("shop-{class}.example");
         let names_any = |note: &String| ["shop-", "web"].iter().any(|name| note.replace(&host, "").contains(name));
         assert!(!notes.iter().any(names_any), "{notes:?}");
@@ -87,7 +87,7 @@ async fn refused(cluster: &Cluster, evil: &Objects) {
 #[test]
 fn a_host_that_is_taken_is_refused_told_and_not_published() {
     cluster::run(async |cluster| {
-        // Objects that are older than the victim's, and change.
+        // The attacker's objects are older than the victim's, and change.
         let evil = attacker(cluster).await;
         for (class, _) in CLASSES {
             create(cluster, &evil, claim("attack", class, "own")).await;

@@ -41,7 +41,7 @@ fn a_history_that_is_gone_is_read_anew() {
         cluster.start().await;
         let lists = || proxy.count(200, |call| call.lists("ingresses"));
 
-        // In the stream.
+        // The API server ends the watch with status 410 in the stream.
         until_watched(&proxy).await;
         let before = lists();
         let expired = json!({"type": "ERROR", "object": status(StatusCode::GONE)});
@@ -49,7 +49,7 @@ fn a_history_that_is_gone_is_read_anew() {
         proxy.counted("another list", before + 1, 200, |call| call.lists("ingresses")).await;
         cluster.objects.add_host("after-stream").await;
 
-        // At its start.
+        // The API server refuses the start of the watch with status 410.
         until_watched(&proxy).await;
         let before = lists();
         proxy.rules.add_times(1, watches_ingresses, Action::Refuse(StatusCode::GONE));
@@ -74,16 +74,16 @@ fn an_object_that_cannot_be_read_harms_no_other() {
     cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
         cluster.objects.serve_shop().await;
-        // In the list.
+        // The object that cannot be read comes in the list.
         let listed = newer(cluster, "listed");
         let add = move |list: &mut Value| list["items"].as_array_mut().unwrap().insert(0, listed.clone());
         proxy.rules.add(|call| call.lists("ingresses"), Action::Edit(Arc::new(add)));
         cluster.start().await;
         let told = |status: &Value| tells(status, "Ingress listed", "Undecodable");
         cluster.daemon.status_when("the finding", told).await;
-        // In the stream, where a good version was before. Its status must have been written,
-        // because that makes a version which can be read; the watch has told of it when it tells
-        // of what came later.
+        // The object that cannot be read comes in the stream, where a good version was before. Its
+        // status must have been written, because that makes a version which can be read; the watch
+        // has reported it when it reports what came later.
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         cluster.objects.add_host("after-list").await;
         let event = json!({"type": "MODIFIED", "object": newer(cluster, "shop")});
@@ -136,7 +136,7 @@ fn watches_may_be_dropped_at_any_time() {
         expect_begun(cluster, WATCHED.len()).await;
         let load = Load::new(&[get("http://shop.example/")]).rates(50, 10).start();
         for round in 0..16 {
-            // Which of them, is as good as chance.
+            // It is left to chance which of them.
             let chosen = (round * 73 + 29) % (1 << WATCHED.len());
             let is_chosen =
                 |call: &Call| (0..).zip(WATCHED).any(|(bit, kind)| chosen >> bit & 1 == 1 && call.watches(kind));
@@ -220,7 +220,7 @@ fn a_token_that_ends_is_read_again() {
     cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
         cluster.objects.serve_shop().await;
-        // None that the API server would accept.
+        // The API server would not accept this token.
         cluster.credentials.renew_token(&cluster.objects, Duration::ZERO).await;
         cluster.nginx.start();
         cluster.daemon.start();

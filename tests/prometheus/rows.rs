@@ -187,7 +187,7 @@ pub const ROWS: &[Row] = &[
     Row {
         alert: "IngressdCertificateEnds",
         at: "90m",
-        // Six days and thirty after the beginning of the time that promtool has.
+        // This is thirty-six days after the beginning of the time that promtool has.
         fires: &[(
             r#"ingressd_certificate_expiry_timestamp_seconds{instance="edge-1",namespace="shop",name="pair"}"#,
             "518400x120",

@@ -180,8 +180,7 @@ mod tests {
 
     use super::*;
     use crate::model::{
-        Action, Field, HostExpression, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, TlsTermination,
-        UrlPath,
+        Action, Field, HostExpression, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, UrlPath,
     };
     use crate::nginx::{ConnectedBy, SiteListen};
 

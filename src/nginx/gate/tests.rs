@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::catalogue::Version;
-use crate::model::{Certificate, CertificateId, HostListeners, Listener, Protocol, SecretBytes, Upstream, UpstreamId};
+use crate::model::{Certificate, CertificateId, HostListeners, Listener, SecretBytes, Upstream, UpstreamId};
 use crate::nginx::SiteListen;
 
 pub fn model() -> Model {

@@ -8,8 +8,7 @@ use super::*;
 use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, PROXY_BUFFER_SIZE, Version};
 use crate::model::{
     Action, Argument, Behaviour, ByteSize, Directive, Field, HostListeners, HostName, Kind, Model, ObjectId, Origin,
-    PathMatch, Pattern, Protocol, Rewrite, RewritePattern, RewriteTarget, Route, ServerName, TlsTermination,
-    UpstreamId, UrlPath,
+    PathMatch, Pattern, Protocol, Rewrite, RewritePattern, RewriteTarget, Route, ServerName, UpstreamId, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use crate::render::crowds::Crowds;

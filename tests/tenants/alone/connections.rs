@@ -200,7 +200,7 @@ fn what_a_backend_does_with_kept_connections_is_in_nobody_elses_answers() {
             let came = async || odd.lock().unwrap().requests - before;
             // nginx does not send again what it sent on a connection that was just closed.
             wait::until_right(&format!("what is asked of {habit}"), came, |came| *came >= 8).await;
-            // Once more behind it, also on the connection of the same client.
+            // The text comes once more behind it, also on the connection of the same client.
             for scene in &scenes {
                 let [odd, pod, target] = [scene.host("odd"), scene.host("pod"), format!("/fine/after-{habit}")];
                 if WHOLE.contains(habit) {

@@ -233,8 +233,8 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "order-of-own-paths",
-        // The same, of an expression and a text that stand for the same paths, and of a shorter
-        // and a longer one.
+        // The same holds for an expression and a text that stand for the same paths, and for a
+        // shorter and a longer one.
         victim: |scene| {
             let host = scene.host("shop");
             let rewrite = scene.of_victim("a-rewrite").annotation("rewrite-target", "/target");

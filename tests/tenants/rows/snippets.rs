@@ -54,7 +54,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/admin").with(STOP).gets("403"),
             ask("http://shop.{h}/nowhere").with(STOP).gets("victim"),
         ],
-        // What is the attacker's own.
+        // This route is the attacker's own.
         during: &[ask("http://shop.{h}/mine").with(STOP).gets("410").only(Shared)],
         told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["SharedHost"],
