@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(
             findings,
             [
-                "Settings limits.namespace-endpoints: NearBudget: the namespace \"shop\" has 970 endpoints of 1000 that it may have"
+                "Settings limits.namespace-endpoints: NearBudget: the namespace \"shop\" has 970 of the 1000 endpoints that it may have"
             ]
         );
         // Each upstream keeps at least one.

@@ -28,7 +28,7 @@ pub fn may_be_set(name: &str) -> bool {
 
 /// The name of a variable that a snippet sets, written as `$name`, in lower case.
 pub(super) fn own_name(word: &str) -> Result<String, Refused> {
-    let name = word.strip_prefix('$').ok_or(Refused::because("write its variable as $name"))?;
+    let name = word.strip_prefix('$').ok_or(Refused::because("write the variable to set as $name"))?;
     match may_be_set(name) {
         true => Ok(name.to_ascii_lowercase()),
         false => Err(Refused(
