@@ -152,7 +152,7 @@ fn settings(SettingsOf { origin, side_by_side: is_beside, ports }: &SettingsOf) 
     if let Some(taken) = taken(&controller, *ports).filter(|_| *is_beside) {
         let by = taken.by.iter().map(|(port, by)| format!("{port} is {}", on_one_line(by)));
         complain!(
-            "ingressd: the ports {ports} cannot be had beside the controller, which may have the network of the same node: {}; name \
+            "ingressd: the ports {ports} cannot be used beside the controller, which may have the network of the same node: {}; name \
              others, such as --ports {}",
             by.collect::<Vec<_>>().join(", "),
             taken.free

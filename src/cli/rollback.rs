@@ -59,7 +59,10 @@ pub fn told(answer: &Value, failed: Exit) -> Exit {
             Exit::Success
         }
         (None, why) => {
-            complain!("ingressd: {}", why.unwrap_or("the daemon did not say what came of it").escape_debug());
+            complain!(
+                "ingressd: {}",
+                why.unwrap_or("the daemon did not report the result; `ingressd status` shows it").escape_debug()
+            );
             failed
         }
     }

@@ -129,7 +129,7 @@ fn shown(arguments: &Arguments, answer: String, status: &Value) -> Result<(Strin
     let is_json = arguments.format == Format::Json;
     if let Some(error) = status["error"].as_str() {
         complain!(
-            "ingressd: the daemon that runs is of another version and does not know the question: {}",
+            "ingressd: the running daemon is of another version; restart it (systemctl restart ingressd): {}",
             printable(error)
         );
         return Err(Exit::Unavailable);

@@ -159,7 +159,9 @@ async fn follow(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, L
             list(entry.addresses().into_iter())
         );
     }
-    complain!("ingressd: all others have the addresses of the nodes; what is mended is written without this command");
+    complain!(
+        "ingressd: all others have the addresses of the nodes; when the cause is removed, the nodes write the rest without this command"
+    );
     Ok(Exit::Findings)
 }
 
