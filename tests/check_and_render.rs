@@ -176,7 +176,7 @@ spec:
     assert!(!output.text.contains("a.example"), "{}", output.text);
 }
 
-/// Whoever mends what closes an object need not look again for what is wrong with its Services.
+/// A user who corrects what closes an object is told at once what is wrong with its Services, too.
 #[test]
 fn check_tells_of_the_services_of_closed_objects() {
     let closed = |service: &str| {

@@ -196,7 +196,7 @@ fn everything() -> Behaviour {
     }
 }
 
-/// To a backend, with every condition by which a request may go to another.
+/// Forwards to a backend, with every condition by which a request may go to another.
 fn split(service: &str) -> Action {
     let (upstream, other) = (upstream_id(service, Protocol::Http), upstream_id(service, Protocol::Https));
     let name = |text| HeaderName::new(text).expect("a name");

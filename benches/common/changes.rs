@@ -23,7 +23,7 @@ impl Change {
     /// All of them.
     pub const ALL: [Change; 4] = [Change::RouteAdd, Change::PathEdit, Change::Endpoint, Change::Certificate];
 
-    /// For people.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Change::RouteAdd => "route add",

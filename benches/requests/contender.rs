@@ -85,7 +85,7 @@ impl Contender {
         Contender { name, address, nginx }
     }
 
-    /// One with the configuration of ingressd.
+    /// An nginx with the configuration of ingressd.
     pub fn rendered(
         folder: &Path,
         number: u16,

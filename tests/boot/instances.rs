@@ -86,8 +86,8 @@ fn all_of_them_end_with_the_package(machine: &Machine) {
     assert_eq!(running(), "", "when the .deb is removed");
 }
 
-/// With the lines that the unit has as a comment. There is no cluster behind it: the first
-/// generation never comes.
+/// systemd passes a kubeconfig by the lines that the unit has as a comment. There is no cluster
+/// behind it, so the first generation never comes.
 fn is_given_its_kubeconfig_by_systemd(machine: &Machine) {
     machine.disk.write("/etc/ingressd/green/kubeconfig", KUBECONFIG);
     machine.disk.write(

@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Longest time that a command may take, in seconds: it may install packages.
 const COMMAND_LIMIT: &str = "600";
 
-/// Between two looks.
+/// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Variables of every command, none of which are those of the test process.

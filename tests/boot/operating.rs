@@ -11,7 +11,8 @@ use super::{failing, packages, setting_up, surroundings, versions};
 
 super::on_each_release!(from_installation_to_purge);
 
-/// Of the administrator, for sites of the host that keep files where others do not.
+/// The administrator's addition to the unit, for sites of the host that keep files where others do
+/// not.
 const OTHER_FOLDERS: &str = "[Service]\nBindReadOnlyPaths=/home/shop/certificates\nReadWritePaths=/srv/logs\n";
 
 fn from_installation_to_purge(release: &'static str) {
@@ -83,7 +84,7 @@ fn tells_the_journal(node: &Node) {
     assert!(found.contains("proxy-body-size"), "{found}");
 }
 
-/// As docs/install.md has it: what `nginx -t` opens has to be open to the daemon.
+/// The daemon may use what `nginx -t` opens, as docs/install.md describes it.
 async fn lives_with_sites_that_keep_files_elsewhere(node: &Node) {
     let machine = &node.machine;
     machine.run(

@@ -319,7 +319,7 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
     });
 }
 
-/// Each part of an answer that differs, with what of the Ingress changes it.
+/// Lists each part of an answer that differs, with what of the Ingress changes it.
 #[test]
 fn what_differs_is_named_with_the_annotation_that_may_change_it() {
     rig::run(async |rig| {

@@ -15,7 +15,7 @@ use crate::rig::{ECHO, Rig};
 const ERRORS: &str = "10.244.0.9";
 /// Where copies go.
 const COPIES: (&str, u16) = ("10.244.3.2", 18082);
-/// Whose snippets are read.
+/// The setting that lets one namespace use snippets.
 const SCRIBE: &str = "[{namespaces = ['scribe'], kinds = ['configuration-snippet', 'server-snippet', 'auth-snippet']}]";
 /// What snippets were used for.
 const SNIPPETS: [(&str, &str); 9] = [

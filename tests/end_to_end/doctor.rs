@@ -46,7 +46,7 @@ fn doctor(rig: &Rig, checks: &[&str]) -> Told {
     Told::by(command)
 }
 
-/// As many connections as workers have files everywhere.
+/// Sets no more connections than workers may have files on any host.
 fn want_few_connections(rig: &Rig) {
     let text = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
     std::fs::write(rig.nginx.configuration(), text.replace("worker_connections 20480", "worker_connections 256"))

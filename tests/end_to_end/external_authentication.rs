@@ -53,7 +53,7 @@ impl Service {
         Self::start_at(SERVICE, PORT, None).await
     }
 
-    /// Elsewhere, perhaps by TLS.
+    /// Starts the service at another address, perhaps with TLS.
     pub async fn start_at(address: &str, port: u16, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind((address, port)).await.unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));

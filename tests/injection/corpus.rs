@@ -1,6 +1,6 @@
 //! Strings that have broken generated configurations.
 
-/// What is put alone, in front of and behind a harmless value.
+/// The strings that are tried alone, in front of a harmless value, and behind it.
 pub fn corpus() -> Vec<String> {
     let fixed = [
         "\r",

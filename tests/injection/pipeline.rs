@@ -91,7 +91,7 @@ pub struct Remembering {
 }
 
 impl Remembering {
-    /// One that remembers nothing yet.
+    /// A pipeline that remembers nothing yet.
     pub fn under(options: &Options) -> Self {
         Remembering {
             options: options.clone(),

@@ -22,9 +22,10 @@ type Words = BTreeSet<(Vec<String>, usize)>;
 
 /// Trees that a field may give.
 struct Allowed {
-    /// Without a finding: those of harmless values, and of none.
+    /// The trees without a finding: those of harmless values, and the one without a value.
     trees: Vec<Tree>,
-    /// With a finding: what they are made of, and what closes a route.
+    /// The words that may be in the trees with a finding: those of the trees above, and those of a
+    /// closed route.
     words: Words,
 }
 

@@ -19,7 +19,7 @@ use crate::rig::wait;
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
-/// After so long nobody believes any more that a node lives which has not said so.
+/// The time after which a node that said nothing counts as gone.
 const LEASE: Duration = Duration::from_secs(5);
 const SHORT: Setting = ("publish.lease-duration", "5s");
 

@@ -92,7 +92,7 @@ fn write_plugin(cluster: &Cluster, lines: &str) {
     cluster.credentials.write_user(&cluster::url(), &json!({"exec": plugin}));
 }
 
-/// What makes a plugin give what the test wrote down, as something that ends in six seconds.
+/// The script of a plugin that prints what the test wrote down, with an end in six seconds.
 const GIVE: &str = "end=$(date -u -d '+6 seconds' +%Y-%m-%dT%H:%M:%SZ); sed \"s/@WHEN@/$end/\" given";
 
 fn give(cluster: &Cluster, mut status: Value) {

@@ -17,10 +17,10 @@ use crate::rig::wait;
 /// A setting with its value.
 pub type Setting = (&'static str, &'static str);
 
-/// For tests in which something has to expire.
+/// This duration is for tests in which something has to expire.
 pub const SHORT: Setting = ("publish.lease-duration", "5s");
 
-/// For tests in which nothing may happen because something expired.
+/// This duration is for tests in which nothing may happen because something expired.
 pub const LONG: Setting = ("publish.lease-duration", "300s");
 
 const HOUR: i64 = 3600;

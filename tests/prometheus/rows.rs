@@ -19,10 +19,10 @@ pub struct Row {
     pub quiet: &'static [&'static [Series]],
 }
 
-/// Of the node by which most are tried.
+/// The labels of the node with which most alerts are tried.
 const NODE: &[(&str, &str)] = &[("job", "ingressd"), ("instance", "edge-1")];
 
-/// One for each alert.
+/// There is one row for each alert.
 pub const ROWS: &[Row] = &[
     Row {
         alert: "IngressdGone",

@@ -59,7 +59,7 @@ pub struct Cluster {
     pub nginx: Nginx,
     /// What answers behind nginx.
     pub backends: Backends,
-    /// Who the daemon is to the API server.
+    /// The credentials of the daemon.
     pub credentials: Credentials,
     /// The address of the test's node.
     pub address: Ipv4Addr,

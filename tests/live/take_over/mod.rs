@@ -92,7 +92,7 @@ fn report(cluster: &Cluster, different: u64, finished: Timestamp) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// As the chart makes it, for the classes of the test.
+/// Writes the Deployment that the chart makes, for the classes of the test.
 async fn write_deployment(cluster: &Cluster) {
     let labels = json!({ "app": NAME });
     let arguments = json!([
