@@ -56,6 +56,14 @@ async fn status_of(url: &str, body: usize) -> u16 {
     post(url, vec![b'x'; body]).send().await.status
 }
 
+/// The lines of everything that nginx reads.
+pub fn lines(rig: &Rig) -> Vec<String> {
+    let folders = ["http", "stream"].map(|folder| rig.daemon.root().join("current").join(folder));
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    let texts = files.map(|file| std::fs::read_to_string(file).unwrap());
+    texts.flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()).collect()
+}
+
 #[test]
 fn annotations_go_before_the_config_map_and_that_before_settings() {
     rig::run(async |rig| {

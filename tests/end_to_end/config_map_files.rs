@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::config_map::{says, told};
+use crate::config_map::{lines, says, told};
 use crate::rig::authority::Authority;
 use crate::rig::client::get;
 use crate::rig::manifests::{in_namespace, ingress, secret, tls_secret};
@@ -60,14 +60,6 @@ async fn start(rig: &mut Rig, data: &[(&str, &str)]) {
     rig.manifests.write("objects.yaml", &objects);
     says(rig, data);
     rig.start().await;
-}
-
-/// The lines of everything that nginx reads.
-fn lines(rig: &Rig) -> Vec<String> {
-    let folders = ["http", "stream"].map(|folder| rig.daemon.root().join("current").join(folder));
-    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
-    let texts = files.map(|file| fs::read_to_string(file).unwrap());
-    texts.flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()).collect()
 }
 
 /// The whole lines of a log.

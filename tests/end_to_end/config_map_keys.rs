@@ -1,10 +1,8 @@
 //! Single keys of the ConfigMap, as nginx has them and as clients and backends see them.
 
-use std::fs;
-
 use serde_json::{Value, json};
 
-use crate::config_map::{says, told};
+use crate::config_map::{lines, says, told};
 use crate::rig::client::{Reply, get, put};
 use crate::rig::manifests::{in_namespace, ingress, secret, service_at, tls_secret};
 use crate::rig::status::tells;
@@ -86,14 +84,6 @@ async fn start(rig: &mut Rig) {
     let lines = LINES.iter().map(|(key, value, _)| (*key, *value));
     says(rig, &lines.chain(SEEN.iter().copied()).collect::<Vec<_>>());
     rig.start().await;
-}
-
-/// The lines of everything that nginx reads.
-fn lines(rig: &Rig) -> Vec<String> {
-    let folders = ["http", "stream"].map(|folder| rig.daemon.root().join("current").join(folder));
-    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
-    let texts = files.map(|file| fs::read_to_string(file).unwrap());
-    texts.flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()).collect()
 }
 
 #[test]
