@@ -48,15 +48,15 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l kubeconfig -d 
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l manifests -d 'Folder of manifests to serve and watch instead of a cluster' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l http-address -d 'Address for /healthz, /readyz, /metrics and /status.json' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l log-level -d 'Lowest level that is logged: error, warn, info, debug or trace' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l class -d 'Name of an IngressClass that is not among the manifests. Ingresses of this class are judged, too. This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l nginx-version -d 'Judge manifests for this version of nginx instead of the installed one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l format -l output -d 'How findings are printed' -r -f -a "text\t'A line each, and a summary'
 json\t'An array of objects'
 sarif\t'SARIF 2.1.0, which code hosts show beside the code'
@@ -73,15 +73,15 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l class -d
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l action -d 'What happens against a policy: values, trust, unknown, unserved, paths or hosts, and deny, warn, audit or off; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l kubernetes -d 'The version of the API server' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l name -d 'What the names of the policies begin with' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l class -d 'Name of an IngressClass that is not among the manifests. Ingresses of this class are judged, too. This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l nginx-version -d 'Judge manifests for this version of nginx instead of the installed one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l output -d 'Write files to this folder, which must be empty or written by an earlier `render`, instead of standard output' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Without this option DNS is not asked, and each name is taken to have addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -s h -l help -d 'Print help'
@@ -89,36 +89,36 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l class -d '
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l nginx-version -d 'Judge manifests for this version of nginx instead of the installed one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l format -d 'How the answer is shown' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
-complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Without this option DNS is not asked, and each name is taken to have addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l all -d 'Show options too that are as they are built in'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l host -d 'Show which objects serve which paths of this host. `*` stands for hosts that no object names' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l format -d 'The form of the answer' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l cluster -d 'Show all nodes of the group, by their Leases, instead of this one'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l watch -d 'Look again every two seconds until Ctrl-C, also while no daemon answers. Output that does not go to a terminal has only what changed'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l timeout -d 'How long to wait for the withdrawal, such as 90s or 5m' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l connections-timeout -d 'How long to wait afterwards for the end of connections; with 0s the command does not wait' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l no-wait -d 'Only tell the daemon, and wait for nothing'
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l step -d 'Undo this step only' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l yes -d 'Carry out the steps. Without this option they are only shown'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l disable-default-site -d 'Also disable the distribution\'s default site where it answers requests for unknown hosts'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo -d 'Put back every byte as it was before'
@@ -127,24 +127,24 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo-script 
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'The form of the report' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l all -d 'Show also what is right'
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l summary -d 'Name only the files and the objects'
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l list -d 'List the generations that are kept, and which objects changed before each'
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l resume -d 'End the rollback: apply changes of the cluster again'
 complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l admin-kubeconfig -d 'Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
@@ -153,9 +153,9 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l output 
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l account -d 'Name of the ServiceAccount' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l duration -d 'Let the token end after this time, such as 720h, instead of keeping one in a Secret' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l server -d 'URL by which the node reaches the API server. The default is the administrator\'s' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l print -d 'Only show the manifests that would be applied'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l without-namespace -d 'Do not create the Namespace of publish.namespace, because it exists already'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l force -d 'Replace the file if it exists'
@@ -173,9 +173,9 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_se
 json\t'One JSON object'
 html\t'One page that needs no other files'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l all -d 'Show also what is equal and needs no change'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l admin-kubeconfig -d 'Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
@@ -200,9 +200,9 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_se
 json\t'One JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l report -d 'File to write the result to as JSON, for `ingressd migrate take-over`' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare -d 'The result of `ingressd migrate compare`, as JSON' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare-age -d 'How old that result may be, such as 24h' -r
@@ -211,9 +211,9 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_se
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l admin-kubeconfig -d 'Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l context -d 'Context of the administrator\'s kubeconfig. The default is its current one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l controller -d 'Deployment or DaemonSet of the controller. It is needed where there are several' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l undo -d 'Put back what the statuses had before'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l force -d 'Go on although answers differ or were not compared, or although a node is not ready for the take-over. With --undo: go on although the controller has no pod that is ready'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l dry-run -d 'Only show what would be done'
