@@ -183,7 +183,7 @@ fn the_difference_names_the_objects_and_shows_no_secret() {
         assert!(has("A http/", "Ingress default/b") && has("A certs/", "Secret default/pair"), "{summary}");
         assert_eq!(run(rig, "diff", &["3", "3"]).await.0, 0);
         let (code, _, why) = run(rig, "diff", &["9"]).await;
-        assert!(code == 66 && why.contains("not kept; those that are: 1, 2, 3"), "{why}");
+        assert!(code == 66 && why.contains("not kept; name one of those that are: 1, 2, 3"), "{why}");
 
         // The command also knows who caused lines of generations of an earlier run.
         rig.daemon.stop().await;
