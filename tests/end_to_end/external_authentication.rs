@@ -209,7 +209,7 @@ fn whoever_the_service_lets_in_is_let_in_and_nobody_else() {
         assert_eq!(question.header("X-Original-Method"), Some("POST"));
         assert_eq!(question.header("X-Realm"), Some("staff 'of' \"full.test\"; }"));
         assert_eq!(question.header("X-Auth-Request-Redirect"), Some("/back"));
-        // What the service does not say is not what the client says.
+        // A header that the service does not send is not taken from the client.
         let reply = get("http://full.test/").header("X-Absent", "forged").send().await;
         assert_eq!(reply.echo().header("x-absent"), None);
 
@@ -224,7 +224,7 @@ fn whoever_the_service_lets_in_is_let_in_and_nobody_else() {
         let reply = want(get(&long), 401).send().await;
         assert!(reply.header("location").unwrap().ends_with("&rd=http://full.test%2F"), "{:?}", reply.headers);
 
-        // What is asked of a socket is asked once, and without its upgrade.
+        // For a WebSocket the service is asked once, and without the upgrade.
         service.asked();
         let mut socket = get("http://plain.test/").open_websocket().await.unwrap();
         assert_eq!(socket.say("hello").await.unwrap(), "hello");
@@ -232,7 +232,7 @@ fn whoever_the_service_lets_in_is_let_in_and_nobody_else() {
         assert_eq!((question.header("Upgrade"), question.header("Connection")), (None, None));
         assert!(want(get("http://plain.test/"), 401).open_websocket().await.is_err());
 
-        // No client gets where only questions go.
+        // No client reaches the location of the questions.
         let name =
             std::fs::read_to_string(rig.daemon.root().join("current/http/server-exact-plain.test.conf")).unwrap();
         let name = name.split("location = \"").find(|text| text.starts_with("ingressd-auth-")).unwrap();
@@ -382,7 +382,7 @@ fn the_administrator_has_a_service_for_all_hosts() {
         assert_eq!(ask("http://covered.test/").await, (302, asked("HEAD /everywhere")));
         assert_eq!(ask("http://covered.test/.well-known/acme-challenge/token").await, (200, vec![]));
         assert_eq!(ask("http://out.test/").await, (200, vec![]));
-        // Nothing of the administrator's goes with the object's own.
+        // The administrator's settings are not used with the object's own service.
         assert_eq!(ask("http://own.test/").await, (401, asked("GET /check")));
         // What is neither true nor false counts as the default, as with ingress-nginx.
         assert_eq!(ask("http://typo.test/").await, (302, asked("HEAD /everywhere")));

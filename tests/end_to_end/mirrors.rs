@@ -165,7 +165,7 @@ fn a_service_gets_what_the_backend_gets() {
         assert_eq!(connection.send(&request).await.unwrap().status, 200);
         assert_eq!(service.next().await.line, "GET /silent HTTP/1.1");
 
-        // No client gets where only copies go.
+        // No client reaches the location of the copies.
         let file = rig.daemon.root().join("current/http/server-exact-plain.test.conf");
         let text = std::fs::read_to_string(file).unwrap();
         let name = text.split("location = \"").find(|text| text.starts_with("ingressd-mirror-")).unwrap();

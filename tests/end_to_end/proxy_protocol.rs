@@ -325,7 +325,7 @@ fn whatever_else_stands_in_a_header_opens_nothing() {
         let with = |more: &[u8]| binary(0x21, 0x11, &[addresses, more].concat());
         let http = b"GET / HTTP/1.1\r\nHost: allow.test\r\nX: ";
         let unix = [&b"/192.0.2.7"[..], &[0; 206]].concat();
-        // Nothing is answered: a connection without a header that nginx can read is none.
+        // No answer comes: nginx closes a connection without a header that it can read.
         let broken = [
             text("PROXY TCP4 192.0.2.777 198.51.100.1 1 80"),
             text("PROXY TCP4 192.0.2.7"),

@@ -266,7 +266,7 @@ fn what_is_passed_on_has_one_end() {
                 assert!(after.line.starts_with(&format!("GET /after-{number} ")), "{what}: {after:?}");
                 assert_eq!((after.ends.len(), &*after.body), (0, ""), "{what}");
             }
-            // What is good comes as one request, with one end.
+            // A valid message arrives as one request, with one end.
             let whole = format!("{:x}\r\n{SMUGGLED}\r\n0\r\n\r\n", SMUGGLED.len());
             let lines = [
                 ("Transfer-Encoding: chunked".to_owned(), whole),
@@ -319,7 +319,7 @@ fn what_goes_by_grpc_has_one_end_as_well() {
             assert!(statuses.len() == 1 && is_refused(statuses[0]), "{lines:?}: {answer}");
             after(lines, number).await;
         }
-        // What is good comes as one request.
+        // A valid message arrives as one request.
         let seen = post(&format!("http://{host}/first"), SMUGGLED).send().await.echo();
         assert_eq!((&*seen.path, seen.body_length), ("/first", SMUGGLED.len() as u64));
     });

@@ -130,8 +130,8 @@ fn what_a_namespace_protects_is_no_affair_of_others_on_a_shared_host() {
             assert_eq!(status("shared.test", &format!("/a{path}")).await, 400, "/a{path}");
             assert_eq!(status("shared.test", &format!("/b{path}")).await, 200, "/b{path}");
         }
-        // What nginx made of a path decides whose it is, and what no path takes is whose the host
-        // is.
+        // nginx's reading of a path decides which namespace gets it, and a path that no route
+        // takes belongs to the namespace that has the host.
         for (path, expected) in [
             ("/a/admin/x", 403),
             ("/b/../a/x", 400),

@@ -60,7 +60,8 @@ fn nothing_is_served_before_it_is_there_and_everything_after() {
 /// least, and that nginx serves.
 async fn expect_told(cluster: &mut Cluster, systemd: &Systemd, since: Option<Instant>) {
     let state = if since.is_some() { "stale" } else { "failing" };
-    // Which Secrets are wanted, only Ingresses tell: nobody asks for them before those are known.
+    // Only Ingresses tell which Secrets are wanted, so none is requested before Ingresses are
+    // known.
     let kinds = || KINDS.into_iter().filter(|kind| since.is_some() || *kind != "Secret");
     let seconds = since.map(|since| since.elapsed().as_secs());
     let is_old = |age: Option<u64>| age.is_none_or(|age| Some(age) >= seconds) && age.is_some() == seconds.is_some();
@@ -147,7 +148,7 @@ async fn outage(cluster: &mut Cluster, time: Duration, pause: Duration, restart:
             assert_eq!(get(&format!("http://{host}.example/")).send().await.status, 200, "stale is not gone");
         }
     }
-    // Nobody leads who cannot renew the Lease.
+    // A node that cannot renew the Lease does not lead.
     cluster.daemon.status_when("a follower", |status| status["role"] == "follower").await;
     assert_eq!(cluster.daemon.metric("ingressd_leader").await, 0.0);
     assert_eq!(systemd.times_ready(), 1 + usize::from(restart));
@@ -222,7 +223,7 @@ fn it_starts_again_with_no_memory_of_what_it_told() {
         cluster.control_plane.tell(&format!("stop {API_SERVER}")).await;
         cluster.control_plane.tell(&format!("start {API_SERVER}")).await;
         proxy.come_back().await;
-        // What it is asked for lies before everything that it knows.
+        // The requested version is older than everything that the server knows.
         proxy.counted("another list", lists + 1, 200, |call| call.lists("ingresses")).await;
         expect_status("comes.example", 200).await;
         expect_status("goes.example", 404).await;

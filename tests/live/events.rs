@@ -92,7 +92,7 @@ fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
 
         // Another start tells nothing again, and neither does a change of something else.
         assert!(before.values().all(|count| *count == 1), "{before:#?}");
-        // What has an address was told to be served: that is how the next one to lead knows.
+        // An object with an address was reported as served: the next leader knows it by that.
         cluster.objects.until_published("bad-value", &[ADDRESS]).await;
         assert!(cluster.daemon.stop().await.success());
         cluster.objects.merge("Ingress", "bad-value", json!({"metadata": {"labels": {"other": "label"}}})).await;

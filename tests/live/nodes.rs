@@ -108,7 +108,7 @@ fn all_are_published_and_one_of_them_writes() {
             let alive = |status: &Value| {
                 let members = status["members"].as_array().unwrap();
                 let live = members.len() == 3 && members.iter().all(|member| member["state"] == "alive");
-                // Who leads, it reads elsewhere.
+                // It reads elsewhere who leads.
                 live && status["leader"].is_string()
             };
             let status = node.daemon.status_when("three that live", alive).await;

@@ -154,7 +154,7 @@ fn what_another_group_publishes_stays_though_it_is_the_same_address() {
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         assert_eq!(cluster.objects.addresses("theirs").await, [ADDRESS]);
-        // Nor does a node wait for it that goes.
+        // A node that stops does not wait for it either.
         let mut drain = tokio::process::Command::from(cluster.daemon.command("drain"));
         let drain = drain.args(["--connections-timeout", "0s"]).kill_on_drop(true).output().await.unwrap();
         let told = String::from_utf8(drain.stderr).unwrap();

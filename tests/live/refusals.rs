@@ -61,7 +61,7 @@ async fn refuse(cluster: &mut Cluster, proxy: &Proxy, code: u16, action: Action)
     // Leases.
     assert!(asked.iter().all(|count| *count <= 6 + 2 * seconds), "{code}: {asked:?} calls in {seconds} s");
     assert!(cluster.objects.addresses(&name).await.is_empty());
-    // That somebody else was faster is no trouble for who writes a Lease.
+    // A conflict is no failure for the writer of a Lease.
     let troubles =
         || WRITES.iter().filter(|(resource, ..)| code != 409 || *resource != "leases").map(|(.., words)| *words);
     let failing = |status: &Value| notes(status, "Host cluster", "PublishingFailed");

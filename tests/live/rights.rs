@@ -121,8 +121,8 @@ fn nothing_is_served_before_all_that_is_needed_may_be_seen() {
             cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without(resource)).await;
             cluster.nginx.start();
             cluster.daemon.start();
-            // All others are known, and this one is told. Which Secrets are wanted, only Ingresses
-            // tell.
+            // All other kinds are known, and this one is reported. Only Ingresses tell which
+            // Secrets are wanted.
             let is_right = |status: &Value, other: &str| match (other == kind, kind) {
                 (true, _) => is_missed(status, other),
                 (false, "Ingress") if other == "Secret" => watch(status, other) == "starting",
@@ -155,7 +155,7 @@ fn a_node_that_may_not_see_what_it_needs_after_a_restart_stays_for_what_it_serve
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("secrets")).await;
         cluster.daemon.start();
         let member = |status: &Value| status["members"][0].clone();
-        // Which of them comes first, nobody knows.
+        // It is not known which of them comes first.
         let lives = |status: &Value| {
             let lives = member(status)["state"] == "alive" && member(status)["serving"] == true;
             lives && is_missed(status, "Secret") && status["role"] == "follower"

@@ -355,8 +355,8 @@ fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
     cluster::run(async |cluster| {
         let (evil, mut one, shop) = attacked(cluster).await;
         evil.until_published("attack", &[]).await;
-        // Whoever knows nothing of before goes by what other nodes say, and one that has it wrong
-        // by what it has.
+        // A node that knows nothing of before goes by what other nodes say, and one with a wrong
+        // order goes by what it has.
         let attacked = evil.follow_addresses("attack").await;
         let (mark, mut two) = (shop.mark(), cluster.add_node("two"));
         two.daemon.set(SHORT.0, SHORT.1);
@@ -375,7 +375,7 @@ fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         cluster.objects.until_published("shop", &[&one.address]).await;
         assert!(shop.since(mark).iter().all(|addresses| !addresses.contains(&two.address)), "{:?}", shop.since(mark));
-        // What a node says of itself it says again, whoever takes it out of its Lease.
+        // A node writes its own record again when somebody removes it from its Lease.
         let lease = async || {
             let is_its = |lease: &Value| lease["metadata"]["name"].as_str().unwrap().starts_with("ingressd-two-");
             cluster.objects.list("Lease").await.into_iter().find(is_its).unwrap()
@@ -394,7 +394,7 @@ fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
         one.daemon.start();
         one.daemon.ready().await;
         assert_eq!((who_at(&one).await, who_at(&two).await), (VICTIM.to_owned(), EVIL.to_owned()));
-        // Nor when it is lost, and the first one leads again.
+        // The same holds when it is lost, and the first one leads again.
         two.daemon.kill();
         one.until_leader().await;
         attacked.until_published(&[]).await;

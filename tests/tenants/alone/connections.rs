@@ -224,15 +224,15 @@ fn what_a_backend_does_with_kept_connections_is_in_nobody_elses_answers() {
         assert!(wrong.is_empty(), "{} wrong answers\n{}", wrong.len(), wrong.join("\n"));
         assert_eq!(rig.nginx.workers(), workers, "none of them ended");
 
-        // No connection was of two: neither where the attacker answers, nor where both lead to the
-        // same pod.
+        // No connection was used for two namespaces: neither where the attacker answers, nor where
+        // both lead to the same pod.
         let victims: BTreeSet<_> = scenes.iter().flat_map(|scene| [scene.host("shop"), scene.host("pod")]).collect();
         let odd = odd.lock().unwrap();
         assert!(odd.connections.iter().all(|hosts| hosts.is_disjoint(&victims)), "{odd:?}");
         let pod = pod.lock().unwrap();
         assert!(pod.connections.iter().all(|hosts| hosts.len() <= 1), "{pod:?}");
         let of_evil = pod.connections.iter().filter(|hosts| hosts.is_disjoint(&victims) && !hosts.is_empty()).count();
-        // They were kept.
+        // The connections were kept.
         assert!(of_evil > 0 && pod.connections.len() * 2 < pod.requests, "{of_evil} of {pod:?}");
     });
 }

@@ -1,4 +1,5 @@
-//! Expressions, and annotations that make paths expressions: they mean their own namespace only.
+//! Expressions, and annotations that make paths expressions: they concern only their own
+//! namespace.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Claims on hosts and paths: whose they are, and since when.
+//! Claims on hosts and paths: which namespace has them, and since when.
 
 use serde_json::Value;
 

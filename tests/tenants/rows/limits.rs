@@ -1,4 +1,4 @@
-//! More than a namespace may have on a host: who is over it goes without, and nobody else.
+//! Namespaces that ask for more than they may have on a host: only they go without.
 
 use serde_json::Value;
 

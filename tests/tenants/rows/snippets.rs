@@ -1,4 +1,5 @@
-//! Snippets: without leave nobody writes any, and with it nobody reaches beyond the own routes.
+//! Snippets: a namespace needs the administrator's permission for them, and then they affect only
+//! its own routes.
 
 use serde_json::Value;
 
