@@ -219,7 +219,7 @@ fn whoever_the_service_lets_in_is_let_in_and_nobody_else() {
         assert_eq!(cookies(&reply), 1);
         let reply = want(get("http://full.test/"), 403).send().await;
         assert_eq!((reply.status, cookies(&reply)), (403, 1));
-        // More than is encoded brings clients back to the start.
+        // A URL that is too long to be encoded leads clients back to the root of the host.
         let long = format!("http://full.test/?{}", "a&".repeat(40));
         let reply = want(get(&long), 401).send().await;
         assert!(reply.header("location").unwrap().ends_with("&rd=http://full.test%2F"), "{:?}", reply.headers);
