@@ -171,7 +171,7 @@ spec:
         "{}",
         output.text
     );
-    // To be served it is not good enough.
+    // The object is not good enough to be served.
     let output = ingressd("render", &[folder.path().to_str().unwrap()]);
     assert!(!output.text.contains("a.example"), "{}", output.text);
 }
@@ -192,7 +192,7 @@ fn what_is_no_object_is_told_with_what_was_meant() {
     assert_eq!(output.text.matches("template").count(), 2, "{}", output.text);
 }
 
-/// Whoever mends what closes an object need not look again for what is wrong with its Services.
+/// A user who corrects what closes an object is told at once what is wrong with its Services, too.
 #[test]
 fn check_tells_of_the_services_of_closed_objects() {
     let closed = |service: &str| {
@@ -203,7 +203,7 @@ fn check_tells_of_the_services_of_closed_objects() {
     let output = ingressd("check", &[absent.path().to_str().unwrap()]);
     let line = "warning: Ingress default/a: spec.rules[0].http.paths[0]: MissingService";
     assert!(output.text.contains("ClosedRoute") && output.text.contains(line), "{}", output.text);
-    // Nothing is made of a Service to which nothing goes.
+    // A Service to which no route leads gives no upstream.
     let present = closed("web");
     let output = ingressd("render", &[present.path().to_str().unwrap()]);
     assert!(output.text.contains("a.example") && !output.text.contains("10.244.0.1"), "{}", output.text);
@@ -284,7 +284,7 @@ fn check_refuses_what_an_api_server_would_when_asked_to() {
             output.text
         );
     }
-    // Without the class among the manifests its name has to be said.
+    // Where the class is not among the manifests, its name has to be given.
     std::fs::remove_file(folder.path().join("class.yaml")).unwrap();
     let output = ingressd("check", &["--admission", manifests]);
     assert!(output.code == Some(0) && output.complaints.contains("judges no Ingress"), "{}", output.complaints);
@@ -300,7 +300,7 @@ fn check_refuses_what_an_api_server_would_when_asked_to() {
         Some(64),
         "a daemon knows its classes"
     );
-    // Then everything else is found as well.
+    // With it, everything else is found as well.
     for (arguments, code) in [(&["--admission"][..], 1), (&[], 0)] {
         let output = ingressd("check", &[&["--class", "ingressd", manifests], arguments].concat());
         let (found, complete) = ("UnknownAnnotation", ["1 of 1 Ingress is ours", "3 objects read"]);
@@ -545,33 +545,33 @@ fn explain_says_where_each_value_was_written_that_counts() {
     for expected in [
         format!("is taken by Ingress default/b: spec.rules[0].http.paths[0] ({b}:"),
         "goes to Service default/web, port 80\n".to_owned(),
-        // An object over the ConfigMap over what is built in.
+        // An object overrides the ConfigMap, which overrides what is built in.
         format!("proxy-read-timeout: 20\n    from {} ({b}:", of("b", "proxy-read-timeout")),
         format!(
             "instead of 30, from ConfigMap edge/controller: data[proxy-read-timeout] ({map}:5)\n    instead of 60, built in\n"
         ),
-        // A ceiling over an object.
+        // A ceiling overrides an object.
         format!(
             "proxy-send-timeout: 600\n    from {settings}:3, about the way to backends\n    instead of 9000, from {} ({b}:",
             of("b", "proxy-send-timeout")
         ),
         "proxy-connect-timeout: 7\n    from ConfigMap edge/controller: data[proxy-connect-timeout]".to_owned(),
-        // A setting below an annotation, one under the ConfigMap, and what several keys say
-        // together.
+        // An annotation overrides a setting, the ConfigMap overrides one, and several keys make
+        // one value together.
         format!(
             "nginx.ingress.kubernetes.io/ssl-redirect: false\n    from {settings}:5, about routes\n    instead of true, built in\n"
         ),
         format!("tls.hsts: off\n    from ConfigMap edge/controller: data[hsts] ({map}:"),
         "listen.addresses: 0.0.0.0\n    from ConfigMap edge/controller: data[disable-ipv6]".to_owned(),
         "keepalive_timeout: 9s\n    from ConfigMap edge/controller: data[keep-alive]".to_owned(),
-        // Of a host the oldest object decides.
+        // The oldest object decides for a host.
         format!("ssl-ciphers: ECDHE-RSA-AES128-GCM-SHA256\n    from {} ({a}:", of("a", "ssl-ciphers")),
         "options are as they are built in; --all shows them\n".to_owned(),
     ] {
         assert!(text.contains(&expected), "{expected:?} is not in\n{text}");
     }
-    // What has no effect, is about the whole node, or is a layer of another one, is none of the
-    // options.
+    // What has no effect, concerns the whole node, or is a layer of another option, is not among
+    // the options.
     for absent in
         ["auth-realm", "use-proxy-protocol", "AES256", "limits.timeout:", "tls.redirect:", "access.trusted-proxies"]
     {

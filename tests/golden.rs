@@ -242,8 +242,8 @@ fn order_of_objects_does_not_matter() {
     for case in cases() {
         let mut documents = documents(&case);
         let expected = show(&produce(&snapshot(&documents), SHOWN).files);
-        // Reversed, and every rotation by a third: no pair of documents keeps its order in all of
-        // them.
+        // The documents are reversed, and rotated by each third: no pair of documents keeps its
+        // order in all of them.
         documents.reverse();
         for _ in 0..3 {
             let third = documents.len() / 3;

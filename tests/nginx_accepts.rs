@@ -39,7 +39,7 @@ fn origin() -> Origin {
 }
 
 fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
-    UpstreamIdentity { protocol, ..UpstreamIdentity::of("shop".into(), service.into(), "80".into()) }.into()
+    UpstreamIdentity { protocol, ..UpstreamIdentity::usual("shop", service, "80") }.into()
 }
 
 fn upstream(service: &str, protocol: Protocol, endpoints: Vec<Endpoint>) -> Arc<Upstream> {
@@ -197,7 +197,7 @@ fn everything() -> Behaviour {
     }
 }
 
-/// To a backend, with every condition by which a request may go to another.
+/// Forwards to a backend, with every condition by which a request may go to another.
 fn split(service: &str) -> Action {
     let (upstream, other) = (upstream_id(service, Protocol::Http), upstream_id(service, Protocol::Https));
     let name = |text| HeaderName::new(text).expect("a name");
@@ -236,42 +236,20 @@ fn model() -> Model {
         pattern: RewritePattern::Unanchored(pattern(r#"/api/(v\d{1,2})/(.*)"#)),
         target: RewriteTarget::new(vec![TargetPart::Literal("/".into()), TargetPart::Capture(2)]).expect("a target"),
     };
+    let expression = HostExpression::new("^(?:x{2}|\"y\"|z;)+\\.example\\.org$").expect("an expression");
     let servers = vec![
         Server {
-            name: ServerName::CatchAll,
-            origin: origin(),
-            tls: TlsTermination::Default,
-            hsts: None,
-            client_certificates: None,
-            order: 0,
             reserved: vec![ServerName::Exact(host("kept.example.org")), ServerName::Wildcard(host("kept.example.org"))],
-            directives: Vec::new(),
-            handover: Default::default(),
             routes: vec![route(exact("/hello"), split("web"), Behaviour::default())],
-            fallback: fallback.clone(),
+            ..Server::usual(ServerName::CatchAll, fallback.clone())
         },
+        Server::usual(
+            ServerName::Exact(host(&format!("{}.example.com", "a".repeat(63)))),
+            route(prefix("/"), proxy("web", Protocol::Http), Behaviour::default()),
+        ),
         Server {
-            name: ServerName::Exact(host(&format!("{}.example.com", "a".repeat(63)))),
-            origin: origin(),
-            tls: TlsTermination::Default,
-            hsts: None,
-            client_certificates: None,
-            order: 0,
-            reserved: Vec::new(),
-            directives: Vec::new(),
-            handover: Default::default(),
-            routes: Vec::new(),
-            fallback: route(prefix("/"), proxy("web", Protocol::Http), Behaviour::default()),
-        },
-        Server {
-            name: ServerName::Exact(host("shop.example.com")),
-            origin: origin(),
             tls: TlsTermination::Own(own.clone()),
             hsts: Some(Hsts { max_age: 300, include_subdomains: true, preload: true }),
-            client_certificates: None,
-            order: 0,
-            reserved: Vec::new(),
-            directives: Vec::new(),
             handover: Handover::Detailed,
             routes: vec![
                 route(exact("/exact/"), proxy("web", Protocol::Http), everything()),
@@ -291,18 +269,11 @@ fn model() -> Model {
                     Behaviour::default(),
                 ),
             ],
-            fallback: fallback.clone(),
+            ..Server::usual(ServerName::Exact(host("shop.example.com")), fallback.clone())
         },
         Server {
-            name: ServerName::Wildcard(host("example.com")),
-            origin: origin(),
             tls: TlsTermination::DefaultDeclared,
             hsts: Some(Hsts { max_age: 300, include_subdomains: false, preload: false }),
-            client_certificates: None,
-            order: 0,
-            reserved: Vec::new(),
-            directives: Vec::new(),
-            handover: Default::default(),
             routes: vec![
                 route(exact(&format!("/{}", "long".repeat(200))), proxy("web", Protocol::Http), Behaviour::default()),
                 route(
@@ -313,22 +284,12 @@ fn model() -> Model {
                 route(regex(r"/a|/b;\{\}#"), proxy("web", Protocol::Http), Behaviour::default()),
                 route(prefix("/weird \"{};#'\\$x"), proxy("web", Protocol::Http), Behaviour::default()),
             ],
-            fallback: fallback.clone(),
+            ..Server::usual(ServerName::Wildcard(host("example.com")), fallback.clone())
         },
         Server {
-            name: ServerName::Expression(
-                HostExpression::new("^(?:x{2}|\"y\"|z;)+\\.example\\.org$").expect("an expression"),
-            ),
             order: 7,
-            reserved: Vec::new(),
-            origin: origin(),
             tls: TlsTermination::Own(own.clone()),
-            hsts: None,
-            client_certificates: None,
-            directives: Vec::new(),
-            handover: Default::default(),
-            routes: Vec::new(),
-            fallback,
+            ..Server::usual(ServerName::Expression(expression), fallback)
         },
     ];
     let address = |text: &str| Endpoint { address: text.parse::<SocketAddr>().expect("an address"), weight: 1 };

@@ -22,7 +22,7 @@ const BETWEEN_CHANGES: Duration = Duration::from_millis(100);
 
 /// How often the change that waits for longest is looked at.
 const LOOK: Duration = Duration::from_millis(10);
-/// At every how many-th look all others are looked at too; else only when one was served.
+/// All others are looked at, too, at each look of this number; otherwise only when one was served.
 const LOOKS_UNTIL_ALL: usize = 10;
 
 /// Last digits of the numbers of applications whose endpoints change here and nowhere else.
@@ -43,7 +43,7 @@ struct Waiting {
 pub struct Churn {
     changes: Vec<(Change, Application)>,
     requests: Vec<Request>,
-    /// In the order in which the API answered.
+    /// The requests that wait, in the order in which the API answered.
     waiting: RefCell<Vec<Waiting>>,
     times: RefCell<Vec<(Change, Duration)>>,
     most_old_workers: Cell<usize>,

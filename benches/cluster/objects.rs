@@ -17,7 +17,7 @@ const AT_ONCE: usize = 16;
 pub struct Answer {
     /// When the API answered.
     pub at: Instant,
-    /// What it answered, to the last write where a change takes several.
+    /// The answer of the API; where a change takes several writes, the answer to the last.
     pub object: DynamicObject,
 }
 

@@ -23,7 +23,7 @@ impl Change {
     /// All of them.
     pub const ALL: [Change; 4] = [Change::RouteAdd, Change::PathEdit, Change::Endpoint, Change::Certificate];
 
-    /// For people.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Change::RouteAdd => "route add",
@@ -36,7 +36,8 @@ impl Change {
     /// The application that changes in the given round, as it is afterwards. `size` applications
     /// were there at first.
     pub fn of_round(self, round: usize, size: usize) -> Application {
-        // Spread over all files, and never the same application twice as long as there are enough.
+        // The changes are spread over all files, and no application is changed twice as long as
+        // there are enough of them.
         let tens = (round * 7) % (size / 10);
         let plain = tens * 10 + EDITED;
         let revision = round + 1;

@@ -8,9 +8,9 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 /// Processor time used so far.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessorTime {
-    /// By the process.
+    /// The time of the process itself.
     pub own: Duration,
-    /// By children that it has waited for.
+    /// The time of children that it has waited for.
     pub children: Duration,
 }
 

@@ -12,7 +12,7 @@ pub type Target = (&'static str, usize, f64);
 /// One number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Its unit.
     pub unit: String,

@@ -33,7 +33,7 @@ const RELOAD_TIME: &str = "ingressd_reload_duration_seconds_sum";
 pub struct Session<'a> {
     /// The daemon.
     pub daemon: &'a mut Daemon,
-    /// What it configures.
+    /// The nginx that the daemon configures.
     pub nginx: &'a Nginx,
     /// How many applications there are at first.
     pub size: usize,

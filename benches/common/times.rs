@@ -21,8 +21,8 @@ const RESOLUTION: u32 = 50;
 pub async fn served(begun: Instant, request: &Request, right: impl Fn(&Reply) -> bool) -> Duration {
     let mut last = None;
     while begun.elapsed() < wait::LIMIT {
-        // A connection of its own: one that is kept would stay with a worker of the generation
-        // before.
+        // The client opens a connection of its own: a kept connection would stay with a worker of
+        // the generation before.
         match request.clone().try_send().await {
             Ok(reply) if right(&reply) => return begun.elapsed(),
             answer => last = Some(answer),

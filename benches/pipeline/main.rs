@@ -17,7 +17,7 @@ use common::machine;
 use common::report::Report;
 use options::{Options, Part};
 
-/// As in the program that is measured.
+/// The allocator is that of the program that is measured.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -10,7 +10,7 @@ pub struct Options {
     /// How much is measured.
     #[command(flatten)]
     pub extent: Extent,
-    /// One part instead of both.
+    /// Measures one part instead of both.
     #[arg(long, env = "BENCH_ONLY", value_enum)]
     pub only: Option<Part>,
 }

@@ -44,7 +44,7 @@ impl Rooms {
     }
 
     fn run(&mut self, snapshot: &Snapshot) -> (Times, FileSet) {
-        // What Debian 12 has.
+        // This is the version of Debian 12.
         let capabilities = Capabilities::profile(Version(1, 22, 1));
         let start = Instant::now();
         let translation = self.translator.translate(snapshot, &Names::default(), &self.claims);

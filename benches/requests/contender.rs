@@ -85,7 +85,7 @@ impl Contender {
         Contender { name, address, nginx }
     }
 
-    /// One with the configuration of ingressd.
+    /// An nginx with the configuration of ingressd.
     pub fn rendered(
         folder: &Path,
         number: u16,
@@ -158,7 +158,7 @@ fn render(folder: &Path, dialect: Dialect, listeners: HostListeners, options: &G
     let mut translator = Translator::new(Options { listeners, classes: vec![class], ..Options::default() });
     let translation = translator.translate(&snapshot, &Names::default(), &Default::default());
     assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
-    // What Debian 12 has.
+    // This is the version of Debian 12.
     let capabilities = Capabilities::profile(Version(1, 22, 1));
     let (plan, _) = gate(translation.model, &capabilities, &OtherSites::default(), options);
     let files = Renderer::default().render(&plan).files;

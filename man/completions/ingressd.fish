@@ -26,37 +26,37 @@ end
 
 complete -c ingressd -n "__fish_ingressd_needs_command" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_needs_command" -s V -l version -d 'Print version'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "run" -d 'Serve a cluster, or a folder of manifests, with this host\'s nginx'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "admission" -d 'Print policies by which an API server refuses what would be refused here'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "render" -d 'Print the nginx configuration for manifests, without a daemon'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "explain" -d 'Say why a request is answered as it is: what takes it, and where each option was written that counts there'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "status" -d 'Ask the running daemon how it is'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "reload" -d 'Have the running daemon read its settings again'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "drain" -d 'Take this node out of what is published, and wait until nobody is connected'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "setup" -d 'Make this host\'s nginx ready for ingressd, or as it was before'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "doctor" -d 'Look whether this host and its cluster are fit for each other, and say what to do'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "undrain" -d 'Take this node back into what is published'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "status" -d 'Show what the running daemon serves, and what is wrong'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "reload" -d 'Make the running daemon read its settings again'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "drain" -d 'Withdraw this node\'s addresses from all statuses, and wait until no client is connected'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "setup" -d 'Make this host\'s nginx ready for ingressd, or undo that'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "doctor" -d 'Look for problems of this host and its cluster, and say how to solve them'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "undrain" -d 'Publish this node\'s addresses again after `drain`'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "diff" -d 'Show what differs between two kept generations, and which object caused it'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "rollback" -d 'Go back to a kept generation and stay there, or end that'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "kubeconfig" -d 'Give a node its rights in a cluster and write its kubeconfig, as an administrator'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "migrate" -d 'From an ingress-nginx to ingressd: a report of what will be equal, settings, a comparison of both, and the take-over of addresses'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "rollback" -d 'Go back to a kept generation and stay there, or apply changes again'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "kubeconfig" -d 'Give a node its rights in a cluster, and write its kubeconfig. An administrator runs this'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "migrate" -d 'Move from ingress-nginx to ingressd: report what will be equal, print settings, compare the answers of both, and take over the addresses'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l kubeconfig -d 'Address of the cluster to serve, and the credentials for it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l kubeconfig -d 'File with the address of the cluster to serve, and with the credentials for it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l manifests -d 'Folder of manifests to serve and watch instead of a cluster' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l http-address -d 'Address for /healthz, /readyz, /metrics and /status.json' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l log-level -d 'Least level that is logged: error, warn, info, debug or trace' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l log-level -d 'Lowest level that is logged: error, warn, info, debug or trace' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l class -d 'Name of an IngressClass that is not among the manifests, and whose Ingresses are judged; may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l class -d 'Name of an IngressClass that is not among the manifests. Ingresses of this class are judged, too. This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l nginx-version -d 'Judge manifests for this version of nginx instead of the installed one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l format -l output -d 'How findings are printed' -r -f -a "text\t'A line each, and a summary'
 json\t'An array of objects'
 sarif\t'SARIF 2.1.0, which code hosts show beside the code'
@@ -64,7 +64,7 @@ junit\t'JUnit XML: a test for each object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l action -d 'What happens against a policy: values, trust, unknown, unserved, paths or hosts, and deny, warn, audit or off; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l kubernetes -d 'The version of the API server' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l name -d 'What the names of the policies begin with' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Otherwise nobody is asked, and each name counts as one that has addresses'
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Without this option DNS is not asked, and each name is taken to have addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l strict -d 'Fail on warnings too'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l origins -d 'Show also where each value in force was written: of the settings, of the ConfigMap of an ingress-nginx and of each Ingress'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l admission -d 'Show also what an API server with the policies of `ingressd admission` would refuse. The flags --action, --kubernetes and --name are those of that command'
@@ -73,179 +73,179 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l class -d
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l action -d 'What happens against a policy: values, trust, unknown, unserved, paths or hosts, and deny, warn, audit or off; may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l kubernetes -d 'The version of the API server' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l name -d 'What the names of the policies begin with' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l class -d 'Name of an IngressClass that is not among the manifests, and whose Ingresses are judged; may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l class -d 'Name of an IngressClass that is not among the manifests. Ingresses of this class are judged, too. This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l nginx-version -d 'Judge manifests for this version of nginx instead of the installed one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l output -d 'Write files to this folder, which must be empty or written by an earlier `render`, instead of standard output' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Otherwise nobody is asked, and each name counts as one that has addresses'
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Without this option DNS is not asked, and each name is taken to have addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l class -d 'Name of an IngressClass that is not among the manifests, and whose Ingresses are judged; may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l class -d 'Name of an IngressClass that is not among the manifests. Ingresses of this class are judged, too. This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l nginx-version -d 'Judge manifests for this version of nginx instead of the installed one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l format -d 'How the answer is shown' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
-complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Otherwise nobody is asked, and each name counts as one that has addresses'
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Without this option DNS is not asked, and each name is taken to have addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l all -d 'Show options too that are as they are built in'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l host -d 'Show who has what of this host; `*` for requests to hosts that nobody has' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l format -d 'How the answer is shown' -r -f -a "text\t'For people'
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l host -d 'Show which objects serve which paths of this host. `*` stands for hosts that no object names' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l format -d 'The form of the answer' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l cluster -d 'Show all nodes that share the work, as their Leases tell, instead of this one'
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l watch -d 'Look again every two seconds until Ctrl-C, also while no daemon answers. What is no terminal gets only what changed'
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l cluster -d 'Show all nodes of the group, by their Leases, instead of this one'
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l watch -d 'Look again every two seconds until Ctrl-C, also while no daemon answers. Output that does not go to a terminal has only what changed'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l timeout -d 'How long to wait for the withdrawal, such as 90s or 5m' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l connections-timeout -d 'How long to wait then for the end of connections; 0s does not' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l no-wait -d 'Only note it, and wait for nothing'
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l connections-timeout -d 'How long to wait afterwards for the end of connections; with 0s the command does not wait' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l no-wait -d 'Only tell the daemon, and wait for nothing'
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l step -d 'Put back what this step did, and nothing else' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l yes -d 'Do it. Without this, what would be done is only shown'
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l disable-default-site -d 'Also move the distribution\'s default site out of the way, where it has the requests for unknown hosts'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l step -d 'Undo this step only' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l yes -d 'Carry out the steps. Without this option they are only shown'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l disable-default-site -d 'Also disable the distribution\'s default site where it answers requests for unknown hosts'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo -d 'Put back every byte as it was before'
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l keep-edited -d 'Leave files as they are that somebody changed since, and forget them'
-complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo-script -d 'Print a script of the shell that puts nginx\'s files back when ingressd is no longer there. Packages keep it when they are removed'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l keep-edited -d 'Leave files as they are that somebody changed since setup, and no longer remember what was there before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo-script -d 'Print a shell script that puts nginx\'s files back when ingressd is no longer installed. Packages keep it when they are removed'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'How the lines are printed' -r -f -a "text\t'For people'
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'The form of the report' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l all -d 'Tell also what is fine, as is done where checks are named'
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l all -d 'Show also what is right'
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l summary -d 'Name only the files and the objects'
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l list -d 'List the generations that are kept, and which objects changed before each'
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l resume -d 'Apply what the cluster says again'
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l resume -d 'End the rollback: apply changes of the cluster again'
 complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l output -d 'Where to write; otherwise where the settings look for it, /etc/ingressd/kubeconfig' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l admin-kubeconfig -d 'Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l context -d 'Context of the administrator\'s kubeconfig. The default is its current one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l output -d 'File to write. The default is the one that the settings name, or /etc/ingressd/kubeconfig' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l account -d 'Name of the ServiceAccount' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l duration -d 'A token that ends after this time, such as 720h, instead of one in a Secret' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l server -d 'URL by which the node reaches the API server, when not the administrator\'s' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l duration -d 'Let the token end after this time, such as 720h, instead of keeping one in a Secret' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l server -d 'URL by which the node reaches the API server. The default is the administrator\'s' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l print -d 'Only show the manifests that would be applied'
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l without-namespace -d 'Leave the Namespace of publish.namespace alone: it is there already, or has to stay'
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l force -d 'Replace the file if it is there'
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l without-namespace -d 'Do not create the Namespace of publish.namespace, because it exists already'
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l force -d 'Replace the file if it exists'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "report" -d 'Report for each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "settings" -d 'Print settings that do what the controller\'s flags do, and that read its ConfigMap'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "compare" -d 'Ask the controller and ingressd the same requests, and show what differs and which annotation explains it'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "take-over" -d 'Let the addresses in statuses become those of the nodes, or what they were before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "compare" -d 'Send the same requests to the controller and to ingressd, and show what differs and which annotation explains it'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "take-over" -d 'Replace the addresses in statuses by those of the nodes, or put back those from before'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings compare take-over help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l output -d 'How the report is shown' -r -f -a "text\t'What needs something, and a summary'
-json\t'One object'
-html\t'One page that needs nothing beside itself'"
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l admin-kubeconfig -d 'Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l context -d 'Context of the administrator\'s kubeconfig. The default is its current one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l controller -d 'Deployment or DaemonSet of the controller. It is needed where there are several' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l output -d 'The form of the report' -r -f -a "text\t'What needs a change, and a summary'
+json\t'One JSON object'
+html\t'One page that needs no other files'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l all -d 'Show also what is equal and needs nothing'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l all -d 'Show also what is equal and needs no change'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l ports -d 'The ports for http and https meanwhile, none of them the controller\'s' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l side-by-side -d 'For the time in which both programs serve the same objects: on other ports, and without writing statuses'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l admin-kubeconfig -d 'Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l context -d 'Context of the administrator\'s kubeconfig. The default is its current one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l controller -d 'Deployment or DaemonSet of the controller. It is needed where there are several' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l ports -d 'The ports for http and https meanwhile. The controller must not have them' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l side-by-side -d 'Print settings for the time in which both programs serve the same objects: with other ports, and without writing statuses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l admin-kubeconfig -d 'Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l context -d 'Context of the administrator\'s kubeconfig. The default is its current one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l controller -d 'Deployment or DaemonSet of the controller. It is needed where there are several' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l controller-address -d 'Address or name where the controller is reached' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l controller-ports -d 'Ports of the controller for http and https' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l ingressd-address -d 'Address or name where ingressd is reached: its nginx, on this node or another' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l ingressd-ports -d 'Its ports for http and https' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l log -d 'Access log of the controller whose requests are asked; may be repeated, `-` is standard input. Without one the Ingresses say what is' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l ingressd-ports -d 'Ports of ingressd for http and https' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l log -d 'Access log of the controller whose requests are sent. This option may be repeated, and `-` is standard input. Without it, requests are made from the Ingresses' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l rate -d 'How many requests each side is sent in a second' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l most -d 'How many different requests are sent at most' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l timeout -d 'How many seconds an answer may take' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l most-body -d 'How many bytes of a body are compared' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l output -d 'How the result is shown' -r -f -a "text\t'What differs, with what explains it, and a summary'
-json\t'One object'"
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l report -d 'File that gets the result as JSON, for whoever decides by it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l output -d 'The form of the result' -r -f -a "text\t'What differs, with what explains it, and a summary'
+json\t'One JSON object'"
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l report -d 'File to write the result to as JSON, for `ingressd migrate take-over`' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare -d 'What `ingressd migrate compare` reported, as JSON' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare-age -d 'How old that report may be, such as 24h' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l record -d 'Where it is kept what stood in the statuses before' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare -d 'The result of `ingressd migrate compare`, as JSON' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare-age -d 'How old that result may be, such as 24h' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l record -d 'File that keeps what the statuses had before' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l timeout -d 'How long to wait for the nodes, such as 90s or 5m' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l undo -d 'Put back what stood in the statuses before'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l force -d 'Go on although answers differ or were not compared, some node is not fit, or, with --undo, the controller has no pod that is ready'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l dry-run -d 'Only say what would be done'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l admin-kubeconfig -d 'Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l context -d 'Context of the administrator\'s kubeconfig. The default is its current one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l controller -d 'Deployment or DaemonSet of the controller. It is needed where there are several' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l undo -d 'Put back what the statuses had before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l force -d 'Go on although answers differ or were not compared, or although a node is not ready for the take-over. With --undo: go on although the controller has no pod that is ready'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l dry-run -d 'Only show what would be done'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "report" -d 'Report for each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "settings" -d 'Print settings that do what the controller\'s flags do, and that read its ConfigMap'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Ask the controller and ingressd the same requests, and show what differs and which annotation explains it'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "take-over" -d 'Let the addresses in statuses become those of the nodes, or what they were before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Send the same requests to the controller and to ingressd, and show what differs and which annotation explains it'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "take-over" -d 'Replace the addresses in statuses by those of the nodes, or put back those from before'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch, instead of examples/demo here, or where there is none /usr/share/ingressd/demo' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l check -d 'Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened'
+complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch. The default is examples/demo here, or /usr/share/ingressd/demo where that does not exist' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l check -d 'Run without a user: request every URL of a copy of the manifests, change, break and correct one of them, and report the result'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand completions" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "run" -d 'Serve a cluster, or a folder of manifests, with this host\'s nginx'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "admission" -d 'Print policies by which an API server refuses what would be refused here'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "render" -d 'Print the nginx configuration for manifests, without a daemon'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "explain" -d 'Say why a request is answered as it is: what takes it, and where each option was written that counts there'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "status" -d 'Ask the running daemon how it is'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "reload" -d 'Have the running daemon read its settings again'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "drain" -d 'Take this node out of what is published, and wait until nobody is connected'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "setup" -d 'Make this host\'s nginx ready for ingressd, or as it was before'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "doctor" -d 'Look whether this host and its cluster are fit for each other, and say what to do'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "undrain" -d 'Take this node back into what is published'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "status" -d 'Show what the running daemon serves, and what is wrong'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "reload" -d 'Make the running daemon read its settings again'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "drain" -d 'Withdraw this node\'s addresses from all statuses, and wait until no client is connected'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "setup" -d 'Make this host\'s nginx ready for ingressd, or undo that'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "doctor" -d 'Look for problems of this host and its cluster, and say how to solve them'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "undrain" -d 'Publish this node\'s addresses again after `drain`'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "diff" -d 'Show what differs between two kept generations, and which object caused it'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "rollback" -d 'Go back to a kept generation and stay there, or end that'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "kubeconfig" -d 'Give a node its rights in a cluster and write its kubeconfig, as an administrator'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "migrate" -d 'From an ingress-nginx to ingressd: a report of what will be equal, settings, a comparison of both, and the take-over of addresses'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "rollback" -d 'Go back to a kept generation and stay there, or apply changes again'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "kubeconfig" -d 'Give a node its rights in a cluster, and write its kubeconfig. An administrator runs this'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "migrate" -d 'Move from ingress-nginx to ingressd: report what will be equal, print settings, compare the answers of both, and take over the addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "report" -d 'Report for each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "settings" -d 'Print settings that do what the controller\'s flags do, and that read its ConfigMap'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "compare" -d 'Ask the controller and ingressd the same requests, and show what differs and which annotation explains it'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "take-over" -d 'Let the addresses in statuses become those of the nodes, or what they were before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "compare" -d 'Send the same requests to the controller and to ingressd, and show what differs and which annotation explains it'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "take-over" -d 'Replace the addresses in statuses by those of the nodes, or put back those from before'

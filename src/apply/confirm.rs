@@ -9,6 +9,7 @@ use super::options::Options;
 use super::process::{Effort, Process, Table};
 use super::steps::{Step, Steps};
 use super::verdict::{Pending, Verdict, after_hang_up, at_rest, replaced};
+use crate::finding;
 
 /// The message about a master that started no new worker, though a test of the same configuration
 /// passes.
@@ -154,8 +155,9 @@ impl<'a> Confirm<'a> {
         if count > 0 {
             let most = self.options.most_draining;
             tracing::warn!(
-                "{count} old workers of nginx are ended, and with them their connections: no more than {most} for each worker \
-                 may finish theirs at once (pacing.most-draining)"
+                "{} ended, and their connections with them: no more than {most} for each worker may finish theirs at once \
+                 (pacing.most-draining)",
+                finding::count(count, "old worker of nginx is", "old workers of nginx are")
             );
         }
         // New workers would need memory beside the old ones. A busy worker ends when it next

@@ -270,13 +270,6 @@ impl Generations {
         Ok(self.pin.take())
     }
 
-    /// The numbers of all generations on disk, in order.
-    pub fn kept(&self) -> Result<Vec<u64>, ApplyError> {
-        let mut numbers = self.numbers()?;
-        numbers.sort_unstable();
-        Ok(numbers)
-    }
-
     /// Lets the link name a generation that is kept.
     ///
     /// # Errors
@@ -305,7 +298,7 @@ impl Generations {
     pub fn contents(&self, generation: u64) -> Option<Arc<Contents>> {
         let record = Record::read(&self.folder(generation));
         let record =
-            record.inspect_err(|error| tracing::warn!("what generation {generation} serves is not known: {error}"));
+            record.inspect_err(|error| tracing::warn!("it is not known what generation {generation} serves: {error}"));
         record.ok().map(|record| record.contents)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -17,6 +18,9 @@ use crate::render::{Digest, FilePath, Owners};
 
 /// Folders whose contents are never shown: keys and password hashes.
 const SECRET: [&str; 2] = ["certs/", "auth/"];
+
+/// Why there is no generation to name.
+const NOTHING_KEPT: &str = "no generation is kept: the daemon makes the first one when it serves something";
 
 /// The generations of one root.
 #[derive(Debug, Clone)]
@@ -71,7 +75,7 @@ impl History {
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// When they cannot be read. Without folders no generation is kept.
     pub fn read(root: &Path, state: &Path) -> Result<History, ApplyError> {
         let journal = Journal::open(state)?;
         let confirmed: BTreeSet<u64> = journal.confirmed().collect();
@@ -79,8 +83,13 @@ impl History {
         let current = current.ok().and_then(|target| target.file_name()?.to_str()?.parse().ok());
         let pinned = Pin::read(state, current)?;
         let folder = root.join("generations");
-        let entries = fs::read_dir(&folder).map_err(ApplyError::files("list", &folder))?;
-        let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => Some(entries),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(ApplyError::files("list", &folder)(error)),
+        };
+        let numbers = entries.into_iter().flatten();
+        let numbers = numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let kept = numbers.filter_map(|number: u64| {
             let of_number = folder.join(number.to_string());
             let written = fs::metadata(of_number.join(MANIFEST)).ok()?.modified().ok()?;
@@ -92,9 +101,38 @@ impl History {
         Ok(History { root: root.to_owned(), kept, current, pinned })
     }
 
-    /// Whether a generation is kept.
-    pub fn has(&self, number: u64) -> bool {
-        self.kept.iter().any(|kept| kept.number == number)
+    /// This generation, if it is kept. The error is a text for people.
+    ///
+    /// # Errors
+    ///
+    /// When it is not kept.
+    pub fn known(&self, number: u64) -> Result<u64, String> {
+        match self.kept.iter().any(|kept| kept.number == number) {
+            true => Ok(number),
+            false if self.kept.is_empty() => Err(NOTHING_KEPT.to_owned()),
+            false => Err(format!("generation {number} is not kept; name one of those that are: {}", self.numbers())),
+        }
+    }
+
+    /// The generation to roll back to: the one that is wanted, or the latest before the current
+    /// that nginx was seen to run. The error is a text for people.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub fn choose(&self, wanted: Option<u64>) -> Result<u64, String> {
+        match wanted.or_else(|| self.before(self.current.unwrap_or(u64::MAX))) {
+            Some(wanted) => self.known(wanted),
+            None if self.kept.is_empty() => Err(NOTHING_KEPT.to_owned()),
+            None => Err(format!(
+                "nginx was seen to run no earlier generation; name one of those that are kept: {}",
+                self.numbers()
+            )),
+        }
+    }
+
+    fn numbers(&self) -> String {
+        self.kept.iter().map(|kept| kept.number.to_string()).collect::<Vec<_>>().join(", ")
     }
 
     /// The latest generation before this one that nginx was seen to run and that is kept.
@@ -134,7 +172,7 @@ impl Generation {
         let folder = root.join("generations").join(number.to_string());
         let manifest = Manifest::read(number, &folder)?;
         let record =
-            Record::read(&folder).inspect_err(|error| tracing::warn!("who caused a line is not known: {error}"));
+            Record::read(&folder).inspect_err(|error| tracing::warn!("it is not known who caused a line: {error}"));
         Ok(Generation { manifest, record: record.ok(), folder })
     }
 

@@ -40,7 +40,7 @@ impl Pin {
         match serde_json::from_slice(&bytes) {
             Ok(pin) => Ok(Some(pin)),
             Err(error) => {
-                tracing::warn!(path = %path.display(), "which generation is pinned cannot be read, and the one in use stays: {}: {error}", path.display());
+                tracing::warn!(path = %path.display(), "it cannot be read which generation is pinned, and the one in use stays pinned: {}: {error}", path.display());
                 Ok(in_use.map(|generation| Pin { generation, since: 0 }))
             }
         }

@@ -12,12 +12,12 @@ const PLACES: [&str; 2] = ["examples/demo", "/usr/share/ingressd/demo"];
 /// Arguments of `ingressd demo`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Folder of manifests to serve and watch, instead of examples/demo here, or where there is
-    /// none /usr/share/ingressd/demo.
+    /// Folder of manifests to serve and watch. The default is examples/demo here, or
+    /// /usr/share/ingressd/demo where that does not exist.
     #[arg(long, value_name = "FOLDER")]
     manifests: Option<PathBuf>,
-    /// Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend
-    /// one, and tell what happened.
+    /// Run without a user: request every URL of a copy of the manifests, change, break and correct
+    /// one of them, and report the result.
     #[arg(long)]
     check: bool,
 }

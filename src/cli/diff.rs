@@ -20,17 +20,16 @@ const MOST_CAUSES: usize = 4;
 
 /// Arguments of `ingressd diff`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_long_help = "Generations are read from the disk, so that no daemon has to run. Behind the line numbers of each change stand \
-    the objects, and the places in them, that caused it. Of keys, certificates and password files only that they changed is told, and by \
-    which object."
-)]
+#[command(after_long_help = "\
+    Generations are read from the disk, so no daemon has to run. The line numbers of each change are followed \
+    by the objects that caused it, and the places in them. Of keys, certificates and password files the \
+    output only says that they changed, and by which object.")]
 pub struct Arguments {
-    /// The earlier generation; without one, the latest before the other that nginx was seen to
-    /// run.
+    /// The earlier generation. The default is the latest before the other one that nginx was seen
+    /// to run.
     #[arg(value_name = "GENERATION")]
     before: Option<u64>,
-    /// The later generation; without one, the current.
+    /// The later generation. The default is the current one.
     #[arg(value_name = "LATER")]
     after: Option<u64>,
     /// Name only the files and the objects.
@@ -80,13 +79,7 @@ fn chosen(history: &History, before: Option<u64>, after: Option<u64>) -> Result<
             .before(after)
             .ok_or_else(|| format!("no generation before {after} is kept that nginx was seen to run: name one"))?,
     };
-    match [before, after].into_iter().find(|number| !history.has(*number)) {
-        Some(missing) => {
-            let kept: Vec<_> = history.kept.iter().map(|kept| kept.number.to_string()).collect();
-            Err(format!("generation {missing} is not kept; those that are: {}", kept.join(", ")))
-        }
-        None => Ok((before, after)),
-    }
+    Ok((history.known(before)?, history.known(after)?))
 }
 
 /// The kept generations, the latest first.

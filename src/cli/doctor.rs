@@ -20,13 +20,13 @@ const SETTINGS: &str = "settings";
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = manual())]
 pub struct Arguments {
-    /// Make only these checks.
+    /// Make only these checks, and show what is right, too.
     #[arg(value_name = "CHECK", value_parser = PossibleValuesParser::new(CHECKS.iter().map(|check| check.name)))]
     checks: Vec<String>,
-    /// Tell also what is fine, as is done where checks are named.
+    /// Show also what is right.
     #[arg(long)]
     all: bool,
-    /// How the lines are printed.
+    /// The form of the report.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     #[command(flatten)]

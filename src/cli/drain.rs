@@ -19,24 +19,25 @@ const SPACING: Duration = Duration::from_secs(2);
 
 /// Arguments of `ingressd drain`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_long_help = "The addresses of this node are withdrawn from the status of all Ingresses, and /readyz answers 503; nginx \
-    and the daemon go on as they are, so that clients who still come are served. It lasts over restarts of daemon and host until \
-    `ingressd undrain`, and is shown in `ingressd status`, in the line of `systemctl status` and by the metric ingressd_drained.\n\n\
-    The command waits until the cluster itself returns no status with an address of this node any more (unless another node publishes the \
-    same address), and then until no client is connected to the ports of Ingresses. What other sites of this host serve on the same \
-    ports is counted, too. When it gives up waiting the node stays drained.\n\n\
-    Where no other node is published, hosts are left without any address: clients that look them up get none. It is done all the \
-    same, with a warning."
-)]
+#[command(after_long_help = "\
+    The addresses of this node are withdrawn from the status of all Ingresses, and /readyz answers 503. nginx \
+    and the daemon go on, so that clients who still come are served. The node stays drained over restarts of \
+    daemon and host until `ingressd undrain`. `ingressd status`, the line of `systemctl status` and the \
+    metric ingressd_drained show it.\n\n\
+    The command waits until the cluster returns no status with an address of this node any more (unless \
+    another node publishes the same address), and then until no client is connected to the ports of \
+    Ingresses. Connections to other sites of this host on the same ports are counted, too. When the time to \
+    wait is over, the node stays drained.\n\n\
+    Where no other node is published, hosts are left without any address, and clients that look them up get \
+    none. The command warns of that, and withdraws the addresses all the same.")]
 pub struct Arguments {
     /// How long to wait for the withdrawal, such as 90s or 5m.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
     timeout: Duration,
-    /// How long to wait then for the end of connections; 0s does not.
+    /// How long to wait afterwards for the end of connections; with 0s the command does not wait.
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     connections_timeout: Duration,
-    /// Only note it, and wait for nothing.
+    /// Only tell the daemon, and wait for nothing.
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
@@ -45,7 +46,8 @@ pub struct Arguments {
 
 /// Arguments of `ingressd undrain`.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "The leader adds the addresses of this node again, and /readyz answers as before.")]
+#[command(after_long_help = "\
+    The leader adds the addresses of this node again, and /readyz answers as before.")]
 pub struct UndoArguments {
     #[command(flatten)]
     settings: SettingsArguments,

@@ -13,8 +13,8 @@ type End = (Exit, &'static str);
 const BAD_SETTINGS: End = (Exit::Configuration, "the settings cannot be used");
 const BAD_ACCESS: End = (Exit::Configuration, "the kubeconfig or the settings cannot be used");
 const NO_FILE: End = (Exit::Permission, "this user may not use a file");
-const NO_SOCKET: End = (Exit::Permission, "this user may not ask the daemon");
-const NOT_ALLOWED: End = (Exit::Permission, "the administrator may not");
+const NO_SOCKET: End = (Exit::Permission, "this user may not connect to the daemon");
+const NOT_ALLOWED: End = (Exit::Permission, "the administrator lacks a right");
 const NO_DAEMON: End = (Exit::Unavailable, "no daemon answers");
 const NO_OUTPUT: End = (Exit::Unavailable, "the output cannot be written");
 const NO_NGINX: End = (Exit::Unavailable, "nginx of this host cannot be asked, or the output cannot be written");
@@ -29,7 +29,7 @@ const ENDS: &[(&str, &[End])] = &[
         "check",
         &[
             (Exit::Success, "no error was found, and with --strict no warning"),
-            (Exit::Findings, "one was found"),
+            (Exit::Findings, "an error was found, or with --strict a warning"),
             (Exit::NoInput, "a manifest cannot be read"),
             NO_NGINX,
             NO_FILE,
@@ -40,9 +40,9 @@ const ENDS: &[(&str, &[End])] = &[
     (
         "demo",
         &[
-            (Exit::Success, "it was ended, or with --check everything is as it should be"),
-            (Exit::Findings, "with --check: something is not"),
-            (Exit::Unavailable, "nginx, the examples or a port are not to be had"),
+            (Exit::Success, "the user ended it, or with --check everything is right"),
+            (Exit::Findings, "with --check: something is wrong"),
+            (Exit::Unavailable, "nginx, the examples or a port cannot be used"),
             NO_FILE,
         ],
     ),
@@ -50,7 +50,7 @@ const ENDS: &[(&str, &[End])] = &[
         "diff",
         &[
             (Exit::Success, "nothing differs"),
-            (Exit::Findings, "something does"),
+            (Exit::Findings, "something differs"),
             (Exit::NoInput, "a generation is not kept or cannot be read"),
             NO_OUTPUT,
             NO_FILE,
@@ -69,7 +69,7 @@ const ENDS: &[(&str, &[End])] = &[
     (
         "drain",
         &[
-            (Exit::Success, "nobody is connected any more, or with --no-wait it is noted"),
+            (Exit::Success, "no client is connected any more, or with --no-wait the daemon has noted the order"),
             (Exit::Findings, "the node is withdrawn, and clients are still connected"),
             (Exit::Unavailable, "no daemon answers, or the withdrawal was not seen in time"),
             NO_SOCKET,
@@ -80,7 +80,7 @@ const ENDS: &[(&str, &[End])] = &[
         "explain",
         &[
             (Exit::Success, "an Ingress takes the request"),
-            (Exit::Findings, "none does"),
+            (Exit::Findings, "no Ingress takes the request"),
             (Exit::NoInput, "a manifest cannot be read"),
             (
                 Exit::Unavailable,
@@ -94,9 +94,9 @@ const ENDS: &[(&str, &[End])] = &[
         "kubeconfig",
         &[
             (Exit::Success, "the credentials are written and work"),
-            (Exit::Unavailable, "the API server cannot be reached or refuses"),
-            (Exit::CannotCreate, "the file is there already"),
-            (Exit::Permission, "the administrator or this user may not"),
+            (Exit::Unavailable, "the API server cannot be reached, or refuses a request"),
+            (Exit::CannotCreate, "the file exists already"),
+            (Exit::Permission, "the administrator lacks a right, or this user may not use a file"),
             (Exit::Configuration, "the administrator's kubeconfig or the settings cannot be used"),
         ],
     ),
@@ -106,9 +106,9 @@ const ENDS: &[(&str, &[End])] = &[
             (Exit::Success, "both answer alike"),
             (Exit::Findings, "something differs, or neither answers"),
             (Exit::Usage, "the command line is wrong, or there are several controllers"),
-            (Exit::NoInput, "a file cannot be read, or there is nothing to ask"),
+            (Exit::NoInput, "a file cannot be read, or there is no request to send"),
             (Exit::Unavailable, "a side or the API server cannot be reached"),
-            (Exit::Permission, "the administrator may not, or a file may not be used"),
+            (Exit::Permission, "the administrator lacks a right, or this user may not use a file"),
             BAD_ACCESS,
         ],
     ),
@@ -119,7 +119,7 @@ const ENDS: &[(&str, &[End])] = &[
             (Exit::Findings, "something is refused"),
             (Exit::Usage, "the command line is wrong, or there are several controllers"),
             (Exit::NoInput, "a file cannot be read"),
-            (Exit::Unavailable, "the API server cannot be reached or refuses"),
+            (Exit::Unavailable, "the API server cannot be reached, or refuses a request"),
             NOT_ALLOWED,
             BAD_ACCESS,
         ],
@@ -128,11 +128,11 @@ const ENDS: &[(&str, &[End])] = &[
         "migrate settings",
         &[
             (Exit::Success, "the settings are printed"),
-            (Exit::Usage, "the command line is wrong, there are several controllers, or the ports are somebody's"),
+            (Exit::Usage, "the command line is wrong, there are several controllers, or the controller has the ports"),
             (Exit::NoInput, "a file cannot be read"),
-            (Exit::Unavailable, "the API server cannot be reached or refuses"),
+            (Exit::Unavailable, "the API server cannot be reached, or refuses a request"),
             NOT_ALLOWED,
-            (Exit::Configuration, "the kubeconfig is of no use"),
+            (Exit::Configuration, "the kubeconfig cannot be used"),
         ],
     ),
     (
@@ -140,14 +140,17 @@ const ENDS: &[(&str, &[End])] = &[
         &[
             (
                 Exit::Success,
-                "every Ingress has the addresses that it should have, or with --dry-run nothing is in the way",
+                "every Ingress has the addresses that it should have, or with --dry-run nothing prevents the take-over",
             ),
-            (Exit::Findings, "something is in the way and nothing was changed, or single Ingresses do not have them"),
+            (
+                Exit::Findings,
+                "something prevents the take-over and nothing was changed, or single Ingresses lack addresses",
+            ),
             (Exit::Usage, "the command line is wrong, or there are several controllers"),
             (Exit::NoInput, "the report, or the file of what was there before, cannot be read"),
             (Exit::Unavailable, "the API server or the nodes do not answer"),
             (Exit::CannotCreate, "the file of what was there before is of another cluster"),
-            (Exit::Permission, "the administrator may not, or a file may not be used"),
+            (Exit::Permission, "the administrator lacks a right, or this user may not use a file"),
             BAD_ACCESS,
         ],
     ),
@@ -157,7 +160,7 @@ const ENDS: &[(&str, &[End])] = &[
             (Exit::Success, "the settings are in force"),
             NO_DAEMON,
             NO_SOCKET,
-            (Exit::Configuration, "those from before stay in force"),
+            (Exit::Configuration, "the new settings cannot be used, and those from before stay in force"),
         ],
     ),
     (
@@ -173,8 +176,8 @@ const ENDS: &[(&str, &[End])] = &[
     (
         "rollback",
         &[
-            (Exit::Success, "nginx runs the generation, or will when it starts"),
-            (Exit::Findings, "that could not be done, and everything is as before"),
+            (Exit::Success, "nginx runs the generation, or will run it when it starts"),
+            (Exit::Findings, "nginx does not run the generation, and everything is as before"),
             (Exit::Unavailable, "nginx or the daemon cannot be used"),
             NO_FILE,
             BAD_SETTINGS,
@@ -184,7 +187,7 @@ const ENDS: &[(&str, &[End])] = &[
         "run",
         &[
             (Exit::Success, "a signal ended it"),
-            (Exit::Unavailable, "an address or nginx is not to be had"),
+            (Exit::Unavailable, "an address or nginx cannot be used"),
             NO_FILE,
             BAD_ACCESS,
         ],
@@ -192,9 +195,9 @@ const ENDS: &[(&str, &[End])] = &[
     (
         "setup",
         &[
-            (Exit::Success, "everything is in place, shown or undone"),
-            (Exit::Findings, "--undo left files that somebody changed since"),
-            (Exit::Unavailable, "nginx refuses its configuration or is not there"),
+            (Exit::Success, "the steps are done, shown or undone"),
+            (Exit::Findings, "--undo left files that somebody changed since setup"),
+            (Exit::Unavailable, "nginx refuses its configuration, or is not installed"),
             NO_FILE,
             BAD_SETTINGS,
         ],
@@ -205,15 +208,18 @@ const ENDS: &[(&str, &[End])] = &[
             (
                 Exit::Success,
                 "nginx serves the confirmed generation; with NAMESPACE/NAME or --host: it is served and nothing is wrong with it; with \
-                 --cluster: every node that is not drained lives and serves; with --watch: nobody reads any more",
+                 --cluster: every node that is not drained lives and serves; with --watch: the reader of the output is gone",
             ),
-            (Exit::Findings, "that is not so"),
-            (Exit::Unavailable, "no daemon answers, or with --cluster it serves a folder and knows no other nodes"),
+            (Exit::Findings, "one of these is not the case"),
+            (
+                Exit::Unavailable,
+                "no daemon answers, or with --cluster: it serves a folder of manifests, and so has no other nodes",
+            ),
             NO_SOCKET,
             BAD_SETTINGS,
         ],
     ),
-    ("undrain", &[(Exit::Success, "it is noted"), NO_DAEMON, NO_SOCKET, BAD_SETTINGS]),
+    ("undrain", &[(Exit::Success, "the daemon has noted the order"), NO_DAEMON, NO_SOCKET, BAD_SETTINGS]),
 ];
 
 /// The exit statuses of a command, in numerical order; `None` for a command that only has
@@ -258,7 +264,9 @@ fn told(command: Command, words: &str) -> Command {
 /// The section of a man page about the exit statuses.
 pub fn section(words: &str) -> String {
     let mut section = ".SH \"EXIT STATUS\"\n".to_owned();
-    let Some(ends) = of(words) else { return section + "That of the command that is run; 64 when there is none.\n" };
+    let Some(ends) = of(words) else {
+        return section + "It is the exit status of the command that is run, or 64 when there is none.\n";
+    };
     for (exit, meaning) in ends {
         // Writing to a string does not fail.
         let _ = writeln!(

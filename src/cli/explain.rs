@@ -66,7 +66,10 @@ fn asked(arguments: &Arguments) -> Result<Value, Exit> {
     let settings = arguments.settings.load_to_ask()?;
     let (_, mut status) = ask(&settings, &format!("explain {}", arguments.address.written()))?;
     if let Some(error) = status["error"].as_str() {
-        complain!("ingressd: the daemon that runs is of another version: {}", printable(error));
+        complain!(
+            "ingressd: the running daemon is of another version; restart it (systemctl restart ingressd): {}",
+            printable(error)
+        );
         return Err(Exit::Unavailable);
     }
     match status["subject"].take() {

@@ -20,41 +20,41 @@ use crate::source::yaml;
 
 /// Arguments of `ingressd kubeconfig`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_long_help = "It makes a ServiceAccount that may do what the daemon needs under these settings and nothing else, in the \
-    namespace of publish.namespace: with the setting namespaces by Roles in these, otherwise by a ClusterRole. Done again it \
-    changes what has changed. To take it back from every node that has this account: `ingressd kubeconfig --print \
-    --without-namespace | kubectl delete --ignore-not-found -f -`. The Namespace stays: there may be more in it.\n\n\
-    The token is put into a Secret and lasts until that is deleted. With --duration it ends by itself, and the kubeconfig has to \
-    be written again before; the daemon takes the new one into use without a restart."
-)]
+#[command(after_long_help = "\
+    The command makes a ServiceAccount in the namespace of publish.namespace. The account may do what the \
+    daemon needs under these settings and nothing else: by Roles where the setting namespaces names \
+    namespaces, otherwise by a ClusterRole. When the command runs again, it changes what has changed. To take \
+    the rights from every node that has this account, run `ingressd kubeconfig --print --without-namespace | \
+    kubectl delete --ignore-not-found -f -`. The Namespace stays, because it may hold other objects.\n\n\
+    The token is kept in a Secret and is valid until that is deleted. With --duration it ends by itself, and \
+    the kubeconfig has to be written again before that. The daemon uses the new one without a restart.")]
 pub struct Arguments {
     /// Only show the manifests that would be applied.
     #[arg(long)]
     print: bool,
-    /// Leave the Namespace of publish.namespace alone: it is there already, or has to stay.
+    /// Do not create the Namespace of publish.namespace, because it exists already.
     #[arg(long)]
     without_namespace: bool,
-    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or
-    /// ~/.kube/config.
+    /// Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names,
+    /// or ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     admin_kubeconfig: Option<PathBuf>,
-    /// Context of the administrator's kubeconfig, when not its current one.
+    /// Context of the administrator's kubeconfig. The default is its current one.
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Where to write; otherwise where the settings look for it, /etc/ingressd/kubeconfig.
+    /// File to write. The default is the one that the settings name, or /etc/ingressd/kubeconfig.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace the file if it is there.
+    /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
     /// Name of the ServiceAccount.
     #[arg(long, value_name = "NAME", default_value = "ingressd", value_parser = account)]
     account: String,
-    /// A token that ends after this time, such as 720h, instead of one in a Secret.
+    /// Let the token end after this time, such as 720h, instead of keeping one in a Secret.
     #[arg(long, value_name = "DURATION", value_parser = life)]
     duration: Option<Duration>,
-    /// URL by which the node reaches the API server, when not the administrator's.
+    /// URL by which the node reaches the API server. The default is the administrator's.
     #[arg(long, value_name = "URL", value_parser = server)]
     server: Option<String>,
     #[command(flatten)]

@@ -33,7 +33,7 @@ use crate::translate::ANNOTATIONS;
 /// Arguments of `ingressd migrate`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Which step.
+    /// The step.
     #[command(subcommand)]
     step: Step,
 }
@@ -41,15 +41,15 @@ pub struct Arguments {
 /// One variant for each step.
 #[derive(Debug, Subcommand)]
 enum Step {
-    /// Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what
-    /// to do.
+    /// Report for each Ingress, flag and key what is equal, stricter, different or refused, and
+    /// what to do.
     Report(ReportArguments),
     /// Print settings that do what the controller's flags do, and that read its ConfigMap.
     Settings(SettingsOf),
-    /// Ask the controller and ingressd the same requests, and show what differs and which
+    /// Send the same requests to the controller and to ingressd, and show what differs and which
     /// annotation explains it.
     Compare(compare::Arguments),
-    /// Let the addresses in statuses become those of the nodes, or what they were before.
+    /// Replace the addresses in statuses by those of the nodes, or put back those from before.
     TakeOver(take_over::Arguments),
 }
 
@@ -58,11 +58,11 @@ enum Step {
 struct SettingsOf {
     #[command(flatten)]
     origin: Origin,
-    /// For the time in which both programs serve the same objects: on other ports, and without
-    /// writing statuses.
+    /// Print settings for the time in which both programs serve the same objects: with other
+    /// ports, and without writing statuses.
     #[arg(long)]
     side_by_side: bool,
-    /// The ports for http and https meanwhile, none of them the controller's.
+    /// The ports for http and https meanwhile. The controller must not have them.
     #[arg(long, value_name = "HTTP,HTTPS", default_value_t = BESIDE, requires = "side_by_side")]
     ports: Ports,
 }
@@ -70,18 +70,18 @@ struct SettingsOf {
 /// Where the objects are.
 #[derive(Debug, clap::Args)]
 struct Origin {
-    /// Files and folders with what `kubectl get -o yaml` printed, or with manifests; without any a
-    /// live cluster is read.
+    /// Files and folders with the output of `kubectl get -o yaml`, or with manifests. Without this
+    /// argument the cluster is read.
     #[arg(value_name = "FILE|FOLDER")]
     files: Vec<PathBuf>,
-    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or
-    /// ~/.kube/config.
+    /// Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names,
+    /// or ~/.kube/config.
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     admin_kubeconfig: Option<PathBuf>,
-    /// Context of the administrator's kubeconfig, when not its current one.
+    /// Context of the administrator's kubeconfig. The default is its current one.
     #[arg(long, value_name = "NAME", conflicts_with = "files")]
     context: Option<String>,
-    /// Deployment or DaemonSet of the controller, where there are several.
+    /// Deployment or DaemonSet of the controller. It is needed where there are several.
     #[arg(long, value_name = "NAMESPACE/NAME")]
     controller: Option<String>,
 }
@@ -89,19 +89,20 @@ struct Origin {
 /// Arguments of `ingressd migrate report`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-    Objects are judged by what `ingressd check` and the daemon find, with the settings that `ingressd migrate settings` prints over \
-    those of this host, and for the nginx of this host where there is one: run it on a node to learn what its other sites have. Nothing \
-    is changed. From a live cluster are listed: IngressClasses, Ingresses, Deployments, DaemonSets, ConfigMaps, Services, Namespaces, \
-    and the names of Secrets, never what is in them.\n\n\
-    equal: the same. stricter: less gets through. different: something else comes of it, or something has to be done first. refused: \
-    nothing comes of it.")]
+    Objects are judged by the same rules as in `ingressd check` and in the daemon, with the settings that \
+    `ingressd migrate settings` prints over those of this host, and for the nginx of this host where there is \
+    one. Run the command on a node, so that it knows the other sites of that nginx. Nothing is changed. From \
+    a cluster it lists IngressClasses, Ingresses, Deployments, DaemonSets, ConfigMaps, Services, Namespaces, \
+    and the names of Secrets, never their contents.\n\n\
+    equal: the effect is the same. stricter: fewer requests get through. different: the effect is another \
+    one, or something has to be done first. refused: it has no effect.")]
 struct ReportArguments {
     #[command(flatten)]
     origin: Origin,
-    /// How the report is shown.
+    /// The form of the report.
     #[arg(long, value_enum, default_value_t)]
     output: Form,
-    /// Show also what is equal and needs nothing.
+    /// Show also what is equal and needs no change.
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -121,12 +122,12 @@ struct Judging {
 /// How the report is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
-    /// What needs something, and a summary.
+    /// What needs a change, and a summary.
     #[default]
     Text,
-    /// One object.
+    /// One JSON object.
     Json,
-    /// One page that needs nothing beside itself.
+    /// One page that needs no other files.
     Html,
 }
 
@@ -151,7 +152,7 @@ fn settings(SettingsOf { origin, side_by_side: is_beside, ports }: &SettingsOf) 
     if let Some(taken) = taken(&controller, *ports).filter(|_| *is_beside) {
         let by = taken.by.iter().map(|(port, by)| format!("{port} is {}", on_one_line(by)));
         complain!(
-            "ingressd: the ports {ports} cannot be had beside the controller, which may have the network of the same node: {}; name \
+            "ingressd: the ports {ports} cannot be used beside the controller, which may have the network of the same node: {}; name \
              others, such as --ports {}",
             by.collect::<Vec<_>>().join(", "),
             taken.free

@@ -45,37 +45,37 @@ pub struct Cli {
 /// One variant for each command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve: keep this host's nginx at what the manifests say.
+    /// Serve a cluster, or a folder of manifests, with this host's nginx.
     Run(run::Arguments),
     /// Check manifests without a daemon: every finding with file, line and field.
     Check(check::Arguments),
     /// Print policies by which an API server refuses what would be refused here.
     Admission(admission::Arguments),
-    /// Show the nginx configuration that manifests give, without a daemon.
+    /// Print the nginx configuration for manifests, without a daemon.
     Render(render::Arguments),
     /// Say why a request is answered as it is: what takes it, and where each option was written
     /// that counts there.
     Explain(explain::Arguments),
-    /// Ask the running daemon how it is.
+    /// Show what the running daemon serves, and what is wrong.
     Status(status::Arguments),
-    /// Have the running daemon read its settings again.
+    /// Make the running daemon read its settings again.
     Reload(reload::Arguments),
-    /// Take this node out of what is published, and wait until nobody is connected.
+    /// Withdraw this node's addresses from all statuses, and wait until no client is connected.
     Drain(drain::Arguments),
-    /// Make this host's nginx ready for ingressd, or as it was before.
+    /// Make this host's nginx ready for ingressd, or undo that.
     Setup(setup::Arguments),
-    /// Look whether this host and its cluster are fit for each other, and say what to do.
+    /// Look for problems of this host and its cluster, and say how to solve them.
     Doctor(doctor::Arguments),
-    /// Take this node back into what is published.
+    /// Publish this node's addresses again after `drain`.
     Undrain(drain::UndoArguments),
     /// Show what differs between two kept generations, and which object caused it.
     Diff(diff::Arguments),
-    /// Go back to a kept generation and stay there, or end that.
+    /// Go back to a kept generation and stay there, or apply changes again.
     Rollback(rollback::Arguments),
-    /// Give a node its rights in a cluster and write its kubeconfig, as an administrator.
+    /// Give a node its rights in a cluster, and write its kubeconfig. An administrator runs this.
     Kubeconfig(kubeconfig::Arguments),
-    /// From an ingress-nginx to ingressd: a report of what will be equal, settings, a comparison
-    /// of both, and the take-over of addresses.
+    /// Move from ingress-nginx to ingressd: report what will be equal, print settings, compare the
+    /// answers of both, and take over the addresses.
     Migrate(migrate::Arguments),
     /// Serve example manifests with a private nginx until Ctrl-C.
     #[cfg(feature = "demo")]

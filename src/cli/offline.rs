@@ -37,16 +37,16 @@ pub struct Manifests {
 /// By what manifests are judged that no cluster has.
 #[derive(Debug, Default, clap::Args)]
 pub struct Judging {
-    /// Name of an IngressClass that is not among the manifests, and whose Ingresses are judged;
-    /// may be repeated.
+    /// Name of an IngressClass that is not among the manifests. Ingresses of this class are
+    /// judged, too. This option may be repeated.
     #[arg(long = "class", value_name = "NAME", requires = "files")]
     pub classes: Vec<String>,
     /// Judge manifests for this version of nginx instead of the installed one.
     #[arg(long, value_name = "X.Y.Z", value_parser = version, requires = "files")]
     nginx_version: Option<Version>,
     /// Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of
-    /// authentication services and of mirrors. Otherwise nobody is asked, and each name counts as
-    /// one that has addresses.
+    /// authentication services and of mirrors. Without this option DNS is not asked, and each name
+    /// is taken to have addresses.
     #[arg(long, requires = "files")]
     resolve: bool,
 }

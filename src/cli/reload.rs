@@ -8,11 +8,11 @@ use crate::daemon::control;
 
 /// Arguments of `ingressd reload`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_long_help = "`systemctl reload ingressd` runs this. The daemon finishes the change that is under way and goes on with what it \
-    reads. With a mistake in it, or where it cannot be had, the settings from before stay in force: that is told here, in `ingressd status`, \
-    in the line of `systemctl status` and in the journal, and stays so until settings are read that can be used."
-)]
+#[command(after_long_help = "\
+    `systemctl reload ingressd` runs this command. The daemon finishes the change that is under way, and then \
+    goes on with the settings that it reads. If they have a mistake, or need something that is not available, \
+    the settings from before stay in force. This command, `ingressd status`, the line of `systemctl status` \
+    and the journal say so, until the daemon reads settings that it can use.")]
 pub struct Arguments {
     #[command(flatten)]
     settings: SettingsArguments,

@@ -12,20 +12,22 @@ use crate::daemon::{ControlCommand, control, without_daemon};
 
 /// Arguments of `ingressd rollback`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_long_help = "nginx is told to read the generation and is proven to run it, as with any change; when it does not take \
-    it, everything is as before. From then on nothing that changes in the cluster is applied on this node: what is wrong with objects \
-    is still told, but requests go to the endpoints of then, some of which may be gone. The node stays there over restarts of daemon, nginx \
-    and host, and says so in `ingressd status`, in the line of `systemctl status`, in the journal, on /readyz and in the metric \
-    ingressd_pinned_generation, until `ingressd rollback --resume`. Objects that the generation does not hold are not published for this \
-    node. `ingressd diff --list` shows what is kept, `ingressd diff N` what going back to N changes.\n\n\
-    Where no daemon runs the command does it itself."
-)]
+#[command(after_long_help = "\
+    nginx is told to read the generation, and the command waits for the proof that nginx runs it, as with any \
+    change. When nginx does not take it, everything is as before.\n\n\
+    From then on no change of the cluster is applied on this node. Findings about objects are still reported, \
+    but requests go to the endpoints of that generation, some of which may no longer exist. The node stays \
+    there over restarts of daemon, nginx and host, until `ingressd rollback --resume`. `ingressd status`, the \
+    line of `systemctl status`, the journal, /readyz and the metric ingressd_pinned_generation show it. \
+    Objects that the generation does not hold are not published for this node. `ingressd diff --list` shows \
+    which generations are kept, and `ingressd diff N` shows what going back to N changes.\n\n\
+    Where no daemon runs, the command itself changes nginx.")]
 pub struct Arguments {
-    /// The generation; without one, the latest before the current that nginx was seen to run.
+    /// The generation. The default is the latest before the current one that nginx was seen to
+    /// run.
     #[arg(value_name = "GENERATION", conflicts_with = "resume")]
     generation: Option<u64>,
-    /// Apply what the cluster says again.
+    /// End the rollback: apply changes of the cluster again.
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
@@ -57,7 +59,10 @@ pub fn told(answer: &Value, failed: Exit) -> Exit {
             Exit::Success
         }
         (None, why) => {
-            complain!("ingressd: {}", why.unwrap_or("the daemon did not say what came of it").escape_debug());
+            complain!(
+                "ingressd: {}",
+                why.unwrap_or("the daemon did not report the result; `ingressd status` shows it").escape_debug()
+            );
             failed
         }
     }

@@ -14,11 +14,11 @@ use crate::source::cluster::KubeconfigError;
 
 /// Arguments of `ingressd run`.
 #[derive(Debug, Clone, clap::Args)]
-#[command(
-    after_long_help = "Signals: TERM and INT end the daemon, nginx goes on; HUP reads the settings again, as `ingressd reload` does."
-)]
+#[command(after_long_help = "\
+    Signals: TERM and INT end the daemon, and nginx goes on; HUP makes it read the settings again, as \
+    `ingressd reload` does.")]
 pub struct Arguments {
-    /// Address of the cluster to serve, and the credentials for it.
+    /// File with the address of the cluster to serve, and with the credentials for it.
     #[arg(long, value_name = "FILE", conflicts_with = "manifests")]
     kubeconfig: Option<PathBuf>,
     /// Folder of manifests to serve and watch instead of a cluster.
@@ -27,7 +27,7 @@ pub struct Arguments {
     /// Address for /healthz, /readyz, /metrics and /status.json.
     #[arg(long, value_name = "ADDRESS:PORT")]
     http_address: Option<String>,
-    /// Least level that is logged: error, warn, info, debug or trace.
+    /// Lowest level that is logged: error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
     #[command(flatten)]

@@ -10,15 +10,15 @@ use crate::model::Instance;
 /// Flags for settings, to be flattened into the arguments of a command.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct SettingsArguments {
-    /// One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders
-    /// have the name at their end.
+    /// Name of an instance, where several ingressd share this host. Its settings are in
+    /// /etc/ingressd/NAME/, and its folders end with the name.
     #[arg(long, value_name = "NAME", env = "INGRESSD_INSTANCE", value_parser = instance, default_value = "", hide_default_value = true)]
     pub instance: Instance,
-    /// Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml
-    /// beside it.
+    /// Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files
+    /// conf.d/*.toml beside it.
     #[arg(long, value_name = "FILE", env = "INGRESSD_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Set one key of ingressd.toml(5); may be repeated.
+    /// Set one key of ingressd.toml(5). This option may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub set: Vec<(String, String)>,
 }

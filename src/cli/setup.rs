@@ -13,23 +13,23 @@ use crate::setup::{Choices, Error, Planned, STEPS, Setup, Step, Undone, undo_scr
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = manual())]
 pub struct Arguments {
-    /// Do it. Without this, what would be done is only shown.
+    /// Carry out the steps. Without this option they are only shown.
     #[arg(long, conflicts_with = "undo")]
     yes: bool,
-    /// Also move the distribution's default site out of the way, where it has the requests for
-    /// unknown hosts.
+    /// Also disable the distribution's default site where it answers requests for unknown hosts.
     #[arg(long, conflicts_with = "undo")]
     disable_default_site: bool,
     /// Put back every byte as it was before.
     #[arg(long)]
     undo: bool,
-    /// Leave files as they are that somebody changed since, and forget them.
+    /// Leave files as they are that somebody changed since setup, and no longer remember what was
+    /// there before.
     #[arg(long, requires = "undo")]
     keep_edited: bool,
-    /// Put back what this step did, and nothing else.
+    /// Undo this step only.
     #[arg(long, requires = "undo", value_name = "STEP", value_parser = step)]
     step: Option<&'static Step>,
-    /// Print a script of the shell that puts nginx's files back when ingressd is no longer there.
+    /// Print a shell script that puts nginx's files back when ingressd is no longer installed.
     /// Packages keep it when they are removed.
     #[arg(long, conflicts_with_all = ["yes", "undo", "disable_default_site"])]
     undo_script: bool,
@@ -45,10 +45,10 @@ fn step(name: &str) -> Result<&'static Step, String> {
 fn manual() -> String {
     let steps = STEPS.iter().map(|step| format!("{}: {}", step.name, step.about));
     format!(
-        "Each step is taken between two tests by nginx, and taken back when nginx refuses its configuration after it. nginx is \
-         neither started nor reloaded: it reads what is new when the daemon reloads it. What was there before is kept in setup.json in the \
-         state folder, for --undo. What is in place already is left alone, so that the command may be run at any time. At the end \
-         the first checks of `ingressd doctor` are made; they do not count for the exit status.\n\n\
+        "nginx tests its configuration before and after each step, and a step after which nginx refuses it is undone. nginx is \
+         neither started nor reloaded: it reads the changes when the daemon reloads it. The file setup.json in the state folder keeps \
+         what was there before, for --undo. Steps that are done already are left alone, so the command may be run at any time. At \
+         the end it makes the first checks of `ingressd doctor`, which do not count for the exit status.\n\n\
          The steps:\n\n{}",
         steps.collect::<Vec<_>>().join("\n\n")
     )

@@ -26,29 +26,32 @@ const LONGEST_NAME: usize = 253;
 /// Arguments of `ingressd status`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-    The first line is the state. Then come problems, each with object, key, effect and remedy, errors before warnings; then this host; \
-    then the Ingresses with their states:\n\n\
-    ok: its newest version is served. partly: but for some routes. closed (503): all its routes answer 503, because something that \
-    protects it cannot be set up. last good: an earlier version is served, because the newest cannot be. refused: nothing of it is \
-    served. waiting: what it says now is not in force yet, because a generation is pinned, nginx takes no changes, or the change is on \
-    its way. down: it is ready for nginx, which does not run. not ours: another controller's, told only to whoever asks for it by name.\n\n\
-    Colours are for terminals only, and never where NO_COLOR is set; lines are as wide as the terminal (COLUMNS), and not broken \
-    elsewhere.")]
+    The first line is the state. Then come problems, errors before warnings, each with its object, key, \
+    effect and remedy; then this host; then the Ingresses with their states:\n\n\
+    ok: its newest version is served. partly: its newest version is served, except some routes. closed (503): \
+    all its routes answer 503, because their protection cannot be set up. last good: an earlier version is \
+    served, because the newest cannot be. refused: nothing of it is served. waiting: its newest version is \
+    not in force yet, because a generation is pinned, nginx takes no changes, or the change is on its way. \
+    down: it is ready for nginx, which does not run. not ours: another controller serves it; it is shown only \
+    when it is asked for by name.\n\n\
+    Colours are used on terminals only, and never where NO_COLOR is set. Lines are as wide as the terminal \
+    (COLUMNS), and are not broken elsewhere.")]
 pub struct Arguments {
-    /// Show everything about this Ingress, ours or not.
+    /// Show everything about this Ingress, also when another controller serves it.
     #[arg(value_name = "NAMESPACE/NAME", value_parser = ingress_name, conflicts_with_all = ["host", "cluster"])]
     ingress: Option<String>,
-    /// Show who has what of this host; `*` for requests to hosts that nobody has.
+    /// Show which objects serve which paths of this host. `*` stands for hosts that no object
+    /// names.
     #[arg(long, value_parser = host_name, conflicts_with = "cluster")]
     host: Option<String>,
-    /// Show all nodes that share the work, as their Leases tell, instead of this one.
+    /// Show all nodes of the group, by their Leases, instead of this one.
     #[arg(long)]
     cluster: bool,
-    /// Look again every two seconds until Ctrl-C, also while no daemon answers. What is no
-    /// terminal gets only what changed.
+    /// Look again every two seconds until Ctrl-C, also while no daemon answers. Output that does
+    /// not go to a terminal has only what changed.
     #[arg(long)]
     watch: bool,
-    /// How the answer is shown.
+    /// The form of the answer.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     #[command(flatten)]
@@ -126,7 +129,7 @@ fn shown(arguments: &Arguments, answer: String, status: &Value) -> Result<(Strin
     let is_json = arguments.format == Format::Json;
     if let Some(error) = status["error"].as_str() {
         complain!(
-            "ingressd: the daemon that runs is of another version and does not know the question: {}",
+            "ingressd: the running daemon is of another version; restart it (systemctl restart ingressd): {}",
             printable(error)
         );
         return Err(Exit::Unavailable);

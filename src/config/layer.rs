@@ -153,7 +153,8 @@ impl Layer {
                 hint => hint,
             },
         };
-        self.mistake(origin, key, format!("there is no such key{hint}"));
+        let remedy = if hint.is_empty() { "; correct or remove it: ingressd.toml(5) lists all keys" } else { &*hint };
+        self.mistake(origin, key, format!("there is no such key{remedy}"));
     }
 
     fn mistake(&mut self, origin: &str, key: &str, why: String) {

@@ -262,7 +262,10 @@ mod tests {
             ("log-level = 'info'\n", "ingressd.toml:1: log-level: there is no such key; did you mean log.level?"),
             ("http-prt = 8080\n", "ingressd.toml:1: http-prt: there is no such key; did you mean listen.http-port?"),
             ("# one\n\nlisten = 1\n", "ingressd.toml:3: listen: it is a section, not a value"),
-            ("[nonsense.deep]\nx = 1\n", "ingressd.toml:1: nonsense: there is no such key"),
+            (
+                "[nonsense.deep]\nx = 1\n",
+                "ingressd.toml:1: nonsense: there is no such key; correct or remove it: ingressd.toml(5) lists all keys",
+            ),
             ("[listen\n", "ingressd.toml:1: "),
             (
                 "[http]\naddress = '0.0.0.0:10254'\n",

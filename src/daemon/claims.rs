@@ -16,7 +16,7 @@ pub fn kept_in(state: &Path) -> Arc<Claims> {
     let file = state.join(FILE);
     let read = state_file::read::<Vec<Line<'_>>>(&file).map(|lines| Claims::read(lines.unwrap_or_default()));
     Arc::new(read.unwrap_or_else(|why| {
-        tracing::warn!(path = %file.display(), "the claims on hosts of the last run are ignored, dates of objects count: {}: {why}", file.display());
+        tracing::warn!(path = %file.display(), "the claims on hosts of the last run are ignored, and the dates of objects decide: {}: {why}", file.display());
         Claims::default()
     }))
 }

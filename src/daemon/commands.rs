@@ -138,6 +138,9 @@ fn answer(reply: Reply, result: Result<String, String>) {
     drop(reply.send(result));
 }
 
+/// Why the pin cannot be taken back.
+pub const NOT_PINNED: &str = "no generation is pinned";
+
 /// Executes a command. The result is a text for people.
 pub fn execute(command: ControlCommand, pipeline: &mut Pipeline) -> Result<String, String> {
     match command {
@@ -153,10 +156,12 @@ pub fn execute(command: ControlCommand, pipeline: &mut Pipeline) -> Result<Strin
         },
         ControlCommand::Resume => match pipeline.resume() {
             Ok(Some(generation)) => Ok(format!("generation {generation} is no longer pinned")),
-            Ok(None) => Err("no generation is pinned".to_owned()),
+            Ok(None) => Err(NOT_PINNED.to_owned()),
             Err(error) => Err(error.to_string()),
         },
-        ControlCommand::Reload => Err("settings are read again by a daemon that runs, and at its start".to_owned()),
+        ControlCommand::Reload => {
+            Err("no daemon runs; it reads the settings when it starts: systemctl start ingressd".to_owned())
+        }
     }
 }
 

@@ -80,7 +80,7 @@ impl Control {
                     });
                 }
                 Err(error) => {
-                    tracing::warn!("the control socket fails: {error}");
+                    tracing::warn!("the control socket cannot accept a connection: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }

@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use crate::config::{Log, LogFormat};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, count};
 
 /// Why logging cannot begin.
 #[derive(Debug, thiserror::Error)]
@@ -136,8 +136,9 @@ impl FindingLog {
             match self.line(namespace, most, now) {
                 Line::Written => tell(finding, generation, prefix),
                 Line::FirstLeftOut => tracing::warn!(
-                    "more than {most} lines about findings of the namespace {namespace:?} within a minute: the rest is left \
-                     out, `ingressd status` tells what is wrong (limits.findings-of-namespace)"
+                    "the namespace {namespace:?} caused more than {} within a minute, and the rest is left out; \
+                     `ingressd status` shows what is wrong (limits.findings-of-namespace)",
+                    count(most, "line about findings", "lines about findings")
                 ),
                 Line::LeftOut => {}
             }

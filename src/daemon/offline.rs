@@ -1,9 +1,10 @@
 //! Executes commands of the administrator while no daemon runs.
 
-use super::commands::{ControlCommand, execute};
+use super::commands::{ControlCommand, NOT_PINNED, execute};
 use super::control::Control;
 use super::error::Error;
 use super::pipeline::Pipeline;
+use crate::apply::History;
 use crate::apply::folder::Existing;
 use crate::config::Settings;
 
@@ -17,6 +18,9 @@ pub type Offline = Result<Result<String, String>, Error>;
 ///
 /// When a daemon is running, or when nginx or a folder cannot be used.
 pub fn without_daemon(settings: &Settings, command: ControlCommand) -> Offline {
+    if let Some(why) = refused(settings, command)? {
+        return Ok(Err(why));
+    }
     let path = &settings.control_socket;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control_error = |source| Error::Control { path: path.clone(), source };
@@ -25,4 +29,39 @@ pub fn without_daemon(settings: &Settings, command: ControlCommand) -> Offline {
     let _control = Control::bind(path, Existing::Shared).map_err(control_error)?;
     let mut pipeline = Pipeline::open(settings, None).map_err(|error| Error::Pipeline(Box::new(error)))?;
     Ok(execute(command, &mut pipeline))
+}
+
+/// Why the command cannot be executed, as far as the disk says. It is asked first, so that what is
+/// refused leaves no folder behind.
+fn refused(settings: &Settings, command: ControlCommand) -> Result<Option<String>, Error> {
+    let history = History::read(&settings.apply.root, &settings.apply.state);
+    let history = history.map_err(|error| Error::Pipeline(Box::new(error.into())))?;
+    Ok(match command {
+        ControlCommand::RollBack(wanted) => history.choose(wanted).err(),
+        ControlCommand::Resume => history.pinned.is_none().then(|| NOT_PINNED.to_owned()),
+        ControlCommand::Reload => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_makes_no_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let mut settings = Settings::default();
+        settings.apply.root = home.path().join("root");
+        settings.apply.state = home.path().join("state");
+        settings.control_socket = home.path().join("run/control.sock");
+        for (command, why) in [
+            (ControlCommand::RollBack(None), "no generation is kept"),
+            (ControlCommand::RollBack(Some(3)), "no generation is kept"),
+            (ControlCommand::Resume, NOT_PINNED),
+        ] {
+            let told = without_daemon(&settings, command).unwrap().unwrap_err();
+            assert!(told.starts_with(why), "{told}");
+            assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{command:?}");
+        }
+    }
 }

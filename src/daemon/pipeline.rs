@@ -237,7 +237,7 @@ impl Pipeline {
                 differs
             }
             Err(error) => {
-                tracing::warn!("this host's nginx cannot be looked at, and counts as it was: {error}");
+                tracing::warn!("this host's nginx cannot be inspected, and is taken to be as before: {error}");
                 false
             }
         }
@@ -311,7 +311,7 @@ impl Pipeline {
     /// Removes old generations.
     pub fn sweep(&self) {
         if let Err(error) = self.applier.sweep() {
-            tracing::warn!("old generations stay: {error}");
+            tracing::warn!("old generations cannot be removed, and stay: {error}");
         }
     }
 }
@@ -433,7 +433,9 @@ impl Stages for Pipeline {
         match self.applier.try_out(&files) {
             Ok(complaints) => complaints,
             Err(error) => {
-                tracing::warn!("whether the templates of nginx.templates are to blame cannot be found out: {error}");
+                tracing::warn!(
+                    "ingressd cannot find out whether the templates of nginx.templates are to blame: {error}"
+                );
                 None
             }
         }

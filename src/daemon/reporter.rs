@@ -91,7 +91,7 @@ impl Reporter {
         });
         // Each watch of a cluster logs by itself when it fails, and when it works again.
         if let (Some(failure), true) = (&observed.failure, observed.watches.is_empty()) {
-            tracing::warn!("the source cannot be read, what is served stays: {failure}");
+            tracing::warn!("the source cannot be read, and nginx goes on serving what it has: {failure}");
         }
     }
 
@@ -229,7 +229,7 @@ impl Reporter {
     pub fn reloaded(&mut self, result: &Result<(), String>) {
         match result {
             Ok(()) => tracing::info!("the settings were read again"),
-            Err(why) => tracing::error!("the new settings cannot be used, those in force stay:\n{why}"),
+            Err(why) => tracing::error!("the new settings cannot be used, and those in force stay:\n{why}"),
         }
         self.change(|status| status.refused_settings = result.as_ref().err().map(|why| why.as_str().into()));
         // systemd waits for the end of the reload, whatever the result is.
@@ -314,7 +314,7 @@ pub fn describe(outcome: &Outcome) -> String {
         ),
         Outcome::Unchanged { generation } => format!("nginx runs generation {generation}"),
         Outcome::Confirmed { generation, test, reload, written } => format!(
-            "nginx runs generation {generation}: {} written, tested in {} ms, reloaded in {} ms",
+            "nginx runs generation {generation}: {} written, the test took {} ms, the reload {} ms",
             count(*written, "file", "files"),
             test.as_millis(),
             reload.as_millis()

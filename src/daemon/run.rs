@@ -46,7 +46,7 @@ pub async fn run(
             Ok(daemon) => {
                 settings = *new;
                 if let Err(error) = log::set(&settings.log) {
-                    tracing::error!("what is logged, and where to, stays as it was: {error}");
+                    tracing::error!("the settings of the log cannot be changed, and those in force stay: {error}");
                 }
                 daemon
             }

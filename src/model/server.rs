@@ -137,19 +137,26 @@ impl Server {
         };
         let root = PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false };
         let health = PathMatch::Exact { path: UrlPath::new("/healthz").ok()?, redirect_to_slash: false };
-        Some(Server {
-            name: ServerName::CatchAll,
+        let server = Server::usual(ServerName::CatchAll, answer(root, 404));
+        Some(Server { routes: vec![answer(health, 200)], ..server })
+    }
+
+    /// A host that one route answers, without options of its own. It belongs to the object of the
+    /// route.
+    pub fn usual(name: ServerName, fallback: Route) -> Self {
+        Server {
+            name,
             order: 0,
             reserved: Vec::new(),
+            origin: fallback.origin.clone(),
             tls: TlsTermination::Default,
             client_certificates: None,
             directives: Vec::new(),
             hsts: None,
             handover: Handover::Usual,
-            routes: vec![answer(health, 200)],
-            fallback: answer(root, 404),
-            origin,
-        })
+            routes: Vec::new(),
+            fallback,
+        }
     }
 
     /// Whether its TLS handshakes differ from those of other hosts. nginx only respects that for a
@@ -225,11 +232,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::{AccessList, Behaviour, Kind, PathMatch, UpstreamIdentity, UrlPath};
+    use crate::model::{AccessList, Behaviour, Kind, PathMatch, UpstreamId, UrlPath};
 
     /// A route of a namespace that leads to a backend of a namespace, or to none.
     fn route(namespace: &str, protection: &str, backend: &str) -> Route {
-        let upstream = UpstreamIdentity::of(backend.into(), "b".into(), "80".into()).into();
+        let upstream = UpstreamId::usual(backend, "b", "80");
         let networks = |text: &str| text.split(',').filter_map(|network| network.parse().ok()).collect();
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, namespace, "b")));
         let list = |text: &str| Arc::new(AccessList::new(origin.clone(), Vec::new(), networks(text)));
@@ -245,23 +252,7 @@ mod tests {
     }
 
     fn server(routes: Vec<Route>, fallback: Route) -> Server {
-        let (name, origin) = (ServerName::CatchAll, fallback.origin.clone());
-        let (tls, handover) = (TlsTermination::Default, Handover::Usual);
-        let (client_certificates, directives) = (None, Vec::new());
-        let (order, reserved) = (0, Vec::new());
-        Server {
-            name,
-            order,
-            reserved,
-            origin,
-            tls,
-            client_certificates,
-            directives,
-            hsts: None,
-            handover,
-            routes,
-            fallback,
-        }
+        Server { routes, ..Server::usual(ServerName::CatchAll, fallback) }
     }
 
     const ONE: &str = "strict 10.0.0.0/8";

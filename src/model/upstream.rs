@@ -50,9 +50,17 @@ pub struct ConnectionReuse {
     pub timeout: Duration,
 }
 
+impl UpstreamId {
+    /// A port of a Service as most objects use it.
+    pub fn usual(namespace: &str, service: &str, port: &str) -> Self {
+        UpstreamIdentity::usual(namespace, service, port).into()
+    }
+}
+
 impl UpstreamIdentity {
-    /// A Service port that is reached by plain http at the addresses of its pods.
-    pub fn of(namespace: Arc<str>, service: Arc<str>, port: Arc<str>) -> Self {
+    /// A port of a Service as most objects use it: pods that speak HTTP, in turn.
+    pub fn usual(namespace: &str, service: &str, port: &str) -> Self {
+        let (namespace, service, port) = (namespace.into(), service.into(), port.into());
         let (mode, protocol) = ("", Protocol::Http);
         UpstreamIdentity { namespace, service, port, mode, protocol, balance: None, tls: None, reuse: None }
     }

@@ -153,6 +153,24 @@ mod tests {
         addresses.iter().map(ToString::to_string).collect()
     }
 
+    /// The addresses that the status of an Ingress should have, which the node `a` and perhaps
+    /// another one serve, and which has these now.
+    fn wanted(
+        accepted: bool,
+        closed: bool,
+        carried: Serves,
+        other: Option<(Member, Life)>,
+        current: &[&str],
+    ) -> Vec<String> {
+        let others: Vec<_> = other.into_iter().map(|(member, life)| (Arc::new(member), life)).collect();
+        let members = others.iter().map(|(member, life)| (member, *life));
+        let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
+        let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
+        let (id, needs) = (cart(), Some(Revision(50)));
+        let subject = Subject { id: &id, accepted, disputed: false, closed, carried, needs, current: &current };
+        texts(&desired(subject, &nodes))
+    }
+
     #[test]
     fn addresses_are_those_of_the_nodes_that_serve_the_object() {
         let up = |observed| Some((member("b", B, observed), Life::Alive));
@@ -185,15 +203,7 @@ mod tests {
             ("its nginx is down", true, Yes, down, &[A, B], &[A]),
             ("somebody else's address", true, Yes, None, &["203.0.113.9"], &[A]),
         ] {
-            let others: Vec<_> = other.into_iter().map(|(member, life)| (Arc::new(member), life)).collect();
-            let members = others.iter().map(|(member, life)| (member, *life));
-            let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
-            let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
-            let needs = Some(Revision(50));
-            let id = cart();
-            let subject =
-                Subject { id: &id, accepted, disputed: false, closed: false, carried, needs, current: &current };
-            assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
+            assert_eq!(wanted(accepted, false, carried, other, current), expected, "{what}");
         }
     }
 
@@ -210,15 +220,7 @@ mod tests {
             ("served before, a node comes", No, other(50, Life::Alive), &[A], &[A]),
             ("served before, a node goes", No, other(50, Life::Expired), &[A, B], &[A]),
         ] {
-            let others: Vec<_> = other.into_iter().map(|(member, life)| (Arc::new(member), life)).collect();
-            let members = others.iter().map(|(member, life)| (member, *life));
-            let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
-            let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
-            let needs = Some(Revision(50));
-            let id = cart();
-            let subject =
-                Subject { id: &id, accepted: true, disputed: false, closed: true, carried, needs, current: &current };
-            assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
+            assert_eq!(wanted(true, true, carried, other, current), expected, "{what}");
         }
     }
 

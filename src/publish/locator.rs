@@ -184,7 +184,7 @@ fn report(before: Option<&Whereabouts>, now: &Whereabouts) {
         let list: Vec<_> = now.addresses.iter().map(ToString::to_string).collect();
         match list.is_empty() {
             true => tracing::warn!("this node has no address that could be published"),
-            false => tracing::info!("the addresses that this node publishes: {}", list.join(", ")),
+            false => tracing::info!("this node publishes these addresses: {}", list.join(", ")),
         }
     }
     let is_new = |missing: &&(&'static str, String)| before.is_none_or(|before| !before.missing.contains(missing));

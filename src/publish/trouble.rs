@@ -72,7 +72,7 @@ impl Trouble {
     pub fn worked(&mut self) {
         if self.is_told() {
             self.ceased();
-            tracing::info!("no longer: {}", self.what);
+            tracing::info!("this problem is solved: {}", self.what);
         }
     }
 }

@@ -459,7 +459,7 @@ mod tests {
     use super::*;
 
     fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
-        UpstreamIdentity { mode, ..UpstreamIdentity::of(namespace.into(), service.into(), port.into()) }.into()
+        UpstreamIdentity { mode, ..UpstreamIdentity::usual(namespace, service, port) }.into()
     }
 
     #[test]

@@ -35,19 +35,9 @@ fn route(name: &str, path: PathMatch, status: u16) -> Route {
 }
 
 fn server(host: &str, routes: Vec<Route>) -> Arc<Server> {
-    Arc::new(Server {
-        name: ServerName::Exact(HostName::new(host).unwrap()),
-        origin: origin("oldest", Field::Object),
-        tls: TlsTermination::Default,
-        hsts: None,
-        client_certificates: None,
-        order: 0,
-        reserved: Vec::new(),
-        directives: Vec::new(),
-        handover: Default::default(),
-        routes,
-        fallback: route("oldest", prefix("/", false), 404),
-    })
+    let name = ServerName::Exact(HostName::new(host).unwrap());
+    let server = Server::usual(name, route("oldest", prefix("/", false), 404));
+    Arc::new(Server { origin: origin("oldest", Field::Object), routes, ..server })
 }
 
 fn plan(servers: Vec<Arc<Server>>) -> Plan {
@@ -259,7 +249,7 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
 /// An upstream of a Service, and a server of the same name that sends all requests to it.
 fn proxied(namespace: &str, number: u32) -> (Arc<Server>, Arc<Upstream>) {
     let service = format!("s{number}");
-    let id: UpstreamId = UpstreamIdentity::of(namespace.into(), (&*service).into(), "80".into()).into();
+    let id = UpstreamId::usual(namespace, &service, "80");
     let origin = origin(&service, Field::Object);
     let endpoints = vec![Endpoint { address: ([10, 0, 0, 1], 80).into(), weight: 1 }];
     let action = Action::Proxy { upstream: id.clone(), split: None };
@@ -298,8 +288,7 @@ fn upstreams_of_a_namespace_with_many_delay_no_request_of_others() {
 
 /// The names of the directives that a server sets itself, with a route of this protocol.
 fn said(protocol: Protocol, handover: Handover) -> BTreeSet<String> {
-    let upstream: UpstreamId =
-        UpstreamIdentity { protocol, ..UpstreamIdentity::of("default".into(), "web".into(), "80".into()) }.into();
+    let upstream: UpstreamId = UpstreamIdentity { protocol, ..UpstreamIdentity::usual("default", "web", "80") }.into();
     let mut server = Server { handover, ..Server::clone(&server("a.example", Vec::new())) };
     server.fallback.action = Action::Proxy { upstream: upstream.clone(), split: None };
     let upstreams = vec![Arc::new(Upstream { id: upstream, origin: server.origin.clone(), endpoints: Vec::new() })];

@@ -291,66 +291,66 @@ impl Path {
 }
 
 /// How a token stands in a view.
-enum FormPart<'t> {
+enum FixedOrWord<'t> {
     /// A text of the program itself belongs to the form of the view, which thousands of files
     /// share.
     Fixed(&'static str),
     Word(&'t str),
 }
 
-impl<'t> From<&'t Cow<'static, str>> for FormPart<'t> {
+impl<'t> From<&'t Cow<'static, str>> for FixedOrWord<'t> {
     fn from(text: &'t Cow<'static, str>) -> Self {
         match text {
             // Names of ours differ between instances.
-            Cow::Borrowed(fixed) if !fixed.contains(INSTANCE) => FormPart::Fixed(fixed),
-            text => FormPart::Word(text),
+            Cow::Borrowed(fixed) if !fixed.contains(INSTANCE) => FixedOrWord::Fixed(fixed),
+            text => FixedOrWord::Word(text),
         }
     }
 }
 
-impl View for FormPart<'_> {
+impl View for FixedOrWord<'_> {
     fn add_to(&self, form: &mut Form<'_>) {
         match self {
-            FormPart::Fixed(text) => form.add_fixed(text),
-            FormPart::Word(text) => form.add_word(text),
+            FixedOrWord::Fixed(text) => form.add_fixed(text),
+            FixedOrWord::Word(text) => form.add_word(text),
         }
     }
 
     fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
         match self {
-            FormPart::Fixed(text) => (*text).into(),
-            FormPart::Word(text) => write(text).into(),
+            FixedOrWord::Fixed(text) => (*text).into(),
+            FixedOrWord::Word(text) => write(text).into(),
         }
     }
 }
 
 impl View for Word {
     fn add_to(&self, form: &mut Form<'_>) {
-        FormPart::from(&self.0).add_to(form);
+        FixedOrWord::from(&self.0).add_to(form);
     }
 
     fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
-        FormPart::from(&self.0).value(write)
+        FixedOrWord::from(&self.0).value(write)
     }
 }
 
 impl View for Words {
     fn add_to(&self, form: &mut Form<'_>) {
-        FormPart::from(&self.0).add_to(form);
+        FixedOrWord::from(&self.0).add_to(form);
     }
 
     fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
-        FormPart::from(&self.0).value(write)
+        FixedOrWord::from(&self.0).value(write)
     }
 }
 
 impl View for Literal {
     fn add_to(&self, form: &mut Form<'_>) {
-        FormPart::Word(&self.0).add_to(form);
+        FixedOrWord::Word(&self.0).add_to(form);
     }
 
     fn value(&self, write: &mut dyn FnMut(&str) -> String) -> Value {
-        FormPart::Word(&self.0).value(write)
+        FixedOrWord::Word(&self.0).value(write)
     }
 }
 

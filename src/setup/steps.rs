@@ -74,7 +74,7 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "default-site",
-        about: "Only with --disable-default-site, and only where the distribution's default site has the requests for unknown hosts on a port of ours: takes Debian's link sites-enabled/default away, gives nginx.org's conf.d/default.conf another name, makes comments of the server block in Fedora's and RHEL's nginx.conf. A site with a name of its own is never touched.",
+        about: "Only with --disable-default-site, and only where the distribution's default site answers requests for unknown hosts on a port of ours: removes Debian's link sites-enabled/default, renames nginx.org's conf.d/default.conf, and turns the server block in Fedora's and RHEL's nginx.conf into comments. A site with a name of its own is never touched.",
         plan: default_site,
     },
     Step {

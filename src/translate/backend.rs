@@ -161,7 +161,7 @@ impl<'a> Backends<'a> {
                 mode: "host",
                 protocol: requested.protocol,
                 reuse: requested.reuse.clone(),
-                ..UpstreamIdentity::of(Arc::clone(&host.0.namespace), name.into(), port.to_string().into())
+                ..UpstreamIdentity::usual(&host.0.namespace, &name, &port.to_string())
             };
             Upstream { id: identity.into(), origin: Origin::object(&requested.origin.object), endpoints }
         });

@@ -123,22 +123,15 @@ impl<'a> Servers<'a> {
             let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
             fallback = Route { origin: origin.clone(), action, behaviour: Arc::default(), ..fallback };
         }
-        let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
-        let (name, origin) = (name.clone(), Origin::object(oldest.id()));
-        let directives = site::directives(&name, site, &mut self.findings);
-        let (client_certificates, order, reserved) = (None, site.order, Vec::new());
         let mut server = Server {
-            name,
-            order,
-            reserved,
-            origin,
+            order: site.order,
+            origin: Origin::object(oldest.id()),
             tls,
-            client_certificates,
-            directives,
-            hsts,
-            handover,
+            directives: site::directives(name, site, &mut self.findings),
+            hsts: self.hsts(oldest.rule.dialect),
+            handover: handover(oldest.rule.dialect),
             routes,
-            fallback,
+            ..Server::usual(name.clone(), fallback)
         };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
         // Where client certificates are required, plain requests are redirected to https, whoever

@@ -42,7 +42,7 @@ fn what_is_too_much_only_together_is_no_files_fault() {
         matches!(&outcome_of_many, Outcome::RolledBack { generation: None, too_much: Some(words), .. } if told(words)),
         "{outcome_of_many:?}"
     );
-    // Whatever place nginx names when memory runs out, and whichever object is there.
+    // nginx runs out of memory, whichever place it names and whichever object is there.
     let short: fn(&str) -> Option<String> = |configuration| {
         let last = included(configuration).filter(|path| path.contains("/http/s")).nth(3)?;
         let words = "nginx: [emerg] malloc(9) failed (12: Cannot allocate memory)";
@@ -50,7 +50,7 @@ fn what_is_too_much_only_together_is_no_files_fault() {
     };
     let outcome_of_short = outcome(six(), 64, short);
     assert!(matches!(&outcome_of_short, Outcome::RolledBack { too_much: Some(_), .. }), "{outcome_of_short:?}");
-    // One that is refused by itself is a culprit, though no line of it is named.
+    // An object that is refused by itself is a culprit, though nginx names no line of it.
     let one: fn(&str) -> Option<String> = |configuration| {
         let found = included(configuration).any(|path| path.ends_with("/http/s4.conf"));
         found.then(|| "nginx: [emerg] could not build it".to_owned())
@@ -74,7 +74,8 @@ fn a_namespace_of_which_much_is_refused_hides_nobody_elses() {
     };
     let Outcome::Refused { complaints, .. } = outcome(files, 6, first_bad) else { panic!("not refused") };
     let found: Vec<_> = complaints.iter().map(|complaint| complaint.suspects[0].to_string()).collect();
-    // Of which nothing is refused comes first, of which little is next.
+    // The namespace of which nothing was refused comes first, then the one of which least was
+    // refused.
     let expected = ["other/bad-!", "evil/bad-00", "victim/bad-z", "evil/bad-01", "other/bad-y", "evil/bad-02"];
     assert_eq!(found, expected.map(|name| format!("Ingress {name}")));
 }
@@ -85,7 +86,7 @@ fn interrupted(nginx: &Nginx, end: Signal) -> (Outcome, Applier<System>) {
     assert_confirmed(&nginx.applier().apply(&one), 1);
     let master = nginx.pid().unwrap();
     let workers = nginx.only_new_workers();
-    // It stands still from before it is told to read.
+    // The master stands still from before it is told to read.
     let steps = Steps::observed_by(move |step| match step {
         Step::Switched => kill(master, Signal::SIGSTOP).unwrap(),
         Step::HungUp => {
@@ -108,7 +109,7 @@ fn a_master_that_was_killed_while_it_read_finds_the_last_confirmed_generation() 
     let (outcome, mut applier) = interrupted(&nginx, Signal::SIGKILL);
     assert!(matches!(&outcome, Outcome::Killed { generation: Some(1), read: true, .. }), "{outcome:?}");
     assert_eq!(nginx.on_disk(), Some(1));
-    // What comes next waits until it runs, and was not what it read.
+    // The next generation waits until nginx runs, and it is not what killed nginx.
     let three = Files::with_status(nginx.status).server("b", nginx.status, "return 204;").set();
     for _ in 0..2 {
         let outcome = applier.apply(&three);

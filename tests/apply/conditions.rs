@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use ingressd::model::{
     Action, Behaviour, Branch, Choice, Endpoint, Field, HeaderName, HeaderValue, HostListeners, HostName, Kind, Model,
-    ObjectId, Origin, PathMatch, RedirectUrl, Route, Server, ServerName, Split, Test, TlsTermination, Upstream,
-    UpstreamId, UpstreamIdentity, UrlPath,
+    ObjectId, Origin, PathMatch, RedirectUrl, Route, Server, ServerName, Split, Test, Upstream, UpstreamId, UrlPath,
 };
 use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd::render::{File, FileSet, Owners, Part, Renderer};
@@ -21,7 +20,7 @@ fn origin() -> Origin {
 }
 
 fn upstream(service: &str) -> UpstreamId {
-    UpstreamIdentity::of("shop".into(), service.into(), "80".into()).into()
+    UpstreamId::usual("shop", service, "80")
 }
 
 /// Tests in the order in which they decide, each with its choice.
@@ -44,19 +43,8 @@ fn model(port: u16, web: SocketAddr, other: SocketAddr) -> Model {
     let split = Split { origin: origin(), branches: branches(), session: None, shares: Vec::new() };
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
     let action = Action::Proxy { upstream: upstream("web"), split: Some(Arc::new(split)) };
-    let server = Server {
-        name: ServerName::Exact(HostName::new("a.example").unwrap()),
-        origin: origin(),
-        tls: TlsTermination::Default,
-        hsts: None,
-        client_certificates: None,
-        order: 0,
-        reserved: Vec::new(),
-        directives: Vec::new(),
-        handover: Default::default(),
-        routes: Vec::new(),
-        fallback: Route { origin: origin(), path, action, behaviour: Arc::new(Behaviour::default()), errors: None },
-    };
+    let fallback = Route { origin: origin(), path, action, behaviour: Arc::new(Behaviour::default()), errors: None };
+    let server = Server::usual(ServerName::Exact(HostName::new("a.example").unwrap()), fallback);
     let group = |service, address| {
         let endpoints = vec![Endpoint { address, weight: 1 }];
         Arc::new(Upstream { id: upstream(service), origin: origin(), endpoints })

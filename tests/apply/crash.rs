@@ -152,6 +152,6 @@ fn a_first_generation_that_is_not_confirmed_is_taken_out_of_nginx_too() {
     let outcome = applier.apply(&set);
     assert!(matches!(outcome, Outcome::RolledBack { generation: None, .. }), "{outcome:?}");
     assert_eq!(on_disk(folder.path()), Ok(None));
-    // Once to read it, and once to let go of it.
+    // nginx is signalled once to read the generation, and once to give it up.
     assert_eq!(nginx.hang_ups(), 2);
 }

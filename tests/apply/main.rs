@@ -32,7 +32,7 @@ fn a_change_is_confirmed_and_repeating_it_does_nothing() {
     assert_confirmed(&applier.apply(&one), 1);
     let workers = nginx.only_new_workers();
     assert_eq!(applier.apply(&one), Outcome::Unchanged { generation: 1 });
-    // A new process that knows nothing but the disk comes to the same end.
+    // A new process that knows only the disk comes to the same result.
     assert_eq!(nginx.applier().apply(&one), Outcome::Unchanged { generation: 1 });
     assert_eq!(nginx.children(), workers, "nginx was reloaded for nothing");
     let two = Files::with_status(nginx.status).server("a", nginx.status, "return 200 b;").set();
@@ -156,7 +156,7 @@ fn a_stopped_nginx_finds_the_configuration_ready() {
 fn a_master_that_read_its_configuration_before_there_was_anything_is_told_to_read_it() {
     let nginx = Nginx::started();
     let mut applier = nginx.applier();
-    // It is seen to run only later.
+    // nginx is seen to run only later.
     let (file, away) = (nginx.path("nginx.pid"), nginx.path("away"));
     std::fs::rename(&file, &away).unwrap();
     let one = Files::with_status(nginx.status).set();
@@ -203,8 +203,8 @@ fn connections_that_never_end_keep_no_more_old_workers_than_may_be() {
     for number in 1..=8 {
         assert_confirmed(&applier.apply(&files(number)), number as u64);
         held.push(hold_body(nginx.status, "a.example"));
-        // What one worker of each generation has, the other has not, and ends: one of each is
-        // left, and the newest pair.
+        // A worker without a connection ends, and each generation has two workers: one worker of
+        // each generation is left, and both of the newest.
         let expected = number.min(6) + 1;
         eventually("workers without connections ended", || (nginx.children().len() <= expected).then_some(()));
         let status = applier.status();
@@ -249,7 +249,7 @@ fn a_master_that_returns_under_another_number_is_seen() {
 fn a_generation_that_is_not_served_is_taken_back() {
     let nginx = Nginx::started();
     assert_confirmed(&nginx.applier().apply(&Files::with_status(nginx.status).set()), 1);
-    // Only for what never comes.
+    // The time is only spent waiting for an answer that never comes.
     let options = Options { confirm_timeout: Duration::from_secs(2), ..nginx.options() };
     let mut applier = Applier::open(options, nginx.system()).unwrap();
     let silent = Files::with_status(nginx::free_port()).set();

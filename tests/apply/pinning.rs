@@ -54,7 +54,7 @@ fn nginx_goes_back_and_stays_there_over_restarts_until_that_is_ended() {
     let more = two.server("b", nginx.status, "return 200 b;").set();
     assert_pinned(&applier.apply(&more), 2, 1);
 
-    // A new process, and another nginx.
+    // A new process stays pinned, also with an nginx that was started anew.
     let mut applier = nginx.applier();
     nginx.end(Signal::SIGKILL);
     let Outcome::Pinned { outcome, .. } = applier.apply(&answering(&nginx, "four")) else { panic!("it is not pinned") };
@@ -63,10 +63,10 @@ fn nginx_goes_back_and_stays_there_over_restarts_until_that_is_ended() {
     assert_confirmed(&eventually("confirmed", || applier.recheck()), 2);
     assert_pinned(&applier.apply(&answering(&nginx, "four")), 2, 1);
 
-    // Once more goes one further.
+    // A second rollback goes to the generation before that.
     assert_confirmed(&applier.roll_back_to(None, NOW), 1);
     let Outcome::Failed { why } = applier.roll_back_to(None, NOW) else { panic!("there is one before the first") };
-    assert!(why.contains("run no earlier one") && why.contains("1, 2, 3"), "{why}");
+    assert!(why.contains("run no earlier generation") && why.contains("1, 2, 3"), "{why}");
     assert_eq!(applier.pinned().unwrap().pin.generation, 1, "what was pinned stays so");
     assert_eq!(applier.resume().unwrap(), Some(1));
     assert_eq!(applier.resume().unwrap(), None);
@@ -92,7 +92,7 @@ fn a_generation_that_was_never_seen_to_run_is_no_place_to_go_back_to_unless_it_i
     assert_confirmed(&applier.roll_back_to(None, NOW), 1);
     let Outcome::Failed { why } = applier.roll_back_to(None, NOW) else { panic!("nothing ran before the first") };
     assert!(why.contains("1, 2, 3"), "{why}");
-    // Whoever names it wants it: the reason that it failed may be gone.
+    // An administrator who names it wants it: the reason why it failed may be gone.
     assert_confirmed(&applier.roll_back_to(Some(2), NOW), 2);
     assert_eq!(history().current, Some(2));
 }
@@ -116,15 +116,17 @@ fn a_generation_that_nginx_refuses_or_that_is_not_whole_changes_nothing() {
     let told = |why: &str| why.contains("duplicate default server");
     assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(3), why, .. } if told(why)), "{outcome:?}");
     assert_eq!((before > 0, reloads()), (true, before), "what a test refuses is not given to the running nginx");
-    // A file of the second is not what was written any more.
+    // A file of the second generation was changed after it was written.
     let file = nginx.path("ingressd/generations/2/http/a.conf");
     fs::remove_file(&file).unwrap();
     fs::write(&file, "server { return 200 forged; }").unwrap();
-    for (number, words) in [(2, "files were changed or removed"), (7, "is not kept; those that are: 1, 2, 3")] {
+    for (number, words) in
+        [(2, "files were changed or removed"), (7, "is not kept; name one of those that are: 1, 2, 3")]
+    {
         let outcome = applier.roll_back_to(Some(number), NOW);
         assert!(matches!(&outcome, Outcome::Failed { why } if why.contains(words)), "{outcome:?}");
     }
-    // Nor when the link cannot be changed.
+    // Nothing changes either when the link cannot be changed.
     let obstacle = nginx.path("ingressd/current.next");
     fs::create_dir(&obstacle).unwrap();
     let outcome = applier.roll_back_to(Some(1), NOW);
@@ -133,7 +135,7 @@ fn a_generation_that_nginx_refuses_or_that_is_not_whole_changes_nothing() {
     assert_eq!((nginx.on_disk(), nginx.served(), applier.pinned()), (Some(3), 3, None));
     assert_eq!(nginx.applier().pinned(), None, "the next start knows nothing of it");
     assert_confirmed(&applier.apply(&answering(&nginx, "four")), 4);
-    // The same while another one is pinned: that one stays.
+    // The same happens while another generation is pinned: that one stays.
     assert_confirmed(&applier.roll_back_to(Some(3), NOW), 3);
     assert!(matches!(applier.roll_back_to(Some(1), NOW), Outcome::RolledBack { generation: Some(3), .. }));
     assert_pinned(&applier.apply(&answering(&nginx, "four")), 3, 1);

@@ -17,7 +17,7 @@ pub struct Simulated {
     refuses: Refuses,
 }
 
-/// What it says of a configuration that it is asked about, when it refuses it.
+/// Returns the message for a configuration that it refuses.
 type Refuses = fn(&str) -> Option<String>;
 
 #[derive(Default)]
@@ -41,12 +41,12 @@ impl Simulated {
         }
     }
 
-    /// One that refuses configurations by a rule.
+    /// An nginx that refuses configurations by a rule.
     pub fn refusing(root: &Path, refuses: Refuses) -> Self {
         Simulated { refuses, ..Simulated::new(root) }
     }
 
-    /// One whose configuration does not include ours.
+    /// An nginx whose configuration does not include ours.
     pub fn deaf(root: &Path) -> Self {
         let nginx = Simulated::new(root);
         nginx.state.lock().unwrap().deaf = true;

@@ -29,7 +29,7 @@ fn nginx_goes_on_with_what_it_serves(release: &str) {
     let serves = || run("nginx -T 2>&1").contains("shop.example");
     assert!(serves());
 
-    // Whoever changed it, or removed it, meant that.
+    // An administrator who changed or removed the file wanted that.
     run(&format!("echo '# mine' >>{INCLUDE}"));
     rpm("--upgrade", &packages::next_rpm());
     assert!(run(&format!("cat {INCLUDE}")).ends_with("# mine\n"));
@@ -47,7 +47,7 @@ fn nginx_goes_on_with_what_it_serves(release: &str) {
         "nothing is enabled, nothing is left of the program"
     );
 
-    // As packaging/README.md describes for the effect of a purge.
+    // packaging/README.md describes these commands for the effect of a purge.
     run(&format!(
         "rm -r /etc/ingressd /etc/nginx/ingressd {INCLUDE} && sh /var/lib/ingressd/undo && rm -r /var/lib/ingressd"
     ));

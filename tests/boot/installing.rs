@@ -25,7 +25,7 @@ fn in_an_image(release: &str) {
     test();
     assert_eq!(run("ingressd --version").split(' ').next(), Some("ingressd"));
     assert_eq!(run("stat --format %a /etc/nginx/ingressd /var/lib/ingressd"), "755\n700\n");
-    // What README and man page begin with.
+    // README and man page begin with this command.
     let demo = run("cd /root && ingressd demo --check");
     assert!(demo.contains("ok") && !demo.contains("FAIL"), "{demo}");
     assert_eq!(run("cd / && md5sum --check --quiet /var/lib/dpkg/info/ingressd.md5sums"), "");
@@ -40,7 +40,8 @@ fn in_an_image(release: &str) {
         test();
     }
 
-    // What was changed survives an upgrade and a downgrade, what was not follows the package.
+    // A file that was changed survives an upgrade and a downgrade, and any other file follows the
+    // package.
     run("echo '# ours' >>/etc/ingressd/ingressd.toml");
     for package in ["next", "first"] {
         run(&format!("apt-get install --yes --allow-downgrades /root/{package}.deb"));

@@ -35,7 +35,7 @@ fn two_instances(release: &str) {
     let documented = page.file(settings);
     assert!(documented.starts_with(cluster), "{documented}");
     machine.disk.write(settings, &documented.replace(cluster, &source("/etc/ingressd/blue")));
-    // Both at once: neither may see half of what the other writes.
+    // Both start at once: neither may see half of what the other writes.
     machine.run("systemctl daemon-reload && systemctl enable --now ingressd nginx-blue ingressd@blue");
 
     let socket = |name: &str| machine.run(&format!("stat --format %a /run/{name}/control.sock /var/lib/{name}"));
@@ -45,17 +45,17 @@ fn two_instances(release: &str) {
     }
     assert!(!machine.get("blue.example", 80).starts_with("backend"), "each serves its own");
 
-    // As docs/install.md has it.
+    // docs/install.md describes these commands.
     let told = machine.run("ingressd status --instance blue");
     assert!(told.contains("1 host,"), "{told}");
 
-    // One that ends takes nothing from the other.
+    // An instance that ends takes nothing from the other.
     machine.run("systemctl stop ingressd@blue.service");
     machine.run("systemctl restart ingressd.service");
     assert_eq!(machine.get("shop.example", 80), "backend 200");
     assert_eq!(machine.get("blue.example", 8081), "backend 200", "nginx goes on");
 
-    // One without settings says so, and is not tried again and again.
+    // An instance without settings says so, and systemd does not start it again and again.
     assert!(!machine.try_run("systemctl start ingressd@green.service").status.success());
     for (property, expected) in [("ExecMainStatus", "78"), ("NRestarts", "0")] {
         let value = machine.run(&format!("systemctl show --value --property {property} ingressd@green.service"));
@@ -86,8 +86,8 @@ fn all_of_them_end_with_the_package(machine: &Machine) {
     assert_eq!(running(), "", "when the .deb is removed");
 }
 
-/// With the lines that the unit has as a comment. There is no cluster behind it: the first
-/// generation never comes.
+/// systemd passes a kubeconfig by the lines that the unit has as a comment. There is no cluster
+/// behind it, so the first generation never comes.
 fn is_given_its_kubeconfig_by_systemd(machine: &Machine) {
     machine.disk.write("/etc/ingressd/green/kubeconfig", KUBECONFIG);
     machine.disk.write(

@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Longest time that a command may take, in seconds: it may install packages.
 const COMMAND_LIMIT: &str = "600";
 
-/// Between two looks.
+/// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Variables of every command, none of which are those of the test process.
@@ -141,7 +141,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         self.remove();
-        // What the tool leaves on the host.
+        // systemd-nspawn leaves this folder on the host.
         let _ = fs::remove_dir(format!("/run/systemd/nspawn/propagate/edge-{}", self.mark));
         for group in self.groups().iter().filter(|group| group.exists()) {
             // A group is removed from the leaves up; it stays as long as something is in it, which
@@ -159,7 +159,7 @@ fn take(roots: &Path) -> (fs::File, String) {
     let mut lock = fs::File::options().create(true).truncate(false).write(true).open(&file).unwrap();
     if lock.try_lock().is_err() {
         let process = format!("{}\n", own_name());
-        // Whoever has it has written its name by then.
+        // The process that has the lock has written its name by then.
         std::thread::sleep(20 * PAUSE);
         if fs::read_to_string(&file).unwrap() != process {
             // Written directly to the terminal, because the user waits for this.
@@ -276,7 +276,7 @@ impl Drop for Machine {
         match self.leader {
             // Everything there ends with its first process, and what runs the container with that.
             Some(leader) => drop(Command::new("kill").args(["-KILL", &leader.to_string()]).status()),
-            // It did not come so far, or not again.
+            // The container has no first process yet, or none any more.
             None => drop(self.nspawn.kill()),
         }
         if try_until(|| self.nspawn.try_wait().ok().flatten()).is_none() {

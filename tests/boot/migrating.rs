@@ -143,13 +143,13 @@ impl Migration<'_> {
                 let report = self.machine.run(&format!("cat {FOLDER}/compare.json"));
                 let report: serde_json::Value = serde_json::from_str(&report).unwrap();
                 assert_eq!((&report["verdict"], &report["unsteady"]), (&"clean".into(), &0.into()), "{report:#}");
-                // Lines tell no host: each that leads to the backend is asked.
+                // The lines name no host: each host that leads to the backend is asked.
                 let each = u64::try_from(stand_in::INGRESSES.len()).unwrap();
                 assert!(report["asked"].as_u64().is_some_and(|asked| asked >= each), "{report:#}");
                 assert_eq!(report["leftOut"]["unreadable"], 0, "{report:#}");
             }
             "Nodes for clients" => {
-                // Whoever goes on looks at this first.
+                // An administrator looks at this first before going on.
                 let held = "ingressd status --cluster";
                 self.machine.until("a node that holds back", held, |text| text.contains("held back"));
                 assert_eq!(objects.addresses("shop").await, [OLD]);

@@ -11,7 +11,8 @@ use super::{failing, packages, setting_up, surroundings, versions};
 
 super::on_each_release!(from_installation_to_purge);
 
-/// Of the administrator, for sites of the host that keep files where others do not.
+/// The administrator's addition to the unit, for sites of the host that keep files where others do
+/// not.
 const OTHER_FOLDERS: &str = "[Service]\nBindReadOnlyPaths=/home/shop/certificates\nReadWritePaths=/srv/logs\n";
 
 fn from_installation_to_purge(release: &'static str) {
@@ -67,7 +68,7 @@ async fn starts(node: &Node) {
 }
 
 fn tells_the_journal(node: &Node) {
-    // Whoever keeps it may be behind what the daemon does.
+    // The journal may be behind the daemon.
     let journal = "journalctl --unit ingressd --output json --no-pager";
     let journal = node.machine.until("the journal", journal, |text| text.contains("UnknownAnnotation"));
     let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -83,7 +84,7 @@ fn tells_the_journal(node: &Node) {
     assert!(found.contains("proxy-body-size"), "{found}");
 }
 
-/// As docs/install.md has it: what `nginx -t` opens has to be open to the daemon.
+/// The daemon may use what `nginx -t` opens, as docs/install.md describes it.
 async fn lives_with_sites_that_keep_files_elsewhere(node: &Node) {
     let machine = &node.machine;
     machine.run(
@@ -97,7 +98,8 @@ async fn lives_with_sites_that_keep_files_elsewhere(node: &Node) {
     );
     machine.disk.write("/etc/systemd/system/ingressd.service.d/override.conf", OTHER_FOLDERS);
     machine.run("nginx -t && systemctl reload nginx && systemctl daemon-reload && systemctl restart ingressd");
-    // From the place of the daemon, with nothing more than it may.
+    // nginx is tested from the daemon's mount namespace, with no more capabilities than the daemon
+    // has.
     machine.run(
         "nsenter --target $(systemctl show --value --property MainPID ingressd) --mount -- \
          setpriv --bounding-set -all,+chown,+dac_override,+kill,+net_bind_service nginx -t",
@@ -146,7 +148,8 @@ async fn is_stopped_for_a_while_unnoticed(node: &Node) {
     node.unnoticed(async |machine| {
         machine.run("systemctl stop ingressd");
         assert_eq!(node.property("Result"), "success");
-        // The other leads now, and publishes what is new without whoever does not look after it.
+        // The other node leads now, and publishes new objects without the node that does not look
+        // after them.
         let other_node = node.other_node.as_ref().unwrap();
         let (objects, cart) = (&node.around.objects, ingress("cart"));
         objects.apply(cart.host("cart.example", "web")).await;
@@ -176,7 +179,7 @@ async fn is_drained_and_taken_back(node: &Node) {
     node.under_load(async |machine| {
         machine.run("ingressd drain --no-wait");
         node.until_withdrawn().await;
-        // It lasts.
+        // The drain outlasts a restart.
         machine.run("systemctl restart ingressd");
         machine.until("the status to tell of it", "curl --silent http://127.0.0.1:10254/status.json", |status| {
             let status: Value = serde_json::from_str(status).unwrap_or_default();
@@ -197,7 +200,7 @@ async fn is_rolled_back_and_goes_on(node: &Node) {
         machine.run("ingressd rollback");
         cart.clone().send_until("the generation before", |reply| reply.status != 200).await;
         node.until_line("the line to tell of it", |line| line.starts_with("PINNED"));
-        // It lasts.
+        // The rollback outlasts a restart.
         machine.run("systemctl restart ingressd");
         node.until_line("the line to tell of it again", |line| line.starts_with("PINNED"));
         machine.run("ingressd rollback --resume");

@@ -82,8 +82,8 @@ fn the_rpm_can_be_read_and_installed() {
     let scripts = query(&["--scripts"]);
     assert!(!scripts.contains("nginx -s") && !scripts.contains("nginx.service"), "nginx is left alone: {scripts}");
 
-    // Into a root of its own, without what it requires and without its scripts, which need a
-    // system around them: see erasing.rs.
+    // The package is installed into a root of its own, without its dependencies and without its
+    // scripts, which need a system around them: see erasing.rs.
     let root = tempfile::tempdir().unwrap();
     let command = |arguments: &[&str]| {
         run("rpm", &[&["--root", path(root.path()), "--nodeps", "--noscripts", "--nosignature"], arguments].concat())

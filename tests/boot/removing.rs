@@ -14,7 +14,7 @@ fn the_host_is_left_in_order(release: &str) {
     packages::put(&disk);
     site::put_backend(&disk);
     let machine = Machine::boot(disk);
-    // As apt marks what it installs because the package recommends it.
+    // apt marks in this way what it installs because the package recommends it.
     machine.run("apt-mark auto libnginx-mod-stream");
     machine.run("apt-get install --yes /root/ingressd.deb");
     site::put_manifests(&machine.disk, "/etc/ingressd/manifests", "shop");
@@ -50,7 +50,7 @@ fn an_upgrade_does_not_wait_for_nginx(machine: &Machine) {
     let process = || machine.run("systemctl show --value --property MainPID ingressd");
     let before = process();
     machine.run("systemctl stop nginx");
-    // A limit for what never ends, no measure.
+    // The limit only ends a command that would never end; nothing is measured by it.
     machine.run("timeout 300 apt-get install --yes /root/next.deb");
     assert_ne!(process(), before, "the new one runs");
     machine.run("systemctl start nginx");

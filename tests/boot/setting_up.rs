@@ -24,7 +24,7 @@ pub fn nginx_is_set_up_and_can_be_put_back(node: &Node) {
     assert_eq!(node.nginx(), processes, "nginx is left alone");
 }
 
-/// With a kubeconfig and before anything runs: warnings at most.
+/// With a kubeconfig, and before anything runs, the doctor finds no more than warnings.
 pub fn the_doctor_finds_no_error(node: &Node) {
     let output = node.machine.try_run("ingressd doctor");
     let told = String::from_utf8_lossy(&output.stdout);

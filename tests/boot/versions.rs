@@ -15,7 +15,8 @@ pub fn installs_beside_a_running_nginx(node: &Node) {
     assert_eq!(node.property("ActiveState"), "inactive");
     assert_eq!(node.property("UnitFileState"), "disabled");
     assert_eq!(machine.run("systemd-analyze verify --man=no ingressd.service ingressd@one.service 2>&1"), "");
-    // Growing pauses where systemd knows them, and no complaint where it does not.
+    // The pauses between restarts grow where systemd can do that, and nothing complains where it
+    // cannot.
     let version = machine.run("systemctl --version");
     let version: u32 = version.split_whitespace().nth(1).unwrap().parse().unwrap();
     assert_eq!(node.property("DropInPaths").contains("back-off"), version >= 254, "{version}");
@@ -63,12 +64,12 @@ pub async fn leaves_nothing_when_it_is_purged(node: &Node) {
     let (machine, before) = (&node.machine, node.nginx());
     machine.run("apt-get purge --yes ingressd");
     assert_eq!(node.nginx(), before);
-    // The administrator's own.
+    // This folder is the administrator's own.
     machine.run("rm -r /etc/systemd/system/ingressd.service.d");
     let left = machine.run("find /etc /run /usr /var/lib /var/cache -xdev -name '*ingressd*'");
     assert_eq!(left, "");
     machine.run("systemctl restart nginx");
-    // Nobody listens, or another site of the host.
+    // Nobody listens there, or another site of the host does.
     let answer = get("http://shop.example/").to(node.around.address).try_send().await;
     assert!(answer.as_ref().map_or(true, |reply| reply.try_echo().is_none()), "{answer:?}");
 }

@@ -17,11 +17,11 @@ pub struct Project {
     pub text: String,
     /// The objects in them.
     pub objects: Vec<Value>,
-    /// What is to come of them.
+    /// The expected results.
     pub expected: Expected,
 }
 
-/// What is to come of manifests.
+/// The expected results of manifests.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {

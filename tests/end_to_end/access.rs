@@ -61,7 +61,8 @@ fn limits_count_each_client_apart() {
         rig.manifests.write(
             "limits.yaml",
             &[
-                // One a minute with a burst of two: three at once, then none for 20 s.
+                // The limit is one a minute with a burst of two: three requests pass at once, and
+                // then none for 20 s.
                 guarded("minute").annotation("limit-rpm", "1").annotation("limit-burst-multiplier", "2").build(),
                 guarded("exempt")
                     .annotation("limit-rpm", "1")

@@ -132,7 +132,7 @@ fn a_line_that_is_none_and_places_that_are_not_for_logs_harm_nobody() {
         rig.start().await;
         assert_eq!(get("http://plain.test/first").send().await.status, 200);
         assert!(line(rig, "/first").await.contains(" [default-web-80] [] "));
-        // None at all.
+        // No line is written at all.
         says(rig, &[("disable-access-log", "true")]);
         rig.daemon.status_when("the next generation", |status| rig::status::serving(status) == Some(2)).await;
         get("http://plain.test/second").send().await;

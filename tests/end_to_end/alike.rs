@@ -65,7 +65,7 @@ fn hosts_join_leave_and_change_without_a_lost_request() {
         rig.start().await;
         let requests: Vec<_> = [0, 1, 40, 99].map(|number| get(&format!("http://{}/", host(number)))).into();
         let load = Load::new(&requests).start();
-        // One differs: it gets a server of its own, with its own certificate.
+        // One host differs: it gets a server of its own, with its own certificate.
         let mut differing = objects(|number, object| match number {
             1 => object.annotation("proxy-body-size", "3m").tls(&[&host(1)], "own").annotation("ssl-redirect", "false"),
             _ => object,
@@ -74,7 +74,7 @@ fn hosts_join_leave_and_change_without_a_lost_request() {
         rig.manifests.write("all.yaml", &differing);
         rig.daemon.status_when("generation 2", |now| status::serving(now) == Some(2)).await;
         assert_eq!(get("https://host-1.example/").send().await.echo().address.ip().to_string(), address(1));
-        // Another goes elsewhere, a further one joins, and the first comes back.
+        // Another host changes its backend, a further one joins, and the first comes back.
         let mut moved = objects(|number, object| match number {
             40 => ingress("ingress-40").host(&host(40), "backend-41").path(&host(40), "Prefix", "/api", "web"),
             _ => object,

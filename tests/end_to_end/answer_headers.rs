@@ -76,7 +76,7 @@ fn headers_of_an_object_take_the_place_of_all_others() {
         }
         let reply = grpc_check("https://grpc.test").send().await;
         assert_eq!((reply.status, reply.header("x-frame-options")), (200, Some("DENY")));
-        // Whoever answers.
+        // The headers are set whoever answers.
         let reply = get("http://moved.test/").send().await;
         assert_eq!((reply.status, reply.header("x-frame-options")), (301, Some("DENY")));
         let reply = get("https://secure.test/").send().await;
@@ -95,7 +95,7 @@ fn headers_of_an_object_take_the_place_of_all_others() {
             rig.daemon.status_when(name, |status| tells(status, &format!("Ingress {name}"), reason)).await;
         }
 
-        // The object stays as it is.
+        // The object does not change.
         rig.manifests.write("own.yaml", &[headers("own", &json!({"X-Frame-Options": "SAMEORIGIN"}))]);
         until("http://own.test/", "the other value", |reply| reply.header("x-frame-options") == Some("SAMEORIGIN"))
             .await;
@@ -103,7 +103,7 @@ fn headers_of_an_object_take_the_place_of_all_others() {
         allows(rig, "Cache-Control");
         until("http://own.test/", "what is not allowed any more", |reply| reply.status == 503).await;
         assert_eq!(get("http://plain.test/").send().await.status, 200);
-        // A mistake in the list: the last good one counts.
+        // The list has a mistake, so the last good one counts.
         allows(rig, ALLOWED);
         until("http://own.test/", "what is allowed again", |reply| reply.status == 200).await;
         // It is the last good version once the generation is confirmed, which is after nginx

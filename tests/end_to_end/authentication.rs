@@ -84,8 +84,8 @@ fn workers_that_become_another_user_still_read_the_passwords() {
             files.filter_map(|file| Some(file.metadata().ok()?.gid())).collect::<BTreeSet<_>>()
         };
         let before = groups();
-        // The files are as before: only for whom they are differs, which the administrator never
-        // tells.
+        // The files have the same contents: only the group that may read them differs, which the
+        // administrator never tells the daemon.
         let configuration = fs::read_to_string(rig.nginx.configuration()).unwrap();
         let changed = configuration.replace("user www-data;", "user nobody daemon;");
         assert_ne!(changed, configuration);

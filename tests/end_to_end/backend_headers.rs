@@ -48,7 +48,7 @@ fn the_backend_is_told_what_the_object_says() {
             ("http://closes.test/", "connection", Some("close")),
             ("http://text.test/shop/x", "x-forwarded-prefix", Some("/app")),
             ("http://captured.test/shop/x", "x-forwarded-prefix", Some("/shop")),
-            // Without a rewrite nothing was taken away.
+            // Without a rewrite no prefix was removed.
             ("http://plain.test/", "x-forwarded-prefix", None),
         ] {
             let echo = get(url).header("X-Forwarded-Prefix", "/forged").send().await.echo();

@@ -53,7 +53,8 @@ async fn backend(authority: &Authority, own: &Signed) {
                 let version = tls.protocol_version().unwrap();
                 let body = format!("{who} {} {version:?}", tls.server_name().unwrap_or("-"));
                 let mut request = [0; 8192];
-                // nginx keeps the connection: whoever comes by it is who opened it.
+                // nginx keeps the connection, and all its requests come from the client that
+                // opened it.
                 while stream.read(&mut request).await.is_ok_and(|length| length > 0) {
                     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
                     if stream.write_all(answer.as_bytes()).await.is_err() {
@@ -117,7 +118,8 @@ fn backends_are_shown_a_certificate_and_verified() {
         objects.extend(service_at("secure", &["10.244.0.2"], PORT));
         rig.manifests.write("objects.yaml", &objects);
         rig.start().await;
-        // Twice, so that idle connections are taken: none of one certificate serves another.
+        // Requests are repeated, so that idle connections are reused: none of one certificate
+        // serves another.
         for _ in 0..3 {
             for (host, status, text) in [
                 ("one", 200, "one - TLSv1_3"),

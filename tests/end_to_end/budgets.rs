@@ -23,10 +23,10 @@ fn with_paths(name: &str, paths: usize) -> Ingress {
 #[test]
 fn a_long_list_chooses_as_a_short_one_and_is_written_once() {
     const PATHS: usize = 60;
-    // Networks of no client in this test.
+    // No client of this test is in these networks.
     let others: Vec<_> = (0..3000).map(|number| format!("172.{}.{}.0/24", 16 + number / 256, number % 256)).collect();
     let others = others.join(",");
-    // Name, an admitted client, a denied client.
+    // Each row has a name, a list of admitted clients, and a list of denied ones.
     let lists = [
         ("allow", "10.244.5.0/24", ""),
         ("deny", "", "10.244.5.0/24"),
@@ -50,7 +50,7 @@ fn a_long_list_chooses_as_a_short_one_and_is_written_once() {
         };
         objects.push(object(&format!("long-{name}"), &allow, &deny, PATHS).build());
     }
-    // What others have, too, is written once all the same.
+    // A list that others have, too, is written only once.
     objects.push(object("same", &longer("10.244.5.0/24"), "", PATHS).build());
     rig::run(async move |rig| {
         rig.manifests.write("lists.yaml", &objects);
@@ -170,7 +170,7 @@ fn a_namespace_that_asks_for_too_much_goes_without_its_newest_and_nobody_else_do
             .from("10.244.5.7")
             .send_until("the object fits", |reply| reply.status == 200)
             .await;
-        // Until then workers of before may answer.
+        // Workers of the generation before may answer until then.
         rig.nginx.settled_workers().await;
         assert_eq!(get("http://first.test/private").from("10.244.6.7").send().await.status, 403);
     });

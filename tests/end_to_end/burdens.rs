@@ -86,7 +86,7 @@ async fn blames_the_heavy_one(rig: &mut Rig, words: &str) {
     assert!(note.contains(words) && note.contains("last good version is served"), "{note}");
     assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
     serves(&["victim.example/v2", "beside.example/v2", "light.example/v1"]).await;
-    // Whatever comes later is not held up by it, nor is it asked for again.
+    // The heavy version does not delay later changes, and it is not tried again.
     rig.daemon.kill();
     rig.manifests.write("later.yaml", &[ingress("later").host("later.example", "web").build()]);
     rig.daemon.start();
@@ -110,8 +110,8 @@ fn a_test_that_takes_too_long() {
 #[test]
 fn a_reload_that_takes_too_long() {
     rig::run(async |rig| {
-        // The test passes, and the master stands still for as long as it has the heavy one to
-        // read.
+        // The test passes, and the master stands still as long as it has to read the heavy
+        // configuration.
         let stop = "if is_heavy; then
             kill -STOP {master}
             (
@@ -145,7 +145,8 @@ fn needed(rig: &Rig) -> u64 {
 fn a_test_for_which_there_is_too_little_memory() {
     rig::run(async |rig| {
         start(rig, LIMITED).await;
-        // Enough for a change beside what is in place, but not for three zones of 5 MB.
+        // The memory is enough for a change beside what is in place, but not for three zones of 5
+        // MB.
         let needed = needed(rig);
         limit_tests(rig, (needed + 8) << 10);
         blames_the_heavy_one(rig, "failed (12: Cannot allocate memory)").await;
@@ -156,14 +157,15 @@ fn a_test_for_which_there_is_too_little_memory() {
 fn a_master_that_has_too_little_memory_to_take_it() {
     rig::run(async |rig| {
         let configuration = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
-        // Each worker has room for as many connections.
+        // Each worker reserves memory for all its connections.
         let configuration = configuration.replace("worker_connections 20480", "worker_connections 64");
         std::fs::write(rig.nginx.configuration(), configuration).unwrap();
         start(rig, "").await;
         let master = rig.nginx.master().unwrap();
         let size = std::fs::read_to_string(format!("/proc/{master}/statm")).unwrap();
         let pages: u64 = size.split(' ').next().unwrap().parse().unwrap();
-        // Enough for another configuration beside its own, but not for three zones of 5 MB.
+        // The memory is enough for another configuration beside the master's own, but not for
+        // three zones of 5 MB.
         let limit = pages * 4096 + (10 << 20);
         let limited =
             Command::new("prlimit").arg(format!("--pid={master}")).arg(format!("--as={limit}")).status().unwrap();
@@ -177,7 +179,8 @@ fn a_master_that_has_too_little_memory_to_take_it() {
 #[test]
 fn a_master_that_is_killed_while_it_reads() {
     rig::run(async |rig| {
-        // Only killed when it was told to read: whoever ends before did not end of that.
+        // The master is killed only when it was told to read: a master that ended before did not
+        // end because of that.
         let kill = "if is_heavy && [ -e /proc/{master} ]; then
             kill -STOP {master}
             (
@@ -192,7 +195,8 @@ fn a_master_that_is_killed_while_it_reads() {
         let note = &notes(&status, "Ingress heavy", "Quarantined")[0];
         assert!(note.contains("its master was killed while it read the configuration"), "{note}");
         assert!(tells(&status, "Host nginx", "NginxDown"), "{status}");
-        // Whoever starts it finds what it ran before, and then what everybody else has changed.
+        // When nginx is started, it finds what it ran before, and then what everybody else has
+        // changed.
         assert!(!has_heavy(rig));
         rig.nginx.replace_program();
         rig.nginx.start();
@@ -273,7 +277,7 @@ fn whoever_grows_step_by_step_leaves_room_for_the_changes_of_others() {
     const STEP: usize = 100;
     rig::run(async |rig| {
         start(rig, "").await;
-        // A set of origins for each object, which nginx takes some milliseconds for.
+        // Each object has a set of origins of its own, which takes nginx some milliseconds.
         let object = |number: usize| {
             let object = ingress(&format!("grown-{number}")).namespace("evil").class("nginx");
             let origin = format!("https://o{number}.example");
@@ -329,7 +333,7 @@ fn a_host_that_is_short_of_memory_itself_blames_nobody() {
 #[test]
 fn a_test_for_which_there_are_too_few_descriptors() {
     rig::run(async |rig| {
-        // Beside input and output there is one for the log.
+        // Beside input and output, one descriptor is needed for the log.
         start(rig, "is_heavy && ulimit -n 4").await;
         blames_the_heavy_one(rig, "failed (24: Too many open files)").await;
     });
@@ -343,14 +347,14 @@ fn objects_take_no_descriptors() {
         let configuration = configuration.replace("worker_connections 20480", "worker_connections 32");
         std::fs::write(rig.nginx.configuration(), configuration).unwrap();
         start(rig, "ulimit -n 48").await;
-        // Nothing here is about time.
+        // This test is not about time.
         rig.daemon.set("apply.confirm-timeout", "60s");
         rig.daemon.kill();
         rig.daemon.start();
         rig.daemon.ready().await;
         let limit = format!("--pid={}", rig.nginx.master().unwrap());
         assert!(Command::new("prlimit").arg(limit).arg("--nofile=48").status().unwrap().success());
-        // Everything of which there is a file for each object.
+        // The object has everything of which there is a file for each object.
         let object = |number: usize| {
             let host = format!("h{number}.many.example");
             let networks: Vec<_> = (0..40).map(|part| format!("100.64.{part}.{number}")).collect();

@@ -77,7 +77,7 @@ fn a_weight_is_a_share_of_the_requests_whatever_connection_they_come_by() {
             }
             by_new += u32::from(rig.who(&request.clone().send().await) == "canary");
         }
-        // More than five times the standard deviation of either.
+        // The range is more than five times the standard deviation of either.
         for taken in [by_kept, by_new] {
             assert!((180..320).contains(&taken), "{by_kept} and {by_new} of a thousand each");
         }

@@ -42,7 +42,8 @@ fn only_certificates_of_the_authority_are_let_in() {
             of(&authority),
             tls_secret("own", &["required.test"]),
             guarded("required").tls(&["required.test"], "own").build(),
-            // The default certificate, and requests without TLS that are not redirected.
+            // These hosts have the default certificate, and requests without TLS are not
+            // redirected.
             guarded("bare").annotation("ssl-redirect", "false").build(),
             guarded("optional").annotation("auth-tls-verify-client", "optional").build(),
             guarded("any").annotation("auth-tls-verify-client", "optional_no_ca").build(),
@@ -52,8 +53,8 @@ fn only_certificates_of_the_authority_are_let_in() {
         rig.manifests.write("objects.yaml", &objects);
         rig.start().await;
         let (good, strange) = (authority.signs("client", 1), other.signs("client", 1));
-        // For each host: without a certificate, with a good one, with one of another authority,
-        // and by plain HTTP.
+        // Each host is asked without a certificate, with a good one, with one of another
+        // authority, and by plain HTTP.
         for (host, none, with_good, with_strange, plain) in [
             ("required", 400, 200, 400, 308),
             ("bare", 400, 200, 400, 403),
@@ -243,7 +244,7 @@ fn what_is_broken_closes_the_host_and_what_is_mended_opens_it() {
         };
         let objects = [
             by("missing", "authority").build(),
-            // It asks for nothing itself; the host is closed all the same.
+            // The object asks for no certificate itself, and the host is closed all the same.
             ingress("beside").path("missing.test", "Prefix", "/beside", "web").build(),
             by("empty", "empty").build(),
             by("text", "text").build(),
@@ -280,7 +281,7 @@ fn what_is_broken_closes_the_host_and_what_is_mended_opens_it() {
             .send_until("the authority is known", |reply| reply.status == 200)
             .await;
         assert_eq!(get("https://missing.test/beside").send().await.status, 400);
-        // Another authority, and from then on other clients.
+        // Another authority takes its place, and from then on other clients are admitted.
         rig.manifests.write("authority.yaml", &[of(&other)]);
         let others = other.signs("client", 1);
         get("https://missing.test/")

@@ -40,7 +40,8 @@ fn changes_go_on_whatever_the_wall_clock_says() {
             [(30 * YEAR, "CertificateExpired"), (-20 * YEAR, "CertificateNotYetValid"), (0, "")].into_iter().enumerate()
         {
             clock.set_offset(offset);
-            // Several in a row: what is paced by a wrong clock would wait for years.
+            // Several changes come in a row: if they were paced by a wrong clock, they would wait
+            // for years.
             for change in 0..3 {
                 let host = format!("{round}-{change}.example");
                 rig.manifests.write("change.yaml", &[ingress("change").host(&host, "web").build()]);

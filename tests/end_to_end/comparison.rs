@@ -224,7 +224,8 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         let sticky = host("sticky").annotation("affinity", "cookie").annotation("session-cookie-expires", "60");
         let others =
             [host("raw").annotation("configuration-snippet", snippet).build(), sticky.build(), host("odd").build()];
-        // A page of its own, to which one side leads by a path and the other by a URL.
+        // This host has a page of its own, to which one side leads by a path and the other by a
+        // URL.
         rig.manifests.write("root.yaml", &[host("root").annotation("app-root", "/app").build()]);
         rig.manifests.write("others.yaml", &others);
         rig.manifests.write("classes.yaml", &manifests::classes());
@@ -267,8 +268,8 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
             assert!(text.contains(words), "{words}: {text}");
         }
 
-        // Objects that are served alike, asked by their own words and by what was asked of the
-        // controller.
+        // Objects that are served alike are asked by their own rules, and by the requests that the
+        // controller got.
         let alike: Vec<_> =
             ["shop.yaml", "classes.yaml", "secret.yaml", "web.yaml"].iter().map(|name| folder.join(name)).collect();
         let clean = compare(rig.folder(), &[&alike[..], &[folder.join("root.yaml")]].concat(), &[]);
@@ -283,7 +284,7 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         wait::until("the line of the last request", logged).await;
         let by_log = compare(rig.folder(), &alike, &["--log", log.to_str().unwrap()]);
         assert_eq!((by_log.code, &by_log.json["verdict"]), (0, &"clean".into()), "{:#}", by_log.json);
-        // The redirect is asked over both, as the line does not tell.
+        // The redirect is asked by both schemes, because the line of the log does not name one.
         assert_eq!(by_log.json["asked"], 3, "{:#}", by_log.json);
         let left_out = &by_log.json["leftOut"];
         assert_eq!((&left_out["unsafeMethod"], &left_out["unreadable"]), (&1.into(), &0.into()), "{left_out:#}");
@@ -294,7 +295,7 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
             "{asked}"
         );
 
-        // Of a body no more than this is read.
+        // No more than this is read of a body.
         let cut = compare(rig.folder(), &alike, &["--most-body", "2"]);
         assert_eq!((cut.code, &cut.json["verdict"]), (0, &"clean".into()), "{:#}", cut.json);
         // Behind a load balancer both get the client's address; without its header neither
@@ -318,7 +319,7 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
     });
 }
 
-/// Each part of an answer that differs, with what of the Ingress changes it.
+/// Lists each part of an answer that differs, with what of the Ingress changes it.
 #[test]
 fn what_differs_is_named_with_the_annotation_that_may_change_it() {
     rig::run(async |rig| {

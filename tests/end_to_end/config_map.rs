@@ -56,6 +56,14 @@ async fn status_of(url: &str, body: usize) -> u16 {
     post(url, vec![b'x'; body]).send().await.status
 }
 
+/// The lines of everything that nginx reads.
+pub fn lines(rig: &Rig) -> Vec<String> {
+    let folders = ["http", "stream"].map(|folder| rig.daemon.root().join("current").join(folder));
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    let texts = files.map(|file| std::fs::read_to_string(file).unwrap());
+    texts.flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()).collect()
+}
+
 #[test]
 fn annotations_go_before_the_config_map_and_that_before_settings() {
     rig::run(async |rig| {
@@ -72,12 +80,13 @@ fn annotations_go_before_the_config_map_and_that_before_settings() {
         until("http://secure.test/", 302).await;
         let larger = post("http://plain.test/", vec![b'x'; 4096]);
         larger.send_until("the new size", |reply| reply.status == 200).await;
-        // nginx serves it before the daemon has seen that, and counts.
+        // nginx serves the change before the daemon has seen that and has counted it.
         rig.daemon.status_when("the confirmed generation", |status| serving(status) == Some(2)).await;
         assert_eq!(rig.daemon.reloads().await, reloads + 1, "a change of several keys is one reload");
         rig.manifests.remove("controller.yaml");
         told(rig, &["MissingConfigMap"]).await;
-        // What protects would be open without it: its last good version goes on counting.
+        // Without the ConfigMap a protection would be missing, so its last good version goes on
+        // counting.
         assert_eq!(status_of("http://plain.test/", 4096).await, 200);
         assert_eq!(status_of("http://plain.test/", 4097).await, 413);
         says(rig, &[]);
@@ -118,7 +127,7 @@ fn what_cannot_be_used_harms_nobody_and_never_opens() {
         assert_eq!(get("http://plain.test/").send().await.status, 403);
         assert_eq!(get("http://own.test/").send().await.status, 200, "its own list goes before");
         told(rig, &["InvalidValue", "UnknownKey"]).await;
-        // A mistake in what protects: the last good version goes on counting.
+        // A value that protects has a mistake, so the last good version goes on counting.
         says(rig, &[("whitelist-source-range", "192.0.2.0/24, oops"), ("proxy-body-size", "3k")]);
         told(rig, &["InvalidSecurityValue"]).await;
         assert_eq!(get("http://plain.test/").send().await.status, 403);
@@ -170,7 +179,7 @@ fn tls_is_spoken_as_it_says_and_ciphers_that_do_not_exist_harm_nobody() {
         let older = |reply: &Reply| reply.peer.as_ref().is_some_and(|peer| peer.version == "TLSv1_2");
         let reply = get("https://secure.test/").send_until("TLS 1.2", older).await;
         assert_eq!(reply.peer.map(|peer| peer.cipher), Some("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256".to_owned()));
-        // OpenSSL alone knows ciphers: the last good version goes on counting, and everybody is
+        // Only OpenSSL knows ciphers: the last good version goes on counting, and everybody is
         // served.
         says(rig, &[("ssl-ciphers", "NO-SUCH-CIPHER"), ("proxy-body-size", "1k")]);
         told(rig, &["Quarantined"]).await;

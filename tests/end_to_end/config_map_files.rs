@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::config_map::{says, told};
+use crate::config_map::{lines, says, told};
 use crate::rig::authority::Authority;
 use crate::rig::client::get;
 use crate::rig::manifests::{in_namespace, ingress, secret, tls_secret};
@@ -62,14 +62,6 @@ async fn start(rig: &mut Rig, data: &[(&str, &str)]) {
     rig.start().await;
 }
 
-/// The lines of everything that nginx reads.
-fn lines(rig: &Rig) -> Vec<String> {
-    let folders = ["http", "stream"].map(|folder| rig.daemon.root().join("current").join(folder));
-    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
-    let texts = files.map(|file| fs::read_to_string(file).unwrap());
-    texts.flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()).collect()
-}
-
 /// The whole lines of a log.
 fn log(rig: &Rig, name: &str) -> Vec<String> {
     let text = fs::read_to_string(rig.nginx.prefix().join("log").join(name)).unwrap_or_default();
@@ -101,7 +93,8 @@ fn sessions_are_encrypted_with_the_key_that_all_nodes_have() {
         wait::until("another key", async || (fs::read(key()).ok()? == [b'B'; 48]).then_some(())).await;
         rig.daemon.status_when("the reload", |status| serving(status) == Some(2)).await;
         assert!(!resumed().await, "a session is worth nothing with another key");
-        // What is no key is told without a word of it, and nginx makes one of its own.
+        // A finding about a value that is no key quotes nothing of it, and nginx makes a key of
+        // its own.
         says(rig, &with("c2VjcmV0LXdvcmQ="));
         told(rig, &["InvalidValue"]).await;
         let status = rig.daemon.status().await.unwrap();
@@ -148,7 +141,7 @@ fn a_handshake_with_a_cipher_of_diffie_and_hellman_has_the_parameters_of_the_sec
         says(rig, &[ciphers, ("ssl-dh-param", "default/larger")]);
         rig.daemon.status_when("the larger ones", |status| serving(status) == Some(2)).await;
         assert!(handshake("secure.test").contains("Temp Key: DH, 3072 bits"));
-        // Without the key nginx has none, and speaks no such cipher.
+        // Without the key nginx has no parameters, and uses no such cipher.
         says(rig, &[ciphers]);
         rig.daemon.status_when("none", |status| serving(status) == Some(3)).await;
         let told = handshake("secure.test");

@@ -1,10 +1,8 @@
 //! Single keys of the ConfigMap, as nginx has them and as clients and backends see them.
 
-use std::fs;
-
 use serde_json::{Value, json};
 
-use crate::config_map::{says, told};
+use crate::config_map::{lines, says, told};
 use crate::rig::client::{Reply, get, put};
 use crate::rig::manifests::{in_namespace, ingress, secret, service_at, tls_secret};
 use crate::rig::status::tells;
@@ -88,14 +86,6 @@ async fn start(rig: &mut Rig) {
     rig.start().await;
 }
 
-/// The lines of everything that nginx reads.
-fn lines(rig: &Rig) -> Vec<String> {
-    let folders = ["http", "stream"].map(|folder| rig.daemon.root().join("current").join(folder));
-    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
-    let texts = files.map(|file| fs::read_to_string(file).unwrap());
-    texts.flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()).collect()
-}
-
 #[test]
 fn each_key_is_told_to_nginx_and_seen_by_clients_and_backends() {
     rig::run(async |rig| {
@@ -131,7 +121,8 @@ fn each_key_is_told_to_nginx_and_seen_by_clients_and_backends() {
                 ("syslog-port", "5140"),
             ],
         );
-        // The password is of medium risk, and what protects and may not be used closes.
+        // The password is of medium risk. A value that protects and may not be used closes the
+        // routes.
         let closed = |reply: &Reply| reply.status == 503;
         get("http://foreign.test/").send_until("the risk to count", closed).await;
         let is_told = |status: &Value| tells(status, "Ingress foreign", "InvalidSecurityValue");

@@ -102,13 +102,13 @@ fn no_path_keeps_nginx_busy_with_an_expression() {
             let is_limited = log.contains("failed: -47") || log.contains("failed: -8");
             assert!(!is_limited, "{} looks through a path once", all[number]);
         }
-        // What looks through a path again and again is given up at the limit.
+        // An expression that looks through a path again and again is given up at the limit.
         let workers = rig.nginx.workers();
         let long = format!("/{}", "a/".repeat(4000));
         for number in (0..all.len()).filter(|number| weights[*number].is_some_and(|weight| weight > 1)) {
             status_of(&hosts[number], &long).await;
         }
-        // Of a path of this length PCRE's own limit of ten million steps does not tire.
+        // For a path of this length, PCRE's own limit of ten million steps would be too high.
         let middle = format!("/{}xa", "a/".repeat(1000));
         assert_eq!(status_of(&hosts[7], &middle).await, 500, "the limit holds");
         assert!(rig.nginx.error_log().contains("failed: -"), "and nginx says so");
@@ -120,7 +120,7 @@ fn no_path_keeps_nginx_busy_with_an_expression() {
 #[test]
 fn an_expression_that_may_match_anywhere_is_given_up_as_a_whole() {
     rig::run(async |rig| {
-        // From each slash on it would look through all that follows.
+        // From each slash on, the expression would look through all that follows.
         let pattern = "/.+/x";
         let of_canary = |object: Ingress| object.annotation("canary", "true").annotation("canary-by-header", "X-Side");
         rig.serve(&["main", "other"]);

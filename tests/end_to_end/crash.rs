@@ -118,8 +118,8 @@ fn alternates(nginx_is_restarted: bool) {
             let workers = rig.nginx.settled_workers().await;
             run_until(rig, step).await;
             if step == Step::HungUp {
-                // nginx got the signal, and the test does not wait: for a while workers of both
-                // generations accept connections.
+                // nginx got the signal, and the test does not wait: workers of both generations
+                // accept connections for a while.
                 let replaced = |now: &Vec<_>| !now.iter().any(|worker| workers.contains(worker));
                 wait::until_right("the old workers to end", async || rig.nginx.workers(), replaced).await;
             }

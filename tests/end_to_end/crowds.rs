@@ -48,7 +48,7 @@ fn expressions_that_only_nginx_refuses_are_found_after_everybody_else_is_served(
     rig::run(async |rig| {
         rig.start().await;
         let before = rig.daemon.metric(TESTS).await;
-        // Our own reader lets it pass.
+        // Our own reader accepts this expression.
         let wrong = |number: usize| {
             let object = ingress(&format!("wrong-{number}")).namespace("crowd").annotation("use-regex", "true");
             let path = format!("/a{number}(?<=a+)");
@@ -64,7 +64,7 @@ fn expressions_that_only_nginx_refuses_are_found_after_everybody_else_is_served(
         })
         .await;
         let until_found = rig.daemon.metric(TESTS).await - before;
-        // Of each test dozens are found, and the victim waits for one or two.
+        // Each test finds dozens of mistakes, and the victim waits for one or two tests.
         assert!(until_served <= 3.0 && until_found <= 12.0, "{until_served} {until_found}");
     });
 }
@@ -127,7 +127,7 @@ fn refused_objects_that_are_written_all_the_time_slow_nobody() {
         let first = victim(0);
         rig.daemon.start();
         first.send_until("the victim", |reply| reply.status == 200).await;
-        // Our own reader lets it pass.
+        // Our own reader accepts this expression.
         let wrong = |number: usize, version: usize| {
             let object = ingress(&format!("wrong-{number}")).namespace("crowd").annotation("use-regex", "true");
             let path = format!("/a{version}(?<=a+)");
@@ -158,7 +158,7 @@ fn refused_objects_that_are_written_all_the_time_slow_nobody() {
             () = attack => unreachable!("it goes on until the test ends"),
             until_served = changes => until_served,
         };
-        // Whoever is refused is asked about a tenth of the time: most changes wait for their own
+        // The refused namespace takes about a tenth of the time: most changes wait for their own
         // tests alone.
         let waited = until_served.iter().filter(|tests| **tests >= OBJECTS / 2).count();
         assert!(waited <= CHANGES / 2, "{until_served:?}");
@@ -184,7 +184,7 @@ fn websockets_that_come_and_go_while_everything_changes_keep_their_workers() {
             ticks.tick().await;
             let change = ingress("change").path("change.example", "Exact", &format!("/{number}"), "web");
             rig.manifests.write("change.yaml", &[change.build()]);
-            // So each generation of workers has some that last.
+            // So each generation of workers has some connections that last.
             drop(sockets.pop_front());
             sockets.push_back(open().await);
             most = most.max(rig.nginx.workers().len());

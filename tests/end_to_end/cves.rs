@@ -15,7 +15,7 @@ use crate::rig::{ECHO, Rig};
 const ERRORS: &str = "10.244.0.9";
 /// Where copies go.
 const COPIES: (&str, u16) = ("10.244.3.2", 18082);
-/// Whose snippets are read.
+/// The setting that lets one namespace use snippets.
 const SCRIBE: &str = "[{namespaces = ['scribe'], kinds = ['configuration-snippet', 'server-snippet', 'auth-snippet']}]";
 /// What snippets were used for.
 const SNIPPETS: [(&str, &str); 9] = [
@@ -93,7 +93,7 @@ fn objects(authority: &Authority) -> Vec<Value> {
         of("huge").annotation("rewrite-target", &huge).build(),
     ];
     all.extend(service_at("web", &["10.244.0.1"], ECHO).map(|object| in_namespace("scribe", object)));
-    // What is read is a word of one directive, whatever stands in it.
+    // The value is read as a word of one directive, whatever it holds.
     let harmless = format!("add_header X-Out '{OUT}' always;");
     all.push(snippet("scribe", "configuration-snippet", &harmless));
     all.push(snippet("scribe-server", "server-snippet", &harmless));
@@ -212,7 +212,8 @@ fn nothing_of_them_happens_through_the_real_nginx() {
         service.asked();
         assert_eq!(get("http://scribe-asks.test/").send().await.status, 200);
         assert_eq!(service.asked()[0].header("X-Out"), Some(OUT));
-        // CVE-2025-1098: copies of harmless requests come, and of hostile ones none came before.
+        // CVE-2025-1098: copies of harmless requests arrive, and no copies of hostile ones arrived
+        // before.
         for name in ["copied", "told-host"] {
             assert_eq!(get(&format!("http://{name}.test/{name}")).send().await.status, 200);
         }

@@ -46,7 +46,7 @@ fn doctor(rig: &Rig, checks: &[&str]) -> Told {
     Told::by(command)
 }
 
-/// As many connections as workers have files everywhere.
+/// Sets no more connections than workers may have files on any host.
 fn want_few_connections(rig: &Rig) {
     let text = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
     std::fs::write(rig.nginx.configuration(), text.replace("worker_connections 20480", "worker_connections 256"))
@@ -87,11 +87,11 @@ fn a_host_that_serves_has_no_error_and_tells_what_it_has() {
         for check in ["kubeconfig", "api-server", "clock", "permissions", "routes", "leases"] {
             told.expect(check, "note", "not a cluster");
         }
-        // Only what is asked for, and for people.
+        // The command makes only the check that is named, and its output is for people.
         let output = rig.daemon.command("doctor").arg("daemon").output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.starts_with("ok       daemon  it runs") && text.ends_with("\n1 check is fine\n"), "{text}");
-        // The daemon is not needed for any of it.
+        // No check needs the daemon.
         assert!(rig.daemon.stop().await.success());
         let told = doctor(rig, &[]);
         assert_eq!((told.checks_at("error"), told.code), (vec![], Some(1)), "{:#}", told.json);
@@ -238,7 +238,7 @@ fn endpoints_that_do_not_answer_and_settings_that_are_wrong_are_told() {
         command.args(["--set", "listen.http-prot=80"]);
         let told = Told::by(command);
         told.expect("settings", "error", "listen.http-prot");
-        // The rest is judged by what can be used.
+        // All other checks use the settings that can be used.
         told.expect("endpoints", "error", "0 of 1 address answers");
         assert_eq!(told.code, Some(2));
     });

@@ -65,7 +65,7 @@ fn a_daemon_starts_with_what_a_later_version_wrote() {
         }
         let records = files(&rig.daemon.root().join("current/record")).into_iter().filter(|file| plant(file)).count();
         assert!(records > 0, "the record of what the generation is made of");
-        // Of `ingressd setup`, which nothing but setup reads.
+        // The file belongs to `ingressd setup`, and nothing else reads it.
         fs::write(rig.daemon.state().join("setup.json"), r#"{"version": 2, "changes": []}"#).unwrap();
 
         rig.daemon.start();

@@ -29,7 +29,7 @@ fn every_ready_pod_is_used_and_no_other() {
     rig::run(async |rig| {
         let mut mixed = endpoint_slice("mixed", &["10.244.3.1", "10.244.3.2", "10.244.3.3"], ECHO);
         mixed["endpoints"][1]["conditions"] = json!({"ready": false, "serving": true, "terminating": true});
-        // Unset means ready.
+        // A condition that is not set means ready.
         mixed["endpoints"][2] = json!({"addresses": ["10.244.3.3"]});
         let mut leaving = endpoint_slice("leaving", &["10.244.3.4"], ECHO);
         leaving["endpoints"][0]["conditions"] = json!({"ready": false, "serving": true, "terminating": true});

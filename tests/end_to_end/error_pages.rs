@@ -46,10 +46,9 @@ fn the_default_backend_answers_where_the_object_wants_it() {
             ("http://shop.test/x?status=500", 500, Some("echo"), "/x?status=500"),
             ("http://shop.test/x", 200, Some("echo"), "/x"),
             ("http://open.test/x?status=404", 404, Some("echo"), "/x?status=404"),
-            // nginx's own answer, which the other backend takes the place of, with the status of
-            // that.
+            // The other backend replaces nginx's own answer, with a status of its own.
             ("http://down.test/x", 200, Some("pages"), "/"),
-            // While no endpoint is ready it has all requests as they come.
+            // While no endpoint is ready, the other backend gets all requests unchanged.
             ("http://gone.test/x?status=418", 418, Some("pages"), "/x?status=418"),
             ("http://bare.test/", 503, None, ""),
             ("http://nobody.test/x?status=404", 404, Some("echo"), "/x?status=404"),

@@ -29,7 +29,7 @@ fn headers_of_config_maps_reach_clients_and_backends() {
         let objects = [
             host("plain", "nginx").build(),
             host("own", "ingressd").build(),
-            // Locations with headers of their own.
+            // These locations have headers of their own.
             host("cors", "nginx").annotation("enable-cors", "true").build(),
             host("mesh", "nginx").annotation("upstream-vhost", "internal.test").build(),
         ];
@@ -62,7 +62,7 @@ fn headers_of_config_maps_reach_clients_and_backends() {
             assert_eq!(echo.header("x-real-ip"), Some("127.0.0.1"), "{name}");
             assert!(echo.header("x-original-uri").is_some_and(|uri| uri.starts_with("/a?header=")), "{name}");
         }
-        // The one that names them stays as it is.
+        // The ConfigMap that names them does not change.
         rig.manifests.write("answers.yaml", &[headers("answers", &[("X-Frame-Options", "SAMEORIGIN")])]);
         let new = |reply: &Reply| reply.header("x-frame-options") == Some("SAMEORIGIN");
         get("http://plain.test/").send_until("the new header", new).await;
@@ -96,7 +96,7 @@ fn whoever_is_blocked_is_answered_403_by_all_hosts() {
                 assert_eq!(reply.status, status, "{url} {header}: {value}");
             }
         }
-        // A mistake in what protects: what counted before counts on.
+        // A value that protects has a mistake, so the earlier value stays in force.
         says(rig, &[("block-cidrs", "10.244.9.0/24, oops")]);
         told(rig, &["InvalidValue"]).await;
         assert_eq!(get("http://plain.test/").from("10.244.9.7").send().await.status, 403);
@@ -156,7 +156,7 @@ fn statuses_redirects_and_compression_are_as_it_says() {
         assert_eq!((reply.header("server"), reply.header("content-encoding")), (Some("backend"), None));
         assert_eq!(get("https://secure.test/").send().await.status, 200);
         assert!(get("https://unknown.test/").try_send().await.is_err(), "no certificate is shown to strangers");
-        // What cannot be read leaves all of it as nginx does it.
+        // Values that cannot be read change nothing of what nginx does by itself.
         says(rig, &[("limit-req-status-code", "200"), ("use-gzip", "perhaps"), ("ssl-session-cache-size", "1k")]);
         told(rig, &["InvalidValue", "InvalidValue", "InvalidValue"]).await;
         let plain = |reply: &Reply| reply.header("content-encoding").is_none();
@@ -194,7 +194,7 @@ fn proxies_tell_the_host_by_the_header_that_it_names() {
         let given = get("http://plain.test/").header("X-Request-ID", "mine").send().await.echo();
         assert_eq!(given.header("x-request-id"), Some("mine"));
         assert!(tokio::net::TcpStream::connect(("::1", 80)).await.is_err(), "IPv6 is left out");
-        // A mistake about trusted proxies: the earlier value stays in force.
+        // The list of trusted proxies has a mistake, so the earlier value stays in force.
         says(rig, &keys("X Asked"));
         told(rig, &["InvalidValue"]).await;
         assert_eq!(ask("http://plain.test/", "10.244.9.1").await.header("x-forwarded-host"), Some("asked.test"));

@@ -15,7 +15,8 @@ const SERVICES: &[&str] = &[
 
 /// Requests, and which Service answers, or the status of whatever else does.
 const ROWS: &[(&str, &str)] = &[
-    // Hosts: by name, without regard to case and a dot behind it, by wildcard, and by nobody.
+    // Hosts are found by name, without regard to case and a dot behind it, and by wildcard; and
+    // some are found nowhere.
     ("shop.test", "shop"),
     ("SHOP.test/cart", "cart"),
     ("shop.test./cart", "cart"),
@@ -26,19 +27,19 @@ const ROWS: &[(&str, &str)] = &[
     ("nobody.test/", "404"),
     ("nobody.test/healthz", "200"),
     ("shop.test/healthz", "shop"),
-    // Expressions, the oldest first, and what no expression takes.
+    // The oldest expression comes first, and some hosts match none.
     ("my-alias.test/", "alias"),
     ("MY.other-alias.test/", "alias"),
     ("7-alias.test/", "rest"),
     ("192.0.2.1/", "404"),
     ("[2001:db8::1]/", "404"),
-    // Reserved: for an object that is refused, and for one that is gone.
+    // These hosts are reserved for an object that is refused, and for one that is gone.
     ("kept-alias.test/", "404"),
     ("ab.kept-alias.test/", "404"),
     ("ab.ab.kept-alias.test/", "alias"),
     ("gone-alias.test/", "404"),
     ("gone-alias.test/healthz", "200"),
-    // Paths: by element, exact, nothing behind them, and what cannot be served.
+    // Paths match by element or exactly; some have nothing behind them, and some cannot be served.
     ("shop.test/cart", "cart"),
     ("shop.test/cart/", "shop"),
     ("shop.test/carts", "shop"),
@@ -49,7 +50,7 @@ const ROWS: &[(&str, &str)] = &[
     ("bare.test/other", "404"),
     ("closed.test/", "503"),
     ("moved.test/x", "301"),
-    // As they are written.
+    // Paths are written in unusual ways.
     ("shop.test/%63art", "cart"),
     ("shop.test//cart", "cart"),
     ("shop.test/x/../cart", "cart"),
@@ -57,8 +58,8 @@ const ROWS: &[(&str, &str)] = &[
     ("shop.test/cart%2f", "shop"),
     ("shop.test/cart%3fx", "shop"),
     ("shop.test/%C3%A4", "shop"),
-    // Slashes in the dialect of ingress-nginx, where nginx compares texts and where it has
-    // expressions.
+    // Slashes count as in the dialect of ingress-nginx, both where nginx compares texts and where
+    // it has expressions.
     ("slash.test/dir", "301"),
     ("slash.test/dir/", "dir"),
     ("slash.test/dir/x", "dir"),
@@ -72,7 +73,7 @@ const ROWS: &[(&str, &str)] = &[
     ("mixed.test/item/x", "items"),
     ("mixed.test/items", "items"),
     ("mixed.test/x", "404"),
-    // What is so long that nginx has to have an expression of it.
+    // These paths are so long that nginx has to have an expression for them.
     ("long.test/LONG", "long"),
     ("long.test/LONG/x", "long"),
     ("long.test/LONGx", "404"),
@@ -82,7 +83,7 @@ const ROWS: &[(&str, &str)] = &[
     ("stretched.test/dir", "301"),
     ("stretched.test/dir/", "dir"),
     ("stretched.test/DIR/", "404"),
-    // What is protected more than what lies around it.
+    // This path is protected more than those around it.
     ("strict.test/", "open"),
     ("strict.test/admin", "admin"),
     ("strict.test/admin%2fx", "400"),
@@ -148,7 +149,7 @@ fn write(rig: &Rig, long: &str) {
 
 /// What the command says of a request.
 fn told(rig: &Rig, url: &str) -> Value {
-    // As the command asks, but however long that takes.
+    // The command asks in this way, but waits no longer than its time limit.
     let answer = control::ask(&rig.daemon.folder().join("control.sock"), &format!("explain {url}"), None).unwrap();
     serde_json::from_str::<Value>(&answer).unwrap()["subject"].take()
 }

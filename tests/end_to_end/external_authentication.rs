@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
+use crate::rig::backends::read_head;
 use crate::rig::client::{Reply, Request, get, post};
 use crate::rig::manifests::{Ingress, ingress, secret, service_at};
 use crate::rig::status::tells;
@@ -52,13 +53,13 @@ impl Service {
         Self::start_at(SERVICE, PORT, None).await
     }
 
-    /// Elsewhere, perhaps by TLS.
+    /// Starts the service at another address, perhaps with TLS.
     pub async fn start_at(address: &str, port: u16, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind((address, port)).await.unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&asked);
         let task = tokio::spawn(async move {
-            // They end with it.
+            // The connections end with this task.
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 let (number, shared, tls) = (connections.len(), Arc::clone(&shared), tls.clone());
@@ -98,16 +99,7 @@ async fn answer(
 ) {
     let mut bytes = Vec::new();
     loop {
-        let end = loop {
-            if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-                break end;
-            }
-            if stream.read_buf(&mut bytes).await.unwrap_or_default() == 0 {
-                return;
-            }
-        };
-        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-        bytes.drain(..end + 4);
+        let Some(head) = read_head(&mut stream, &mut bytes).await else { return };
         let mut lines = head.split("\r\n");
         let line = lines.next().unwrap_or_default().to_owned();
         let headers =
@@ -217,7 +209,7 @@ fn whoever_the_service_lets_in_is_let_in_and_nobody_else() {
         assert_eq!(question.header("X-Original-Method"), Some("POST"));
         assert_eq!(question.header("X-Realm"), Some("staff 'of' \"full.test\"; }"));
         assert_eq!(question.header("X-Auth-Request-Redirect"), Some("/back"));
-        // What the service does not say is not what the client says.
+        // A header that the service does not send is not taken from the client.
         let reply = get("http://full.test/").header("X-Absent", "forged").send().await;
         assert_eq!(reply.echo().header("x-absent"), None);
 
@@ -227,12 +219,12 @@ fn whoever_the_service_lets_in_is_let_in_and_nobody_else() {
         assert_eq!(cookies(&reply), 1);
         let reply = want(get("http://full.test/"), 403).send().await;
         assert_eq!((reply.status, cookies(&reply)), (403, 1));
-        // More than is encoded brings clients back to the start.
+        // A URL that is too long to be encoded leads clients back to the root of the host.
         let long = format!("http://full.test/?{}", "a&".repeat(40));
         let reply = want(get(&long), 401).send().await;
         assert!(reply.header("location").unwrap().ends_with("&rd=http://full.test%2F"), "{:?}", reply.headers);
 
-        // What is asked of a socket is asked once, and without its upgrade.
+        // For a WebSocket the service is asked once, and without the upgrade.
         service.asked();
         let mut socket = get("http://plain.test/").open_websocket().await.unwrap();
         assert_eq!(socket.say("hello").await.unwrap(), "hello");
@@ -240,7 +232,7 @@ fn whoever_the_service_lets_in_is_let_in_and_nobody_else() {
         assert_eq!((question.header("Upgrade"), question.header("Connection")), (None, None));
         assert!(want(get("http://plain.test/"), 401).open_websocket().await.is_err());
 
-        // No client gets where only questions go.
+        // No client reaches the location of the questions.
         let name =
             std::fs::read_to_string(rig.daemon.root().join("current/http/server-exact-plain.test.conf")).unwrap();
         let name = name.split("location = \"").find(|text| text.starts_with("ingressd-auth-")).unwrap();
@@ -390,7 +382,7 @@ fn the_administrator_has_a_service_for_all_hosts() {
         assert_eq!(ask("http://covered.test/").await, (302, asked("HEAD /everywhere")));
         assert_eq!(ask("http://covered.test/.well-known/acme-challenge/token").await, (200, vec![]));
         assert_eq!(ask("http://out.test/").await, (200, vec![]));
-        // Nothing of the administrator's goes with the object's own.
+        // The administrator's settings are not used with the object's own service.
         assert_eq!(ask("http://own.test/").await, (401, asked("GET /check")));
         // What is neither true nor false counts as the default, as with ingress-nginx.
         assert_eq!(ask("http://typo.test/").await, (302, asked("HEAD /everywhere")));

@@ -36,7 +36,7 @@ fn asks(name: &str, url: &str) -> Ingress {
 fn services_with_names_and_tls_are_asked_for_every_protocol() {
     rig::run(async |rig| {
         let dns = Dns::start().await;
-        // The default: whom this host asks.
+        // The resolvers of this host are the default.
         let file = rig.daemon.folder().join("resolv.conf");
         std::fs::write(&file, format!("nameserver {}\n", dns.address().ip())).unwrap();
         let _servers = Mount::over(Path::new("/etc/resolv.conf"), &file);
@@ -122,8 +122,8 @@ fn connections_are_kept_after_answers_without_a_body() {
     rig::run(async |rig| {
         let service = Service::start().await;
         let remembered = [("auth-cache-key", "$request_uri"), ("auth-cache-duration", "200 1m")];
-        // Name, path of the question, status of its answer, annotations; whether connections are
-        // kept, and for how many questions.
+        // Each row has a name, the path of the question, the status of its answer, and
+        // annotations; whether connections are kept, and for how many questions.
         type Row<'r> = (&'r str, &'r str, u16, &'r [(&'r str, &'r str)], bool, usize);
         let rows: &[Row<'_>] = &[
             (

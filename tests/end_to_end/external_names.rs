@@ -110,14 +110,14 @@ fn a_name_is_followed_and_is_no_way_to_this_host() {
             dns.set("a.backend.test", &["10.244.2.3"]);
             answers_from("a.example", "10.244.2.3").await;
         }
-        // Of a mixed answer only the good part counts.
+        // Only the good part of a mixed answer counts.
         dns.set("a.backend.test", &["127.0.0.1", "10.244.2.4"]);
         let refused = |status: &Value| {
             notes(status, "Ingress a", "ForbiddenTarget").iter().any(|note| note.contains("127.0.0.1"))
         };
         rig.daemon.status_when("the refusal of the bad part", refused).await;
         answers_from("a.example", "10.244.2.4").await;
-        // Those of the generation before may take connections until they have ended.
+        // Workers of the generation before may take connections until they have ended.
         rig.nginx.settled_workers().await;
         for _ in 0..10 {
             let from = get("http://a.example/").send().await.echo().address.ip().to_string();
@@ -200,7 +200,7 @@ fn names_that_never_answer_keep_no_other_namespace_waiting() {
             let service = format!("s-{number:03}");
             crowd = crowd.path_to(&format!("{service}.crowd.example"), "Prefix", "/", backend(&service));
             objects.push(in_namespace("crowd", external(&service, &format!("{service}.silent.test"))));
-            // Nothing refers to these.
+            // Nothing refers to these names.
             objects
                 .push(in_namespace("crowd", external(&format!("idle-{number}"), &format!("idle-{number}.idle.test"))));
         }
@@ -213,7 +213,7 @@ fn names_that_never_answer_keep_no_other_namespace_waiting() {
         let asked = dns.asked_below("silent.test");
         assert!(asked < NAMES, "all {asked} were asked for first");
         assert_eq!(dns.asked_below("idle.test"), 0, "nobody needs them");
-        // What changes goes on being followed.
+        // Changes of an answer are still followed.
         dns.set("a.backend.test", &["10.244.2.2"]);
         answers_from("a.example", "10.244.2.2").await;
         assert!(dns.asked_below("silent.test") < NAMES);

@@ -137,7 +137,8 @@ fn a_killed_master_that_returns_under_another_number_is_followed() {
         rig.daemon.status_when("b.example to be ready", |status| status["hosts"] == 2).await;
         assert!(not_ready(rig).await.contains("nginx-down"), "orphans that serve are not readiness");
 
-        // As an init system does: the rest of the old service goes, the new one comes.
+        // An init system does it like this: the rest of the old service ends, and the new one
+        // starts.
         workers.iter().for_each(|worker| kill(*worker, Signal::SIGKILL).unwrap());
         wait::until("the end of the workers", async || workers.iter().all(|pid| !is_alive(*pid)).then_some(())).await;
         rig.nginx.start();
@@ -146,7 +147,7 @@ fn a_killed_master_that_returns_under_another_number_is_followed() {
         let now = rig.nginx.master().unwrap();
         assert_ne!(now, master);
         rig.daemon.status_when("the new master", |status| status["nginx"]["master"] == now.as_raw()).await;
-        // And changes go on.
+        // Changes are still applied.
         write_host(rig, "c.example");
         is_served("c.example").await;
     });
@@ -174,7 +175,8 @@ fn a_restarted_nginx_is_recognised_without_a_reload() {
 
 #[test]
 fn a_hup_that_nginx_refuses_is_taken_back_until_the_host_is_mended() {
-    // Once a neighbour's site that only the whole configuration shows, once nginx.conf itself.
+    // The mistake is once in a neighbour's site, which only the whole configuration shows, and
+    // once in nginx.conf itself.
     for broken in [Broken::Site, Broken::Main] {
         rig::run(async move |rig| {
             write_host(rig, "a.example");
@@ -247,7 +249,7 @@ fn traffic_does_not_notice_how_the_daemon_ends_or_begins() {
         let report = load.stop().await;
         assert_eq!((report.failures.as_slice(), report.cuts), (&[][..], 0));
         assert!(report.kept > 0 && report.fresh > 0);
-        // What changed while it was away is served at its next start, once.
+        // A change made while the daemon was away is served at its next start, once.
         rig.daemon.kill();
         write_host(rig, "b.example");
         rig.manifests.write("more.yaml", &[endpoint_slice("web", &["10.244.0.9"], ECHO)]);

@@ -179,7 +179,8 @@ fn applications_are_told_what_cgi_says_and_config_maps_add() {
         }
         assert_eq!(parameters["SCRIPT_FILENAME"], Value::Null);
 
-        // Statuses are the application's, and pages of another backend's where that is asked for.
+        // The status is that of the application, and the page is another backend's where that is
+        // asked for.
         assert_eq!(get("http://plain.test/").header("want", "404").send().await.status, 404);
         let reply = get("http://pages.test/").header("want", "404").send().await;
         assert_eq!(reply.echo().header("x-code"), Some("404"));
@@ -192,7 +193,7 @@ fn applications_are_told_what_cgi_says_and_config_maps_add() {
         assert_eq!(get("http://alone.test/").send().await.status, 200);
         rig.daemon.status_when("alone", |status| tells(status, "Ingress alone", "NoEffectAlone")).await;
 
-        // The ConfigMap is followed.
+        // Changes of the ConfigMap are followed.
         write(rig, "/next$fastcgi_script_name");
         let is_next = |reply: &Reply| told(reply)["parameters"]["SCRIPT_FILENAME"] == "/next/a.php";
         get("http://full.test/a.php").send_until("the ConfigMap counts", is_next).await;

@@ -78,7 +78,7 @@ fn a_node_that_went_back_stays_there_says_so_and_serves_what_it_did() {
             "{listed}"
         );
 
-        // Over a restart of the daemon, a crash of it, and a restart of nginx.
+        // The rollback outlasts a restart of the daemon, a crash of it, and a restart of nginx.
         rig.daemon.stop().await;
         rig.daemon.start();
         rig.daemon.status_when("the change to wait", right).await;
@@ -170,7 +170,7 @@ fn the_difference_names_the_objects_and_shows_no_secret() {
         );
         assert!(!changes.contains("default/b") && !changes.contains("generation.conf"), "{changes}");
 
-        // The other way round, and to the current one.
+        // The difference can be shown in the other direction, and against the current generation.
         let (code, back, _) = run(rig, "diff", &["2", "1"]).await;
         assert!(code == 1 && back.lines().any(|line| line.starts_with('-') && line.contains("client_max_body_size")));
         let (code, last, _) = run(rig, "diff", &[]).await;
@@ -183,9 +183,9 @@ fn the_difference_names_the_objects_and_shows_no_secret() {
         assert!(has("A http/", "Ingress default/b") && has("A certs/", "Secret default/pair"), "{summary}");
         assert_eq!(run(rig, "diff", &["3", "3"]).await.0, 0);
         let (code, _, why) = run(rig, "diff", &["9"]).await;
-        assert!(code == 66 && why.contains("not kept; those that are: 1, 2, 3"), "{why}");
+        assert!(code == 66 && why.contains("not kept; name one of those that are: 1, 2, 3"), "{why}");
 
-        // Who caused what is known of generations of an earlier run, too.
+        // The command also knows who caused lines of generations of an earlier run.
         rig.daemon.stop().await;
         rig.daemon.start();
         rig.daemon.ready().await;
@@ -207,7 +207,7 @@ fn the_difference_names_the_objects_and_shows_no_secret() {
 fn what_nginx_refuses_by_now_leaves_everything_as_it_is() {
     rig::run(async |rig| {
         two_generations(rig).await;
-        // Another site becomes the default server: what was written before would claim it, too.
+        // Another site becomes the default server, which the earlier generation would claim, too.
         let site = rig.nginx.prefix().join("conf.d/site.conf");
         std::fs::write(&site, "server { listen 80 default_server; return 418; }\n").unwrap();
         rig.daemon.set("pacing.recheck", "50ms");
@@ -220,7 +220,7 @@ fn what_nginx_refuses_by_now_leaves_everything_as_it_is() {
         let status = rig.daemon.status_when("it to serve", taken).await;
         assert!(status["pinned"].is_null(), "{status:#}");
         assert_eq!((status_of("a.example").await, status_of("b.example").await), (200, 200));
-        // Changes go on.
+        // Changes are still applied.
         rig.manifests.write("c.yaml", &[shop("c").build()]);
         rig.daemon.confirmed("c").await;
     });
@@ -260,7 +260,8 @@ fn killed_at_any_step_of_going_back_the_next_start_gets_there() {
                 |status: &Value| status["generation"] == 1 && status["served"] == 1 && !status["pinned"].is_null();
             rig.daemon.status_when("the pinned generation", pinned).await;
             assert_eq!(status_of("b.example").await, 404, "{step}");
-            // Also by a reload of the settings, which ends when it is told: sockets are made anew.
+            // A reload of the settings keeps the generation, too. It has ended when it is logged:
+            // sockets are made anew.
             let read = |log: &String| log.matches("the settings were read again").count();
             let before = read(&rig.daemon.log());
             rig.daemon.signal(Signal::SIGHUP);

@@ -157,7 +157,7 @@ fn redirects_name_only_hosts_that_are_hosts() {
                 |host: &str| get(&format!("http://{host}/x")).from("10.244.9.9").header("X-Forwarded-Host", told);
             let redirect = request("h.test").send().await;
             assert_eq!(redirect.header("location"), Some(format!("https://{expected}/x").as_str()), "{told:?}");
-            // Backends, which make links of it, get no other host.
+            // Backends make links of the host, and get no other one.
             let seen = request("p.test").send().await.echo();
             let host = seen.header("x-forwarded-host").unwrap().split(':').next().unwrap().to_owned();
             assert!(expected == "h.test" && host == "p.test" || told.trim().starts_with(&host), "{told:?}: {host}");
@@ -168,7 +168,7 @@ fn redirects_name_only_hosts_that_are_hosts() {
 #[test]
 fn nobody_is_believed_by_default() {
     rig::run(async |rig| {
-        // The same for backends that speak gRPC, where nginx has directives of its own.
+        // The same holds for backends that speak gRPC, for which nginx has directives of its own.
         let object = |name: &str, class: &str, protocol: &str| {
             let host = format!("{name}.test");
             let object = ingress(name).class(class).host(&host, "web").tls(&[&host], "s");
@@ -286,7 +286,7 @@ fn connections_to_backends_are_kept() {
         rig.manifests.write("headers.yaml", &[ingress("h").host("h.test", "web").build()]);
         rig.start().await;
         let request = get("http://h.test/");
-        // One connection means one worker.
+        // One connection is handled by one worker.
         let mut connection = request.connect().await.unwrap();
         let one = connection.send(&request).await.unwrap().echo();
         let two = connection.send(&request).await.unwrap().echo();

@@ -43,14 +43,14 @@ fn an_expression_takes_the_hosts_that_nobody_has() {
         rig.expect([
             (get("https://my-shop.test/"), "shops"),
             (get("https://MY.other-shop.test/"), "shops"),
-            // Other hosts of that namespace, whatever the expression says.
+            // These are other hosts of that namespace, whatever the expression says.
             (get("http://taken-shop.test/"), "team"),
             (get("http://ab.x-shop.test/"), "team"),
             (get("http://kept-shop.test/"), "404"),
-            // What the older one leaves.
+            // The older expression leaves these hosts to it.
             (get("http://1-shop.test/"), "team"),
             (get("http://my-shop.test.evil/"), "team"),
-            // The node itself, and what is no host.
+            // These are the node itself, and texts that are no hosts.
             (get("http://x.test/").header("host", "192.0.2.1"), "404"),
             (get("http://x.test/").header("host", "[2001:db8::1]"), "404"),
             (get("http://x.test/").header("host", &long), "404"),

@@ -45,8 +45,8 @@ fn ciphers_are_those_of_the_host_and_else_those_of_the_config_map() {
         };
         let objects = vec![
             object("plain", 2020, "plain"),
-            // The default certificate, which the host has to name for itself to have ciphers of
-            // its own.
+            // The host uses the default certificate, which it has to name itself to have ciphers
+            // of its own.
             of("bare", 2020, "bare", AES128),
             of("own", 2020, "own", AES128).tls(&["own.test"], "cert"),
             of("younger", 2021, "own", CHACHA),
@@ -60,7 +60,7 @@ fn ciphers_are_those_of_the_host_and_else_those_of_the_config_map() {
             ("bare", "AES_128_GCM_SHA256"),
             ("own", "AES_128_GCM_SHA256"),
             ("order", "CHACHA20_POLY1305_SHA256"),
-            // This client likes AES256 best.
+            // This client prefers AES256.
             ("client", "AES_256_GCM_SHA384"),
         ] {
             assert_eq!(cipher(host).await, expected, "{host}");
@@ -123,7 +123,7 @@ fn a_host_has_other_names_another_beginning_and_its_twin() {
             ("http://any.alias.test/x", 200, None),
             // Other objects of the namespace have their paths there too.
             ("http://alias.test/api", 301, Some("https://api.example/")),
-            // Whoever has a rule for a host keeps what it has.
+            // A host keeps the options of an object with a rule for it.
             ("http://taken.test/", 200, None),
             ("http://taken.test/api", 200, None),
             ("http://www.shop.test/a?b=c", 308, Some("http://shop.test/a?b=c")),

@@ -23,7 +23,7 @@ fn hosts_are_exact_then_wildcard_then_everybody_elses() {
             (get("http://a.example.com/").header("host", "a.example.com:80"), "exact"),
             (get("http://a.example.com/").header("host", "a.example.com."), "exact"),
             (get("http://b.example.com/"), "wildcard"),
-            // One label, no less and no more.
+            // A wildcard stands for one label, no less and no more.
             (get("http://example.com/"), "404"),
             (get("http://x.deep.example.com/"), "deep"),
             (get("http://x.y.example.com/"), "404"),
@@ -74,7 +74,7 @@ fn objects_share_a_host_and_the_oldest_wins_a_conflict() {
         let loser = status["findings"].as_array().unwrap().iter().find(|finding| finding["reason"] == "PathConflict");
         assert_eq!(loser.unwrap()["name"], "a-new");
 
-        // The winner goes, the loser takes its place.
+        // The winner is deleted, and the loser takes its place.
         rig.manifests.write("hosts.yaml", &[ingress("a-new").host("shared.test", "new").build()]);
         get("http://shared.test/").send_until("the newer object", |reply| rig.who(reply) == "new").await;
     });
@@ -151,7 +151,7 @@ fn load_balancers_are_answered_whatever_host_they_ask_for() {
         get("http://unknown.test/").send_until("the rest", |reply| rig.who(reply) == "rest").await;
         rig.daemon.confirmed("rest").await;
         rig.expect(rows("rest")).await;
-        // Whoever has the path says what it means.
+        // The object that has the path says what the path means.
         rig.manifests.write("rest.yaml", &[rest.path("", "Exact", "/healthz", "own").build()]);
         get("http://127.0.0.1/healthz").send_until("a path of its own", |reply| rig.who(reply) == "own").await;
     });

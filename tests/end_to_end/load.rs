@@ -17,7 +17,7 @@ fn file_of(object: &Value) -> String {
 #[test]
 fn no_request_fails_while_routes_and_endpoints_change() {
     rig::run(async |rig| {
-        // The rig's own Service, which has its pods in the same file.
+        // This is the rig's own Service, which has its pods in the same file.
         rig.manifests.remove("web.yaml");
         for object in minute::objects() {
             rig.manifests.write(&file_of(&object), &[object]);

@@ -50,7 +50,7 @@ fn five_thousand_ingresses_at_start_take_one_reload() {
             let exact = get(&format!("http://host-{number}.example/exact")).send().await.echo();
             assert_eq!(exact.address.ip().to_string(), "10.244.0.1");
         }
-        // One more costs one more.
+        // One more object takes one more reload.
         rig.manifests.write("more.yaml", &[ingress("more").host("more.example", "web").build()]);
         get("http://more.example/").send_until("one more", |reply| reply.status == 200).await;
         rig.daemon.status_when("generation 2", |now| status::serving(now) == Some(2)).await;

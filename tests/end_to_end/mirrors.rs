@@ -6,6 +6,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
 use crate::rig;
+use crate::rig::backends::read_head;
 use crate::rig::client::{get, grpc_check, post};
 use crate::rig::manifests::{Ingress, in_namespace, ingress, service_at};
 use crate::rig::status::tells;
@@ -63,20 +64,12 @@ impl Drop for Service {
 
 async fn take(mut stream: TcpStream, seen: UnboundedSender<Seen>) {
     let mut bytes = Vec::new();
-    let end = loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end;
-        }
-        if stream.read_buf(&mut bytes).await.unwrap_or_default() == 0 {
-            return;
-        }
-    };
-    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let Some(head) = read_head(&mut stream, &mut bytes).await else { return };
     let mut lines = head.split("\r\n");
     let line = lines.next().unwrap_or_default().to_owned();
     let headers = lines.filter_map(|line| line.split_once(": "));
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let mut request = Seen { line, headers, body: bytes.len() - end - 4 };
+    let mut request = Seen { line, headers, body: bytes.len() };
     let length = request.header("Content-Length").map_or(0, |length| length.parse().unwrap());
     while request.body < length {
         bytes.clear();
@@ -90,7 +83,7 @@ async fn take(mut stream: TcpStream, seen: UnboundedSender<Seen>) {
     if !is_silent {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-User: ann\r\n\r\nok").await;
     }
-    // Until nginx has had enough.
+    // The service waits until nginx closes the connection.
     let _ = stream.read_to_end(&mut bytes).await;
 }
 
@@ -124,7 +117,7 @@ fn a_service_gets_what_the_backend_gets() {
         rig.manifests.write("mirrors.yaml", &objects);
         rig.start().await;
 
-        // More than the usual limit of a body.
+        // The body is larger than the usual limit.
         let large = vec![b'x'; 3_000_000];
         let reply = post("http://plain.test/a%20b?c=d", large).header("X-Some", "thing").send().await;
         assert_eq!((reply.status, reply.echo().body_length), (200, 3_000_000));
@@ -154,25 +147,25 @@ fn a_service_gets_what_the_backend_gets() {
         let copy = service.next().await;
         assert_eq!((copy.line.as_str(), copy.header("X-User")), ("GET /copy HTTP/1.1", Some("ann")));
 
-        // Who is not let in is not copied: the next copy is another one's. An upgrade is none of
-        // the copy's.
+        // A request that is not admitted is not copied: the next copy belongs to another request.
+        // A copy has no upgrade.
         assert_eq!(get("http://closed.test/").send().await.status, 403);
         let mut socket = get("http://plain.test/chat").open_websocket().await.unwrap();
         assert_eq!(socket.say("hello").await.unwrap(), "hello");
         let copy = service.next().await;
         assert_eq!((copy.line.as_str(), copy.header("Upgrade")), ("GET /chat HTTP/1.1", None));
 
-        // The client has its answer, whatever becomes of the copy.
+        // The client gets its answer, whatever becomes of the copy.
         assert_eq!(get("http://away.test/").send().await.status, 200);
         let request = get("http://silent.test/");
         let mut connection = request.connect().await.unwrap();
         assert_eq!(connection.send(&request).await.unwrap().status, 200);
         assert_eq!(service.next().await.line, "GET /silent HTTP/1.1");
-        // The connection waits for the copy, which is given up.
+        // The connection waits for the copy until nginx gives the copy up.
         assert_eq!(connection.send(&request).await.unwrap().status, 200);
         assert_eq!(service.next().await.line, "GET /silent HTTP/1.1");
 
-        // No client gets where only copies go.
+        // No client reaches the location of the copies.
         let file = rig.daemon.root().join("current/http/server-exact-plain.test.conf");
         let text = std::fs::read_to_string(file).unwrap();
         let name = text.split("location = \"").find(|text| text.starts_with("ingressd-mirror-")).unwrap();
@@ -215,7 +208,7 @@ fn what_cannot_be_copied_is_served_and_told() {
         let reply = grpc_check("https://rpc.test").send().await;
         assert_eq!(reply.trailers.get("grpc-status").unwrap(), "0", "{reply:?}");
         rig.daemon.status_when("rpc", |status| tells(status, "Ingress rpc", "UnsupportedAnnotation")).await;
-        // Nothing of all that was copied.
+        // None of these requests was copied.
         assert_eq!(get("http://good.test/").send().await.status, 200);
         assert_eq!(service.next().await.line, "GET /good HTTP/1.1");
     });

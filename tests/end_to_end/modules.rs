@@ -143,7 +143,7 @@ fn nginx_is_named_nowhere_and_answers_are_smaller_where_modules_do_that() {
         ] {
             assert_eq!(server(url).await.as_deref(), expected, "{url}");
         }
-        // What nginx says itself, too.
+        // Answers of nginx itself have it, too.
         let refused = get("http://plain.test/").header("Content-Length", "x").send().await;
         assert_eq!((refused.status, refused.header("server").is_some()), (400, false));
         for host in ["plain", "own"] {
@@ -163,7 +163,7 @@ fn nginx_is_named_nowhere_and_answers_are_smaller_where_modules_do_that() {
             .await;
         let reply = get("http://plain.test/").header("Accept-Encoding", "br").send().await;
         assert_eq!(reply.header("content-encoding"), None);
-        // A backend that may name itself is not silenced.
+        // The header of a backend that may name itself stays.
         says(rig, &[("allow-backend-server-header", "true")]);
         let named = |reply: &Reply| reply.header("server") == Some("mine");
         get("http://plain.test/?header=Server:mine").send_until("the backend's own header", named).await;
@@ -230,7 +230,7 @@ fn a_firewall_looks_into_requests_of_whoever_asks_for_it() {
         get(&format!("http://plain.test/?{SCRIPT}"))
             .send_until("the rules of OWASP", |reply| reply.status == 403)
             .await;
-        // What protects and cannot be read: what counted before counts on.
+        // A value that protects cannot be read, so the earlier value stays in force.
         says(rig, &[("enable-modsecurity", "perhaps")]);
         told(rig, &["InvalidSecurityValue"]).await;
         assert_eq!(status("plain.test/", SCRIPT).await, 403);
@@ -334,7 +334,7 @@ fn where_clients_are_is_told_by_databases_and_nobody_passes_by_what_they_do_not_
             notes(status, "Ingress direct", "ClosedRoute").join("").contains("no database on this node provides")
         };
         rig.daemon.status_when("why the route is closed", is_closed).await;
-        // Whoever asks for nothing of it pays nothing.
+        // A host that asks for none of this costs nothing more.
         says(rig, &[("use-geoip2", "true")]);
         rig.manifests.write("objects.yaml", &[host("plain", "nginx").build()]);
         let is_gone = || !rig.daemon.root().join("current/http/05-geoip2.conf").exists();

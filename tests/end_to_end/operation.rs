@@ -38,7 +38,7 @@ fn entry(datagram: &[u8]) -> BTreeMap<String, String> {
 #[test]
 fn the_journal_gets_object_reason_and_generation() {
     rig::run(async |rig| {
-        // A /run of the test's own: the journal listens at a fixed place.
+        // The test has a /run of its own, because the journal listens at a fixed place.
         let _run = Mount::memory(Path::new("/run"), 1 << 20);
         std::fs::create_dir_all("/run/systemd/journal").unwrap();
         let journal = UnixDatagram::bind("/run/systemd/journal/socket").unwrap();
@@ -171,7 +171,7 @@ fn the_log_follows_its_settings_when_they_are_read_again() {
             rig.daemon.log().split_off(known)
         };
         let quiet = change(rig, "error", "quiet").await;
-        // Under error nothing of a second change is logged.
+        // With the level error, nothing of a second change is logged.
         let known = rig.daemon.log().len();
         rig.manifests.write("more.yaml", &[ingress("more").host("more.example", "web").build()]);
         rig.daemon.confirmed("more").await;

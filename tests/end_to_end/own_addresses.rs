@@ -19,8 +19,8 @@ const NODE: &str = "198.51.100.7";
 fn no_port_of_the_node_is_a_backend_unless_it_is_listed() {
     rig::run(async |rig| {
         ip(&["address", "add", &format!("{NODE}/32"), "dev", "lo"]);
-        // Another site of the same nginx, which trusts the node, and pods that share the node's
-        // network.
+        // There is another site of the same nginx, which trusts the node, and pods that share the
+        // node's network.
         let site = format!("server {{ listen {NODE}:9090; allow {NODE}; deny all; return 200 \"for the node\"; }}\n");
         rig.nginx.write_site("site.conf", &site);
         let objects = |name: &str, port: u16| {
@@ -52,7 +52,7 @@ fn no_port_of_the_node_is_a_backend_unless_it_is_listed() {
 #[test]
 fn a_backend_that_relays_back_ends_after_a_few_rounds() {
     rig::run(async |rig| {
-        // What a proxy in a pod does, with every header that it gets.
+        // A proxy in a pod sends requests back, with every header that it gets.
         let log = rig.folder().join("rounds.log");
         let relay = format!(
             "server {{ listen 10.244.7.7:8181; access_log {}; location / {{ proxy_pass http://127.0.0.1; \
@@ -73,7 +73,7 @@ fn a_backend_that_relays_back_ends_after_a_few_rounds() {
         let rounds = || fs::read_to_string(&log).unwrap_or_default().lines().count();
         assert_eq!(get("http://loop.test/").send().await.status, 400);
         assert!((2..=10).contains(&rounds()), "{} rounds", rounds());
-        // A client that counts for itself only comes to its own end sooner.
+        // A client that counts for itself only reaches its own end sooner.
         let forged = "1".repeat(7000);
         assert_eq!(get("http://loop.test/").header("X-Ingress-Hops", &forged).send().await.status, 400);
         let answer = get("http://loop.test/end").header("X-Ingress-Hops", "x").send().await.echo();

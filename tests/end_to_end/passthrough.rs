@@ -122,7 +122,7 @@ fn one_host_is_passed_through_and_others_see_their_clients() {
         let status = rig.daemon.status().await.unwrap();
         assert!(!tells(&status, "Ingress passed", "UnsupportedAnnotation"), "{status:#}");
 
-        // Who looks at the certificate sees that of the backend, by either family.
+        // A client sees the certificate of the backend, over both address families.
         for to in ["127.0.0.1", "::1"].map(|to| to.parse::<std::net::IpAddr>().unwrap()) {
             let seen = get("https://passed.test/").to(to).showing(&believing).send().await.echo();
             assert_eq!((seen.address.ip().to_string().as_str(), seen.header("x-real-ip")), (POD, None));
@@ -131,7 +131,7 @@ fn one_host_is_passed_through_and_others_see_their_clients() {
             ("passed.test", POD),
             ("PASSED.TEST", POD),
             ("a.wild.test", POD),
-            // A wildcard is one label, and an exact name goes before it.
+            // A wildcard stands for one label, and an exact name takes precedence over it.
             ("b.a.wild.test", "404"),
             ("open.wild.test", "here"),
             ("open.test", "here"),
@@ -219,7 +219,8 @@ fn no_connection_is_refused_while_hosts_come_and_go() {
         }
         let report = load.stop().await;
         assert!(report.failures.is_empty() && report.fresh > 0, "{report:#?}");
-        // Whoever is on the way is waited for until the next change, and then nothing is left.
+        // Connections that are open keep the ports until the next change, after which nothing is
+        // left.
         rig.manifests.write("next.yaml", &[ingress("next").host("next.test", "web").build()]);
         rig.daemon.confirmed("next").await;
         assert!(TcpStream::connect("127.0.0.1:10247").await.is_err());
@@ -354,7 +355,8 @@ fn a_port_that_a_program_has_is_told_and_taken_when_it_is_free() {
         assert_eq!(reached(get("https://open.test/")).await.unwrap(), "here");
         drop(program);
         until_reached("https://passed.test/", POD).await;
-        // What nginx has already is nobody else's, also for a daemon that begins.
+        // A port that nginx already has counts as its own, also for a daemon that has just
+        // started.
         rig.daemon.stop().await;
         rig.daemon.start();
         rig.daemon.ready().await;

@@ -83,12 +83,13 @@ fn what_comes_by_https_goes_by_https_where_that_is_asked_for() {
         objects.extend(service_at("secure", &["10.244.0.2"], ECHO_TLS));
         rig.manifests.write("auto.yaml", &objects);
         rig.start().await;
-        // Each backend speaks one of them: what was kept for the other would be answered.
+        // Each backend speaks one of the protocols: a connection kept for the other one would be
+        // answered.
         for _ in 0..5 {
             assert_eq!(get("http://plain.test/").send().await.echo().tls, None);
             assert_eq!(get("https://plain.test/").send().await.status, 502);
             assert!(get("https://secure.test/a?b").send().await.echo().tls.is_some());
-            // What nginx makes of the words of TLS is no HTTP of this version.
+            // What nginx makes of the bytes of TLS is no HTTP of this version.
             let reply = get("http://secure.test/").try_send().await;
             assert!(!reply.is_ok_and(|reply| reply.status == 200));
         }
@@ -103,7 +104,7 @@ fn kept_connections_of_one_protocol_never_serve_another() {
         };
         rig.manifests.write("shared.yaml", &[to("http", "HTTP"), to("grpc", "GRPC")]);
         rig.start().await;
-        // Often enough that each worker has kept a connection of each.
+        // The requests are so many that each worker has kept a connection of each protocol.
         for _ in 0..20 {
             assert_eq!(get("http://http.test/").send().await.echo().protocol, "HTTP/1.1");
             let reply = grpc_check("https://grpc.test").send().await;

@@ -154,7 +154,7 @@ fn trusted_load_balancers_tell_of_clients_and_nobody_by_headers() {
             let seen = connection.send(&request).await.unwrap().echo();
             assert_eq!(seen.header("x-real-ip"), Some("192.0.2.78"));
         }
-        // Whoever does not speak it gets nothing, also over TLS.
+        // A client that does not speak the protocol gets no answer, also over TLS.
         assert!(!answers_plain_clients().await);
         assert!(get("https://h.test/").try_send().await.is_err());
     });
@@ -167,7 +167,8 @@ fn lists_and_limits_see_who_is_told_by_trusted_load_balancers_alone() {
         let objects = [
             object("allow").annotation("allowlist-source-range", "192.0.2.0/24").build(),
             object("deny").annotation("denylist-source-range", "192.0.2.0/24").build(),
-            // One a minute with a burst of two: three at once, then none for 20 s.
+            // The limit is one a minute with a burst of two: three requests pass at once, and then
+            // none for 20 s.
             object("minute").annotation("limit-rpm", "1").annotation("limit-burst-multiplier", "2").build(),
         ];
         rig.manifests.write("lists.yaml", &objects);
@@ -228,7 +229,7 @@ fn settings_switch_it_by_one_reload_and_need_somebody_who_is_trusted() {
         let told = get("http://h.test/").from(BALANCER).behind(of("192.0.2.77"));
         let seen = told.send_until("the address that is told", |reply| reply.status == 200).await.echo();
         assert_eq!(seen.header("x-real-ip"), Some("192.0.2.77"));
-        // Until it is confirmed, workers of the generation before may still take connections.
+        // Workers of the generation before may take connections until the new one is confirmed.
         rig.daemon.status_when("the confirmed generation", |status| serving(status) == Some(2)).await;
         assert_eq!(rig.daemon.reloads().await, reloads + 1);
         assert!(!answers_plain_clients().await);
@@ -291,7 +292,7 @@ fn another_site_of_the_socket_is_told_of() {
             let told = notes(&status, "Host nginx", "HostConflict");
             let told = told.iter().filter(|note| note.contains("site.conf:1") && note.contains("proxy_protocol"));
             assert_eq!(told.count(), 1, "{status:#}");
-            // What the finding says: nginx expects it of all.
+            // The finding says that nginx expects the protocol of all clients.
             for host in ["h.test", "site.test"] {
                 let plain = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
                 let answer = raw(SocketAddr::from(([127, 0, 0, 1], 80)), plain.as_bytes()).await;
@@ -324,7 +325,7 @@ fn whatever_else_stands_in_a_header_opens_nothing() {
         let with = |more: &[u8]| binary(0x21, 0x11, &[addresses, more].concat());
         let http = b"GET / HTTP/1.1\r\nHost: allow.test\r\nX: ";
         let unix = [&b"/192.0.2.7"[..], &[0; 206]].concat();
-        // Nothing is answered: a connection without a header that nginx can read is none.
+        // No answer comes: nginx closes a connection without a header that it can read.
         let broken = [
             text("PROXY TCP4 192.0.2.777 198.51.100.1 1 80"),
             text("PROXY TCP4 192.0.2.7"),

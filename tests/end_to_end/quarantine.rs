@@ -123,7 +123,7 @@ fn survives(row: Bad) {
         wait::until_right("the journal to tell too", async || rig.daemon.log(), |log| log.contains(row.words)).await;
         serves(&["bad.example/works", "good.example/"]).await;
 
-        // Everybody else goes on.
+        // Everybody else is served as before.
         let mut hosts = vec!["bad.example/works".to_owned(), "good.example/".to_owned()];
         for (round, ending) in [None, Some(Ending::Killed), Some(Ending::Stopped)].into_iter().enumerate() {
             match ending {
@@ -217,7 +217,7 @@ fn on_a_shared_host_only_the_paths_of_the_bad_object_are_harmed() {
         rig.manifests.write("a.yaml", &[path("a", "/a")]);
         rig.manifests.write("b.yaml", &[path("b", "/b")]);
         rig.start().await;
-        // Both change at once, one of them for the worse; and one was never good.
+        // Two objects change at once, one of them for the worse, and a third was never good.
         rig.manifests.write("a.yaml", &[path("a", "/new-a"), path("b", "/new-b(?<=b+)"), path("c", "/c(?<=c+)")]);
         rig.manifests.remove("b.yaml");
         let expected = ["Ingress b", "Ingress c"];
@@ -272,8 +272,8 @@ fn a_line_that_somebody_laid_out_for_others_is_his_own_affair() {
         rig.manifests
             .write("evil-web.yaml", &service_at("web", &["10.244.0.2"], ECHO).map(|it| in_namespace("evil", it)));
         let path = |name: &str, path: &str| ingress(name).class("nginx").path("shared.example", "Prefix", path, "web");
-        // Harmless and accepted, until a change of another object makes regular expressions of the
-        // paths of the host.
+        // The path is harmless and accepted, until a change of another object turns all paths of
+        // the host into regular expressions.
         rig.manifests.write("trap.yaml", &[path("trap", "/(").namespace("evil").build()]);
         rig.manifests.write("victim.yaml", &[path("victim", "/app").build()]);
         rig.start().await;

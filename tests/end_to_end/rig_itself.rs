@@ -118,7 +118,7 @@ fn load_counts_failures_and_only_failures() {
         rig.nginx.write_site("hand", SITE);
         rig.nginx.start();
         let load = Load::new(&[get("http://a.example/"), get("http://b.example/x")]).start();
-        // Until enough was asked to tell, across a reload.
+        // The load runs across a reload, until there were enough requests to judge by.
         let requests = async || rig.nginx.prefix().join("log/access.log").metadata().map_or(0, |log| log.len());
         wait::until_right("some requests", requests, |length| *length > 10_000).await;
         rig.nginx.signal(Signal::SIGHUP);

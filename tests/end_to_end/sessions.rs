@@ -144,7 +144,7 @@ fn as_few_clients_as_possible_move_when_endpoints_come_or_go() {
         let moved = before.iter().zip(&grown).filter(|(before, after)| before != after);
         let (moved, elsewhere) =
             (moved.clone().count(), moved.filter(|(_, after)| after.to_string() != PODS[3]).count());
-        // A quarter is the share of the fourth; whoever moves, moves to it.
+        // The share of the fourth endpoint is a quarter, and each client that moves, moves to it.
         assert!((20..90).contains(&moved) && elsewhere == 0, "{moved} of 200 moved, {elsewhere} of them elsewhere");
         let generation = rig.daemon.status().await.unwrap()["generation"].clone();
         write_pods(rig, &PODS[1..]);
@@ -193,7 +193,7 @@ fn what_is_alike_goes_to_one_endpoint_and_ingresses_of_one_service_differ() {
         for user in 0..10 {
             numbers.insert(some(&format!("http://two.test/?user={user}")).await.len());
         }
-        // One endpoint may be both of a key's.
+        // Both endpoints of a key may be the same one.
         assert!(numbers.contains(&2) && !numbers.contains(&3), "{numbers:?}");
         assert_eq!(some("http://least.test/").await.len(), 3);
     });
@@ -278,7 +278,7 @@ fn a_client_of_an_endpoint_that_fails_gets_another_session_where_that_is_said() 
             assert_eq!(given(&reply), None, "{last} leads to an endpoint that answers");
         }
         assert!(changed > 0, "some of thirty clients are at the endpoint that fails");
-        // Whoever is new is not given the session that has failed.
+        // A new client does not get the session that has failed.
         for _ in 0..30 {
             let reply = get("http://changing.test/").send().await;
             assert_eq!(reply.headers.get_all("set-cookie").iter().count(), 1);

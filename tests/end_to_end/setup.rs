@@ -147,7 +147,7 @@ fn a_run_that_is_cut_off_anywhere_is_undone_to_the_byte() {
                     cut += 1;
                 }
                 assert!(cut > 10, "{package:?}: only {cut} points");
-                // And when taking back is cut off.
+                // The same holds when --undo is killed.
                 for point in 1.. {
                     let (code, text) = host.setup(&["--yes", "--disable-default-site"]);
                     assert_eq!(code, Some(0), "{package:?} at {point}: {text}");
@@ -198,7 +198,7 @@ fn what_somebody_changed_since_is_never_overwritten() {
 fn nothing_is_done_where_nginx_refuses_and_a_step_that_it_refuses_is_taken_back() {
     run(
         |host| {
-            // A generation that does harm as soon as it is included.
+            // A generation breaks nginx as soon as it is included.
             host.write_generation();
             host.write("nginx/ingressd/current/http/a.conf", "nonsense;\n");
             let before = host.tree();
@@ -277,7 +277,7 @@ fn permissions_of_one_file_never_go_to_another_in_its_place() {
             let mode = || fs::metadata(host.path("ingressd/kubeconfig")).unwrap().mode() & 0o777;
             assert_eq!(host.setup(&["--yes"]).0, Some(0));
             assert_eq!(mode(), 0o600);
-            // As `ingressd kubeconfig --force` does it.
+            // `ingressd kubeconfig --force` replaces the file like this.
             fs::write(&next, "credentials: {}").unwrap();
             fs::set_permissions(&next, Permissions::from_mode(0o600)).unwrap();
             fs::rename(&next, &kubeconfig).unwrap();
@@ -296,7 +296,7 @@ fn permissions_of_one_file_never_go_to_another_in_its_place() {
 fn an_instance_has_files_of_its_own() {
     run(
         |host| {
-            // What the package installs.
+            // The package installs this file.
             host.write("nginx/conf.d/ingressd.conf", "include /etc/nginx/ingressd/current/http/*.conf;\n");
             let before = host.tree();
             let state = format!("apply.state={}", host.path("var/green").display());
@@ -341,7 +341,7 @@ fn a_script_puts_files_back_without_ingressd() {
         run(
             move |host| {
                 if package == NginxOrg {
-                    // A line in the http block.
+                    // The file needs a line in the http block.
                     let text = fs::read_to_string(host.path("nginx/nginx.conf")).unwrap();
                     host.write("nginx/nginx.conf", &text.replace("conf.d/*.conf", "conf.d/default*.conf"));
                 }

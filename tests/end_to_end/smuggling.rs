@@ -215,8 +215,8 @@ fn what_comes_by_http2_has_one_end_as_well() {
                 let all = with_usual(own, host);
                 raw_http2(([127, 0, 0, 1], 443).into(), host, &request(&all, body), is_answered).await;
                 assert_eq!(get(&format!("https://{host}/after-{number}")).send().await.status, 200, "{what}");
-                // Nothing of it came, or one request: what its length leaves out is gone, as the
-                // next one shows.
+                // No request reached the backend, or exactly one: bytes beyond its length are
+                // gone, as the next request shows.
                 let mut came = next(&mut seen, &what).await;
                 if came.line.starts_with("POST /first ") {
                     assert!(came.ends.len() == 1 && body.starts_with(&came.body), "{what}: {came:?}");
@@ -266,7 +266,7 @@ fn what_is_passed_on_has_one_end() {
                 assert!(after.line.starts_with(&format!("GET /after-{number} ")), "{what}: {after:?}");
                 assert_eq!((after.ends.len(), &*after.body), (0, ""), "{what}");
             }
-            // What is good comes as one request, with one end.
+            // A valid message arrives as one request, with one end.
             let whole = format!("{:x}\r\n{SMUGGLED}\r\n0\r\n\r\n", SMUGGLED.len());
             let lines = [
                 ("Transfer-Encoding: chunked".to_owned(), whole),
@@ -295,7 +295,7 @@ fn what_goes_by_grpc_has_one_end_as_well() {
         rig.manifests.write("objects.yaml", &[tls_secret("tls", &[host]), route.build()]);
         rig.start().await;
         let texts = Texts::new();
-        // What waited on a connection that is kept would be in front of the next request, or its
+        // Bytes that waited on a kept connection would come before the next request, or before its
         // answer.
         let after = async |what: &str, number: usize| {
             for scheme in ["http", "https"] {
@@ -319,7 +319,7 @@ fn what_goes_by_grpc_has_one_end_as_well() {
             assert!(statuses.len() == 1 && is_refused(statuses[0]), "{lines:?}: {answer}");
             after(lines, number).await;
         }
-        // What is good comes as one request.
+        // A valid message arrives as one request.
         let seen = post(&format!("http://{host}/first"), SMUGGLED).send().await.echo();
         assert_eq!((&*seen.path, seen.body_length), ("/first", SMUGGLED.len() as u64));
     });

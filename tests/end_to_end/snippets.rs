@@ -125,7 +125,7 @@ fn they_do_what_they_say_and_everything_else_stays() {
                 ("x-served", Some("scribe/web")),
                 ("x-side", side),
                 ("x-origin", side.map(|_| origin)),
-                // What nginx says anyway.
+                // nginx sends these headers anyway.
                 ("x-everywhere", Some("yes")),
                 ("access-control-allow-origin", Some("*")),
                 ("set-cookie", Some("a=b; Path=/; HttpOnly")),
@@ -143,7 +143,7 @@ fn they_do_what_they_say_and_everything_else_stays() {
             assert_ne!(echo.header("x-forwarded-for"), Some("1.2.3.4"));
         }
 
-        // The headers that the backend gets.
+        // The backend gets these headers.
         for (sent, is_kept) in [("mine", true), ("", false)] {
             let reply = get("https://answers.test/").header("X-Request-ID", sent).send().await;
             let told = reply.header("x-req").map(str::to_owned);
@@ -166,7 +166,7 @@ fn they_do_what_they_say_and_everything_else_stays() {
             ("http://whole.test/a/.git/config", 403, "x-everywhere", Some("yes")),
             ("http://whole.test/robots.txt", 200, "x-whole", Some("yes")),
             ("http://shared.test/mine", 200, "x-whole", Some("yes")),
-            // It is another namespace's.
+            // This path belongs to another namespace.
             ("http://shared.test/", 200, "x-whole", None),
             ("http://stranger.test/", 404, "x-whole", None),
         ] {

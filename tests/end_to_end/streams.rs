@@ -137,14 +137,15 @@ fn ports_come_and_go_and_connections_of_others_stay() {
         tcp(rig, &[("7001", "default/db:80"), ("7003", "default/db:80")]);
         until(7002, "refused").await;
         until(7003, "10.244.0.1 ping\n").await;
-        // What nginx has already is nobody else's, also for a daemon that begins.
+        // A port that nginx already has counts as its own, also for a daemon that has just
+        // started.
         rig.daemon.stop().await;
         rig.daemon.start();
         rig.daemon.ready().await;
         let status = rig.daemon.status().await.unwrap();
         assert!(!tells(&status, "ConfigMap tcp", "PortConflict"), "{status:#}");
         assert_eq!(asked(7003).await, "10.244.0.1 ping\n");
-        // With another nginx that runs, too.
+        // The same holds after nginx was started anew.
         rig.nginx.restart().await;
         tcp(rig, &[("7001", "default/db:80"), ("7003", "default/db:80"), ("7004", "default/db:80")]);
         until(7004, "10.244.0.1 ping\n").await;
@@ -189,7 +190,7 @@ fn the_proxy_protocol_is_read_and_written_where_an_entry_says_so() {
         assert_eq!(answer, format!("PROXY TCP4 127.0.0.1 127.0.0.1 {own} 7002\r\nhello\n"));
         let (answer, _) = got(7003, &format!("{header}hello\n")).await;
         assert_eq!(answer, "PROXY TCP4 203.0.113.9 127.0.0.1 1111 7003\r\nhello\n");
-        // Whoever does not begin with the header is let go.
+        // A client that does not begin with the header is disconnected.
         assert_eq!(got(7001, "hello\n").await.0, "closed");
     });
 }

@@ -63,7 +63,7 @@ fn hosts(class: &str, mark: &str) -> Vec<Value> {
     vec![
         open(&named("mixed"), "/").build(),
         protected(&named("mixed-admin"), &mixed, "/admin", "allowlist-source-range", list),
-        // What protects is wrong: the path is closed.
+        // A value that protects has a mistake, so the path is closed.
         open(&named("broken"), "/").build(),
         protected(&named("broken-admin"), &broken, "/admin", "auth-type", "other"),
         // No client is admitted by another spelling of the path.
@@ -74,8 +74,8 @@ fn hosts(class: &str, mark: &str) -> Vec<Value> {
 
 #[test]
 fn what_backends_could_read_otherwise_is_refused_beside_a_protected_path() {
-    // The setting, and whether odd paths are refused on hosts of the specification and of
-    // ingress-nginx.
+    // Each row has the setting, and whether odd paths are refused on hosts of the specification
+    // and on those of ingress-nginx.
     for (setting, by_class) in [("dialect", [true, false]), ("on", [true, true]), ("off", [false, false])] {
         rig::run(async move |rig| {
             rig.manifests.write("s.yaml", &hosts("ingressd", "s"));
@@ -130,8 +130,8 @@ fn what_a_namespace_protects_is_no_affair_of_others_on_a_shared_host() {
             assert_eq!(status("shared.test", &format!("/a{path}")).await, 400, "/a{path}");
             assert_eq!(status("shared.test", &format!("/b{path}")).await, 200, "/b{path}");
         }
-        // What nginx made of a path decides whose it is, and what no path takes is whose the host
-        // is.
+        // nginx's reading of a path decides which namespace gets it, and a path that no route
+        // takes belongs to the namespace that has the host.
         for (path, expected) in [
             ("/a/admin/x", 403),
             ("/b/../a/x", 400),

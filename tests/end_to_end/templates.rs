@@ -98,8 +98,8 @@ fn a_daemon_does_not_start_with_a_bad_one_and_nginx_goes_on() {
         rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
         rig.daemon.confirmed("b").await;
         rig.daemon.stop().await;
-        // As after an upgrade to a version whose views have another value, which an old text does
-        // not use.
+        // The template is like one after an upgrade to a version whose views have another value,
+        // which the old text does not use.
         let south = edge("south");
         let (before, _) = south.split_once("{{#each pass}}").unwrap();
         put(rig, before);
@@ -107,7 +107,7 @@ fn a_daemon_does_not_start_with_a_bad_one_and_nginx_goes_on() {
         assert_eq!(rig.daemon.ended().await.code(), Some(78));
         assert!(rig.daemon.log().contains("/templates/location.hbs: it does not use pass"), "{}", rig.daemon.log());
         serves("a.example", Some("north")).await;
-        // Whoever is awake can look and go back without it.
+        // An administrator can look and go back without the daemon.
         assert_eq!(get("http://b.example/").send().await.status, 200);
         let ran = |arguments: &[&str]| {
             let output = rig.daemon.command(arguments[0]).args(&arguments[1..]).output().unwrap();

@@ -82,7 +82,7 @@ fn a_missing_certificate_still_redirects_and_serves() {
 
 #[test]
 fn keys_of_rsa_in_both_forms_and_elliptic_ones_are_served() {
-    // Made for tests: it protects nothing. The two forms are of the same key.
+    // The key was made for tests and protects nothing. Both files have the same key.
     const RSA: &str = include_str!("../rig/keys/rsa-pkcs8.pem");
     const OLD_RSA: &str = include_str!("../rig/keys/rsa-pkcs1.pem");
     let signed = |host: &str, key: &rcgen::KeyPair| {

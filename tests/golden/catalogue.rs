@@ -88,7 +88,7 @@ fn every_directive_of_a_template_has_a_row() {
         let names = names(&std::fs::read_to_string(&path).unwrap());
         count += names.len();
         for name in names {
-            // Lines of tables that the program puts together.
+            // The program puts these lines of tables together.
             let is_line = path.file_name().unwrap() == "backend.hbs";
             assert!(known.contains(&*name) || is_line, "{}: {name} is not in src/model/catalogue", path.display());
         }

@@ -28,7 +28,7 @@ const PLAIN: Sort =
 
 fn networks(number: usize, count: usize, six: bool) -> String {
     let network = |index: usize| {
-        // Spread as addresses of many networks are.
+        // The addresses are spread over many networks.
         let mixed = (number * count + index).wrapping_mul(2_654_435_761) % (1 << 32);
         match six {
             true => format!("2001:db8:{:x}:{:x}:{mixed:x}::1", mixed >> 16, mixed & 0xffff)

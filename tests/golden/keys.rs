@@ -49,7 +49,7 @@ impl Key {
         Key { beside, ..self }
     }
 
-    /// In the setting it is written so.
+    /// The setting that does the same, written as in the settings.
     const fn set(self, setting: &'static str) -> Self {
         Key { setting, ..self }
     }
@@ -79,7 +79,7 @@ ingress-nginx.udp-services-configmap = "default/udp"
 /// What comes of a ConfigMap.
 struct Outcome {
     files: FileSet,
-    /// Of the ConfigMap itself.
+    /// The findings about the ConfigMap itself.
     findings: Vec<Finding>,
     /// Whether its last good version takes its place.
     is_refused: bool,

@@ -25,8 +25,8 @@ fn templates_of_slots_alone_lose_nothing_but_the_skeleton() {
     let own = Templates::names().into_iter().filter_map(|name| Some((name, written.get(name)?.clone())));
     let own: BTreeMap<_, _> = own.collect();
     assert_eq!(own.len(), written.len(), "a template has another name now");
-    // What the program's own templates say whatever is asked for; whoever replaces one decides
-    // about these.
+    // The program's own templates always have these directives; an administrator who replaces a
+    // template decides about them.
     let program = texts("templates");
     let lines = own.keys().flat_map(|name| program[*name].lines());
     let skeleton: BTreeSet<_> = lines.filter(|line| !line.contains("{{")).map(str::trim).collect();
@@ -44,7 +44,7 @@ fn templates_of_slots_alone_lose_nothing_but_the_skeleton() {
             let line = change.value().trim().to_owned();
             match change.tag() {
                 ChangeTag::Equal => {}
-                // The server for the daemon itself is two in the program's own.
+                // The program's own template writes two servers for the daemon itself.
                 ChangeTag::Delete if skeleton.contains(&*line) || line == "listen 127.0.0.1:10246;" => {
                     left_out.insert(line);
                 }

@@ -1,6 +1,6 @@
 //! Strings that have broken generated configurations.
 
-/// What is put alone, in front of and behind a harmless value.
+/// The strings that are tried alone, in front of a harmless value, and behind it.
 pub fn corpus() -> Vec<String> {
     let fixed = [
         "\r",
@@ -85,7 +85,7 @@ pub fn corpus() -> Vec<String> {
         "\u{fffd}",
     ];
     let long = ["a", "\\", "(", "a,"].map(|part| part.repeat((64 << 10) / part.len()));
-    // Just around the longest word that nginx takes.
+    // These values are just shorter or longer than the longest word that nginx takes.
     let near = [4000, 4090, 4095, 4096].map(|length| "a".repeat(length));
     fixed.into_iter().map(str::to_owned).chain(long).chain(near).collect()
 }

@@ -28,7 +28,7 @@ enum Place {
 
 /// A string that a manifest can carry.
 pub struct Field {
-    /// For messages.
+    /// The name for messages.
     pub name: String,
     /// Values that do no harm, with all trees that they give.
     pub harmless: Vec<String>,

@@ -1,5 +1,5 @@
-//! For each annotation a value that is none, what ingress-nginx makes of it, and what becomes of
-//! it here; what differs has a reason.
+//! For each annotation an invalid value: what ingress-nginx does with it, and what ingressd does;
+//! each difference has a reason.
 //!
 //! The table is written by hand, and not made of the rows: it holds what ingress-nginx was seen to
 //! do.

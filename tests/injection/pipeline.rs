@@ -61,7 +61,7 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
             let options = GateOptions { shared_servers, ..GateOptions::default() };
             nginx::gate(translation.model.clone(), &capabilities, &OtherSites::default(), &options)
         };
-        // Each host by itself, to be told apart.
+        // Each host has a server of its own, so that they can be told apart.
         let (plan, gated) = gate(false);
         let findings = translation.findings.iter().chain(&gated).cloned().collect();
         let files = Renderer::default().render(&plan);
@@ -91,7 +91,7 @@ pub struct Remembering {
 }
 
 impl Remembering {
-    /// One that remembers nothing yet.
+    /// A pipeline that remembers nothing yet.
     pub fn under(options: &Options) -> Self {
         Remembering {
             options: options.clone(),

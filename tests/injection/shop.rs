@@ -1,6 +1,6 @@
-//! An Ingress in which something is tried, and what becomes of it.
+//! An Ingress in which a value is tried, and the result.
 //!
-//! Whatever it is, the whole pipeline is walked, and a real nginx judges what is left.
+//! The whole pipeline runs for each value, and a real nginx judges the result.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

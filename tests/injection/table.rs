@@ -22,9 +22,10 @@ type Words = BTreeSet<(Vec<String>, usize)>;
 
 /// Trees that a field may give.
 struct Allowed {
-    /// Without a finding: those of harmless values, and of none.
+    /// The trees without a finding: those of harmless values, and the one without a value.
     trees: Vec<Tree>,
-    /// With a finding: what they are made of, and what closes a route.
+    /// The words that may be in the trees with a finding: those of the trees above, and those of a
+    /// closed route.
     words: Words,
 }
 
@@ -60,7 +61,7 @@ fn allowed(field: &Field, class: &str, version: Version) -> Allowed {
     let values = field.harmless.iter().map(|value| Some(value.as_str())).chain([None]);
     let cases: Vec<_> = values.map(|value| (field, value)).collect();
     let (outcome, _) = run(&cases, class, version);
-    // Without the others: some values change what all hosts have.
+    // The value is tried without the others, because some values change what all hosts have.
     let (alone, _) = run(&[(field, None)], class, version);
     let trees = (0..cases.len()).filter_map(|number| outcome.tree(&host(number)));
     let trees: Vec<_> = trees.chain(alone.tree(&host(0))).collect();

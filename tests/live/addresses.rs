@@ -13,11 +13,6 @@ use crate::rig::manifests::ingress;
 use crate::rig::namespace::{self, ip};
 use crate::rig::status::notes;
 
-async fn serve_shop(cluster: &Cluster) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-}
-
 /// Waits until it is told that this setting gives no address, in these words.
 async fn until_missed(cluster: &mut Cluster, key: &str, words: &str) {
     let object = format!("Settings {key}");
@@ -43,13 +38,13 @@ fn add_interface(name: &str, addresses: &[&str]) {
 #[test]
 fn those_of_an_interface_are_followed() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         add_interface("public0", &["198.51.100.7/24"]);
         cluster.daemon.set("publish.addresses", "interface:public0");
         cluster.start().await;
         let shop = cluster.objects.follow_addresses("shop").await;
         shop.until_published(&["198.51.100.7"]).await;
-        // One that ends soon is not told to anybody, the other is.
+        // An address that ends soon is not published, and the other one is.
         ip(&["address", "add", "2001:db8:1::8/64", "dev", "public0", "nodad", "preferred_lft", "0"]);
         ip(&["address", "add", "2001:db8:1::7/64", "dev", "public0", "nodad"]);
         shop.until_published(&["198.51.100.7", "2001:db8:1::7"]).await;
@@ -71,7 +66,7 @@ fn those_of_an_interface_are_followed() {
         ip(&["link", "del", "public0"]);
         until_missed(cluster, "publish.addresses", "there is no interface public0").await;
         shop.until_published(&[]).await;
-        // It is another one, of the same name.
+        // The new interface is another one, of the same name.
         add_interface("public0", &["198.51.100.7/24"]);
         shop.until_published(&["198.51.100.7"]).await;
     });
@@ -80,7 +75,7 @@ fn those_of_an_interface_are_followed() {
 #[test]
 fn those_of_the_default_route_are_followed_in_both_families() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         // In this network they lead here.
         ip(&["route", "del", "local", "192.0.2.0/24", "dev", "lo"]);
         cluster.start().await;
@@ -106,7 +101,7 @@ fn those_of_the_default_route_are_followed_in_both_families() {
 fn those_of_a_node_object_are_followed_and_stay_over_a_restart() {
     cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let name = format!("edge-{}", cluster.objects.namespace());
         let metadata = json!({"name": name});
         let set = async |cluster: &Cluster, addresses: Value| {
@@ -152,7 +147,7 @@ fn those_of_a_node_object_are_followed_and_stay_over_a_restart() {
 fn one_for_all_nodes_is_published_while_any_of_them_serves() {
     const SHARED: &str = "203.0.113.80";
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let mut nodes = ["one", "two"].map(|name| cluster.add_node(name));
         let shop = cluster.objects.follow_addresses("shop").await;
         for node in &mut nodes {
@@ -186,7 +181,7 @@ fn one_for_all_nodes_is_published_while_any_of_them_serves() {
 #[test]
 fn those_of_a_service_are_copied_and_followed() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         // It is in a namespace that is not served.
         let namespace = format!("front-{}", cluster.objects.namespace());
         let api = cluster.objects.api_in("Service", Some(&namespace));
@@ -236,7 +231,7 @@ fn those_of_a_service_are_copied_and_followed() {
 #[test]
 fn a_node_that_may_not_be_seen_is_told_of_and_the_rest_is_published() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let rules = cluster::rights::shipped_without("nodes");
         cluster.credentials.set_rules(&cluster.objects, &rules).await;
         cluster.daemon.set("publish.addresses", "node:InternalIP, 192.0.2.9");

@@ -315,7 +315,7 @@ fn companions() -> impl Iterator<Item = (Value, bool)> {
     .into_iter()
 }
 
-/// As much as one object may ask for: an API server has to be able to judge it.
+/// Objects that ask for as much as one object may: an API server has to be able to judge them.
 fn large() -> impl Iterator<Item = (Value, Value)> {
     let networks =
         |count: u32| (0..count).map(|number| format!("2001:db8:{number:x}::/48")).collect::<Vec<_>>().join(", ");

@@ -25,11 +25,6 @@ const BETWEEN_CHANGES: Duration = Duration::from_secs(5);
 /// The kinds that are watched.
 const KINDS: [&str; 6] = ["EndpointSlice", "Ingress", "IngressClass", "Node", "Secret", "Service"];
 
-async fn serve_shop(cluster: &Cluster) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-}
-
 async fn expect_status(host: &str, wanted: u16) {
     let what = format!("{wanted} from {host}");
     get(&format!("http://{host}/")).send_until(&what, |reply| reply.status == wanted).await;
@@ -47,7 +42,7 @@ fn is_current(status: &Value) -> bool {
 fn nothing_is_served_before_it_is_there_and_everything_after() {
     cluster::run(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         proxy.go_away().await;
         cluster.nginx.start();
         cluster.daemon.start();
@@ -65,7 +60,8 @@ fn nothing_is_served_before_it_is_there_and_everything_after() {
 /// least, and that nginx serves.
 async fn expect_told(cluster: &mut Cluster, systemd: &Systemd, since: Option<Instant>) {
     let state = if since.is_some() { "stale" } else { "failing" };
-    // Which Secrets are wanted, only Ingresses tell: nobody asks for them before those are known.
+    // Only Ingresses tell which Secrets are wanted, so none is requested before Ingresses are
+    // known.
     let kinds = || KINDS.into_iter().filter(|kind| since.is_some() || *kind != "Secret");
     let seconds = since.map(|since| since.elapsed().as_secs());
     let is_old = |age: Option<u64>| age.is_none_or(|age| Some(age) >= seconds) && age.is_some() == seconds.is_some();
@@ -117,7 +113,7 @@ async fn outage(cluster: &mut Cluster, time: Duration, pause: Duration, restart:
     let mut proxy = cluster.put_proxy_between().await;
     let folder = cluster.folder().to_owned();
     let systemd = Systemd::listen(&mut cluster.daemon, &folder);
-    serve_shop(cluster).await;
+    cluster.objects.serve_shop().await;
     for name in ["goes", "moves"] {
         cluster.objects.apply(ingress(name).host(&format!("{name}.example"), "web")).await;
     }
@@ -152,7 +148,7 @@ async fn outage(cluster: &mut Cluster, time: Duration, pause: Duration, restart:
             assert_eq!(get(&format!("http://{host}.example/")).send().await.status, 200, "stale is not gone");
         }
     }
-    // Nobody leads who cannot renew the Lease.
+    // A node that cannot renew the Lease does not lead.
     cluster.daemon.status_when("a follower", |status| status["role"] == "follower").await;
     assert_eq!(cluster.daemon.metric("ingressd_leader").await, 0.0);
     assert_eq!(systemd.times_ready(), 1 + usize::from(restart));
@@ -195,7 +191,7 @@ fn away_for_five_minutes_with_a_restart_nothing_is_lost_and_all_that_is_told_is_
 fn a_daemon_that_starts_while_it_is_away_serves_what_is_on_disk() {
     cluster::run(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         let load = Load::new(&[get("http://shop.example/")]).start();
         proxy.go_away().await;
@@ -216,7 +212,7 @@ fn a_daemon_that_starts_while_it_is_away_serves_what_is_on_disk() {
 fn it_starts_again_with_no_memory_of_what_it_told() {
     cluster::run_alone(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.objects.apply(ingress("goes").host("goes.example", "web")).await;
         cluster.start().await;
         let lists = proxy.count(200, |call| call.lists("ingresses"));
@@ -227,7 +223,7 @@ fn it_starts_again_with_no_memory_of_what_it_told() {
         cluster.control_plane.tell(&format!("stop {API_SERVER}")).await;
         cluster.control_plane.tell(&format!("start {API_SERVER}")).await;
         proxy.come_back().await;
-        // What it is asked for lies before everything that it knows.
+        // The requested version is older than everything that the server knows.
         proxy.counted("another list", lists + 1, 200, |call| call.lists("ingresses")).await;
         expect_status("comes.example", 200).await;
         expect_status("goes.example", 404).await;
@@ -238,7 +234,7 @@ fn it_starts_again_with_no_memory_of_what_it_told() {
 #[test]
 fn it_gets_another_authority() {
     cluster::run_alone(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         cluster.control_plane.tell("replace-authority").await;
         cluster.reconnect().await;
@@ -253,7 +249,7 @@ fn it_gets_another_authority() {
 #[test]
 fn it_stands_still_for_a_while() {
     cluster::run_alone(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         let plane = cluster.control_plane;
         plane.tell(&format!("pause {API_SERVER}")).await;

@@ -25,7 +25,7 @@ const WRONGS: &[Wrong] = &[
         &["its repetitions can take the same characters in too many ways", "503"],
     ),
     ("unreadable", |own| expression(own, "/x("), "InvalidPath", &["503"]),
-    // Our own reader lets it pass, and PCRE does not.
+    // Our own reader accepts this expression, and PCRE does not.
     ("refused", |own| expression(own, "/x(?<=a+)"), "Quarantined", &["lookbehind assertion is not fixed length"]),
     // nginx names no line of it.
     (
@@ -117,8 +117,8 @@ fn whoever_is_wrong_is_told_why_and_what_to_do_and_nobody_else_is() {
             wait::until_right(&format!("{reason} of {name}"), found, |found| found.iter().any(is_told)).await;
         }
 
-        // A word after all of that comes to the victim, and nothing was said to it before but that
-        // it is served.
+        // An Event about a later mistake reaches the victim. Before that it got no Event but those
+        // which say that its object is served.
         let broken =
             ingress("later").class("nginx").host("later.example", "vault").annotation("proxy-read-timeout", "soon");
         cluster.objects.apply(broken).await;

@@ -171,7 +171,7 @@ fn the_api_server_stops_stands_still_and_gets_another_authority() {
         assert!(version(cluster).await.is_err());
         cluster.credentials.write_authority(&std::fs::read_to_string(plane.authority()).unwrap());
         assert!(version(cluster).await.is_ok());
-        // The controllers have followed.
+        // The controllers have seen the change.
         cluster.reconnect().await;
         cluster.objects.serve("web", &["10.244.0.1"]).await;
     });

@@ -108,7 +108,7 @@ fn config_maps_with_headers_are_followed_whoever_names_them() {
         objects.apply(named("own", &json!({"X-Own": "one"}))).await;
         objects.apply(named("answers", &json!({"X-All": "one"}))).await;
         objects.apply(named("requests", &json!({"X-Site": "one"}))).await;
-        // Nobody names it yet.
+        // Nothing names it yet.
         objects.apply(named("others", &json!({"X-All": "other"}))).await;
         objects.apply(names("answers")).await;
         objects.apply(secret("exchange", "Opaque", &[("dhparam.pem", DH_PARAMETERS)])).await;
@@ -128,7 +128,7 @@ fn config_maps_with_headers_are_followed_whoever_names_them() {
         cluster.objects.apply(named("own", &json!({"X-Own": "two"}))).await;
         until_header("own.example", "x-own", Some("two")).await;
 
-        // One that was there before it was named, one that comes later, and one that goes.
+        // One ConfigMap exists before it is named, one is created later, and one is deleted.
         cluster.objects.apply(names("others")).await;
         until_header("web.example", "x-all", Some("other")).await;
         cluster.objects.apply(names("later")).await;

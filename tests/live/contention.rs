@@ -48,7 +48,7 @@ async fn expect_peace_for_all_others(cluster: &Cluster, shop: &History<Vec<Strin
     cluster.objects.until_published("cart", &[own]).await;
     cluster.objects.apply(ingress("shop").host("other.example", "web")).await;
     get("http://other.example/").send_until("the change", |reply| reply.status == 200).await;
-    // Who follows the object may be behind what is told of it elsewhere.
+    // A test that watches the object may be behind what the metrics say.
     let of_ours = async || shop.states().into_iter().filter(|published| *published == [own]).count() as u64;
     let writes = wait::until_right("its writes", of_ours, |writes| *writes >= WRITES).await;
     let pauses = (Instant::now() - began).as_secs() / PAUSE.as_secs();
@@ -60,8 +60,7 @@ type Way = (&'static [(&'static str, &'static str)], &'static str);
 
 fn is_left_to_it_and_told((settings, own): Way) {
     cluster::run(async move |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         let namespace = cluster.objects.namespace().to_owned();
         settings.iter().for_each(|(key, value)| cluster.daemon.set(key, &value.replace("NAMESPACE", &namespace)));
         if own == COPIED {
@@ -81,7 +80,7 @@ fn is_left_to_it_and_told((settings, own): Way) {
             () = insist(&cluster.objects, &shop) => unreachable!("it never gives up"),
             () = expect_peace_for_all_others(cluster, &shop, own) => {}
         }
-        // Left alone, it is written again.
+        // When the other controller leaves it alone, it is written again.
         cluster.objects.until_published("shop", &[own]).await;
         let status = cluster.daemon.status().await.unwrap();
         assert_eq!(notes(&status, "Ingress cart", "StatusContention"), [""; 0]);

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::cluster::{self, Cluster, rights};
 use crate::rig::clock::Clock;
-use crate::rig::manifests::ingress;
 use crate::rig::namespace::ip;
 use crate::rig::wait;
 
@@ -58,11 +57,6 @@ async fn add_node(cluster: &Cluster, network: &str) -> String {
     name
 }
 
-async fn serve_shop(cluster: &Cluster) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-}
-
 /// Waits until the cluster has what the node says of itself: that it leads and that it serves
 /// stand in two Leases, each of which is written without regard to the other.
 async fn until_recorded(cluster: &mut Cluster) {
@@ -73,7 +67,7 @@ async fn until_recorded(cluster: &mut Cluster) {
 #[test]
 fn a_cluster_that_is_served_is_told_with_all_its_permissions() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let node = add_node(cluster, "10.244.0.0/24").await;
         cluster.start().await;
         until_recorded(cluster).await;
@@ -104,7 +98,7 @@ fn a_cluster_that_is_served_is_told_with_all_its_permissions() {
 #[test]
 fn a_missing_permission_is_named_and_one_that_is_not_needed_is_only_noted() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("secrets")).await;
         let told = doctor(cluster, &["permissions", "objects"]);
         told.expect("permissions", "error", "secrets: not allowed: get, list, watch (certificates");
@@ -200,7 +194,7 @@ fn an_api_server_that_is_not_reached_is_told_and_nothing_is_held_up_by_it() {
             told.expect(check, "note", "api-server");
         }
         assert_eq!(told.code, Some(2));
-        // Nobody answers at all: within the deadline of one question.
+        // The server does not answer at all: the check ends within the deadline of one question.
         cluster.credentials.write_kubeconfig(&cluster::url());
         ip(&["link", "set", "cluster0", "down"]);
         doctor(cluster, CHECKS).expect("api-server", "error", "");
@@ -232,7 +226,7 @@ fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
         // The API server gives the first ones only to who asks for them. The one before it is
         // another test's.
         let port = 30_002;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let ports = json!([{"name": "http", "port": 80, "targetPort": crate::rig::ECHO, "nodePort": port}]);
         cluster.objects.merge("Service", "web", json!({"spec": {"type": "NodePort", "ports": ports}})).await;
         cluster.backends.serve(port, ingressd::demo::echo::Echo::plain("node")).await;
@@ -259,7 +253,7 @@ fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
 #[test]
 fn a_node_that_no_longer_renews_its_lease_is_told() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.daemon.set("publish.lease-duration", "5s");
         cluster.start().await;
         until_recorded(cluster).await;

@@ -35,7 +35,7 @@ fn it_returns_when_the_cluster_and_the_clients_are_gone() {
     cluster::run(async |cluster| {
         let (mut nodes, shop) = nodes(cluster, ["one", "two"], &[LONG, ("pacing.recheck", "100ms")]).await;
         let [one, two] = nodes.each_ref().map(|node| node.address.clone());
-        // The node that follows first, then the leader.
+        // The follower is drained first, then the leader.
         for (goes, left) in [(1, &one), (0, &two)] {
             let client = connect(&nodes[goes]).await;
             let (code, told) = run(&nodes[goes], "drain", &["--connections-timeout", "0s"]).await;
@@ -53,7 +53,7 @@ fn it_returns_when_the_cluster_and_the_clients_are_gone() {
             assert_eq!(nodes[goes].daemon.get("/readyz").await.unwrap().status, 503);
             expect_served(&nodes[goes]).await;
 
-            // Again, which waits for the client, who goes while it does.
+            // The drain is ordered again, and waits for the client, who disconnects meanwhile.
             let draining = run(&nodes[goes], "drain", &[]);
             let leaves = async {
                 drop(client);
@@ -61,7 +61,7 @@ fn it_returns_when_the_cluster_and_the_clients_are_gone() {
             let ((code, told), ()) = tokio::join!(draining, leaves);
             assert!(code == Some(0) && told.contains("no client is connected"), "{code:?} {told}");
 
-            // It lasts over a restart, and does not come back by it.
+            // The drain outlasts a restart.
             shop.until_published(&[left]).await;
             let mark = shop.mark();
             nodes[goes].daemon.stop().await;

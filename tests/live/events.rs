@@ -69,7 +69,7 @@ fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
             assert_eq!((&event["type"], event["regarding"]["uid"].is_string()), (&json!("Warning"), true), "{reason}");
         }
 
-        // Everything that is served is told to be.
+        // There is an Event for everything that is served.
         let status = cluster.daemon.status().await.unwrap();
         let is_served = |ingress: &&Value| ingress["served_seconds"].is_u64();
         let served: Vec<_> = status["ingresses"].as_array().unwrap().iter().filter(is_served).collect();
@@ -92,7 +92,7 @@ fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
 
         // Another start tells nothing again, and neither does a change of something else.
         assert!(before.values().all(|count| *count == 1), "{before:#?}");
-        // What has an address was told to be served: that is how the next one to lead knows.
+        // An object with an address was reported as served: the next leader knows it by that.
         cluster.objects.until_published("bad-value", &[ADDRESS]).await;
         assert!(cluster.daemon.stop().await.success());
         cluster.objects.merge("Ingress", "bad-value", json!({"metadata": {"labels": {"other": "label"}}})).await;
@@ -143,7 +143,8 @@ fn one_object_gets_no_more_than_its_share_and_no_note_is_too_long() {
         let long = wait::until("the Event with a long note", long).await;
         let note = text(&long["note"]);
         assert!((64..=1024).contains(&note.len()) && note.ends_with(". See docs/findings.md#invalidvalue"), "{long:#}");
-        // Twenty, how many more there are, and that it is served.
+        // There are twenty Events, one that says how many more findings there are, and one that
+        // says that the object is served.
         wait::until_right("the share of the one", async || of("many").await.len(), |count| *count == 22).await;
         let more = counts(cluster).await.get(&("Ingress many".to_owned(), "MoreFindings".to_owned())).copied();
         assert_eq!(more, Some(1));
@@ -199,7 +200,8 @@ fn a_namespace_with_thousands_of_mistakes_delays_nobodys_events() {
             events.iter().filter(|event| event.reason.as_deref() == Some("MissingService")).count()
         };
         wait::until_right("the victim's Event", told, |told| *told > 0).await;
-        // Twenty of each object, and how many more there are.
+        // There are twenty Events for each object, and one that says how many more findings there
+        // are.
         let of_crowd = counts(cluster).await;
         assert!(of_crowd.values().sum::<usize>() < OBJECTS * 21, "all of the others came first");
         assert!(of_crowd.values().all(|count| *count <= 21), "{of_crowd:#?}");

@@ -19,7 +19,7 @@ use crate::rig::wait;
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
-/// After so long nobody believes any more that a node lives which has not said so.
+/// The time after which a node that said nothing counts as gone.
 const LEASE: Duration = Duration::from_secs(5);
 const SHORT: Setting = ("publish.lease-duration", "5s");
 
@@ -99,7 +99,7 @@ fn all_are_upgraded_one_after_the_other_while_the_leader_is_lost_and_no_request_
             }
         }
         expect_no_failure(clients).await;
-        // Nobody was taken out but who died, and for no longer than that.
+        // Only the node that died was withdrawn, and for no longer than that.
         shop.until(|published| *published == all).await;
         assert_eq!(shop.since(mark), [all.clone(), rest, all]);
     });
@@ -111,7 +111,7 @@ fn one_that_is_cut_off_is_withdrawn_in_time_serves_on_and_comes_back_with_what_c
         let (mut nodes, shop) = nodes(cluster, NAMES, &[SHORT]).await;
         cluster.objects.apply(ingress("goes").host("goes.example", "web")).await;
         cluster.objects.until_published("goes", &addresses(&nodes)).await;
-        // Clients on the other side of the cut, and those of the nodes that stay.
+        // There are clients on the other side of the cut, and clients of the nodes that stay.
         let inside = clients(get("http://shop.example/").within(&nodes[1].namespace));
         let outside = [clients(request("shop.example", &nodes[0])), clients(request("shop.example", &nodes[2]))];
 
@@ -143,7 +143,7 @@ fn one_that_is_cut_off_is_withdrawn_in_time_serves_on_and_comes_back_with_what_c
 
         nodes[1].namespace.set_connected(true);
         cluster.objects.until_published("comes", &addresses(&nodes)).await;
-        // Published is served.
+        // What is published is served.
         assert_eq!(request("comes.example", &nodes[1]).send().await.status, 200);
         assert_eq!(request("goes.example", &nodes[1]).send().await.status, 404);
         let answer = request("shop.example", &nodes[1]).send().await.echo();
@@ -179,7 +179,8 @@ fn all_are_started_again_while_the_cluster_is_away_for_five_minutes_and_serve_fr
             node.daemon.status_when("a node that does not lead", |status| status["role"] == "follower").await;
         }
 
-        // An upgrade, a crash, and a host that goes down and comes up with its nginx.
+        // The nodes go through an upgrade, a crash, and a host that goes down and comes up with
+        // its nginx.
         assert!(nodes[0].daemon.stop().await.success());
         nodes[0].daemon.start();
         nodes[1].daemon.kill();

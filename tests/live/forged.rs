@@ -91,7 +91,8 @@ async fn is_refused(editor: &Objects, kind: &str, namespace: &str, name: &str, p
 #[test]
 fn what_a_tenant_writes_by_our_names_is_believed_by_no_node() {
     cluster::run(async |cluster| {
-        // Older than the victim's object, and it asks for the victim's host when that is served.
+        // The tenant's object is older than the victim's, and asks for the victim's host when that
+        // is served.
         let (editor, administrator) = tenant(cluster).await;
         let own = cluster.objects.namespace().to_owned();
         let attack = |host: &str| ingress("shop").host(host, "web").namespace(editor.namespace());
@@ -106,7 +107,8 @@ fn what_a_tenant_writes_by_our_names_is_believed_by_no_node() {
         };
         let order = wait::until("the order in the Lease", order).await;
 
-        // Everything that nodes keep there, by the same names and with another content.
+        // The tenant writes everything that nodes keep there, by the same names and with another
+        // content.
         for lease in leases().await {
             let name = lease["metadata"]["name"].as_str().unwrap();
             let group = lease["metadata"]["labels"]["ingressd/group"].as_str().unwrap_or("ingressd");

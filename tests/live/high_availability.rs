@@ -9,7 +9,6 @@ use crate::cluster;
 use crate::cluster::history::History;
 use crate::cluster::node::Node;
 use crate::rig::client::get;
-use crate::rig::manifests::ingress;
 use crate::rig::namespace::{Namespace, add_interface, has_users};
 use crate::rig::open_to_all;
 use crate::rig::wait;
@@ -119,8 +118,7 @@ async fn until_served_on(address: &str) {
 
 /// Two nodes that publish one address.
 async fn nodes(cluster: &cluster::Cluster, shared: &str) -> (Vec<Node>, History<Vec<String>>) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+    cluster.objects.serve_shop().await;
     let mut nodes: Vec<_> = ["one", "two"].into_iter().map(|name| cluster.add_node(name)).collect();
     for node in &mut nodes {
         node.daemon.set("publish.mode", "fixed");
@@ -161,7 +159,8 @@ fn keepalived_moves_the_address_to_a_node_that_serves() {
         nodes[0].daemon.get("/readyz").await.unwrap();
         let ready = async || nodes[0].daemon.get("/readyz").await.unwrap().status;
         wait::until_right("the first node", ready, |status| *status == 200).await;
-        // Drained, a node gives it away; it is still published, as somebody has it.
+        // A drained node gives the address away. The address stays published, because another node
+        // has it.
         nodes[1].drain(true);
         until_held(&nodes, ON_SEGMENT, &[0]).await;
         until_served_on(ON_SEGMENT).await;

@@ -8,7 +8,6 @@ use tokio::time::{Instant, sleep_until};
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster, certificates};
 use crate::rig::client::get;
-use crate::rig::manifests::ingress;
 use crate::rig::status::watch;
 use crate::rig::wait;
 
@@ -18,16 +17,9 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// busy machine.
 const SHORT: Duration = Duration::from_secs(30);
 
-async fn serve_shop(cluster: &Cluster) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-}
-
 /// Adds a host, and waits until it is served and published.
 async fn expect_followed(cluster: &Cluster, name: &str) {
-    let host = format!("{name}.example");
-    cluster.objects.apply(ingress(name).host(&host, "web")).await;
-    get(&format!("http://{host}/")).send_until(&host, |reply| reply.status == 200).await;
+    cluster.objects.add_host(name).await;
     cluster.objects.until_published(name, &[ADDRESS]).await;
 }
 
@@ -45,13 +37,13 @@ fn write_pair(cluster: &Cluster, user: &str, lifetime: Duration) {
 #[test]
 fn a_client_certificate_is_replaced_on_disk() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let user = user(cluster);
         cluster.credentials.grant(&cluster.objects, &user).await;
         let path = |name| cluster.credentials.path(name);
         let files = json!({"client-certificate": path("client.crt"), "client-key": path("client.key")});
         cluster.credentials.write_user(&cluster::url(), &files);
-        // Somebody who may see nothing.
+        // This user may see nothing.
         write_pair(cluster, "stranger", HOUR);
         cluster.nginx.start();
         cluster.daemon.start();
@@ -60,7 +52,7 @@ fn a_client_certificate_is_replaced_on_disk() {
         write_pair(cluster, &user, SHORT);
         cluster.daemon.ready().await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
-        // It ends: watches that run go on, and nothing else.
+        // The certificate ends: watches that run go on, and nothing else does.
         let refused = async || cluster.daemon.metric(r#"ingressd_api_requests_total{verb="update",code="401"}"#).await;
         wait::until_right("the end of the certificate", refused, |count| *count > 0.0).await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
@@ -74,7 +66,7 @@ fn a_client_certificate_is_replaced_on_disk() {
 #[test]
 fn another_server_in_the_kubeconfig_is_asked_for_everything() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         let proxy = cluster.put_proxy_between().await;
@@ -100,7 +92,7 @@ fn write_plugin(cluster: &Cluster, lines: &str) {
     cluster.credentials.write_user(&cluster::url(), &json!({"exec": plugin}));
 }
 
-/// What makes a plugin give what the test wrote down, as something that ends in six seconds.
+/// The script of a plugin that prints what the test wrote down, with an end in six seconds.
 const GIVE: &str = "end=$(date -u -d '+6 seconds' +%Y-%m-%dT%H:%M:%SZ); sed \"s/@WHEN@/$end/\" given";
 
 fn give(cluster: &Cluster, mut status: Value) {
@@ -123,7 +115,7 @@ fn failure(status: &Value) -> &str {
 #[test]
 fn a_plugin_gives_tokens_that_end_and_the_last_counts_while_it_fails() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         give(cluster, json!({"token": cluster.credentials.renew_token(&cluster.objects, HOUR).await}));
         write_plugin(cluster, GIVE);
         cluster.start().await;
@@ -147,7 +139,7 @@ fn a_plugin_gives_tokens_that_end_and_the_last_counts_while_it_fails() {
             cluster.daemon.status_when("the end of it", |status| status["source_failure"].is_null()).await;
         }
 
-        // One that hangs holds up nothing, not even the end of the daemon.
+        // A plugin that hangs delays nothing, not even the end of the daemon.
         write_plugin(cluster, &format!("echo $$ > process; while test ! -e go; do sleep 0.1; done; {GIVE}"));
         // The one before may run once more: this one says who it is.
         let named = async || {
@@ -175,7 +167,7 @@ fn a_plugin_gives_tokens_that_end_and_the_last_counts_while_it_fails() {
 #[test]
 fn a_plugin_gives_certificates() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let user = user(cluster);
         cluster.credentials.grant(&cluster.objects, &user).await;
         let pair = |lifetime| {

@@ -20,8 +20,7 @@ fn is(status: u16) -> impl Fn(&Reply) -> bool {
 #[test]
 fn a_host_follows_its_objects() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         assert!(from("10.244.0.1")(&get("http://shop.example/").send().await));
 
@@ -43,7 +42,8 @@ fn a_host_follows_its_objects() {
 #[test]
 fn slices_are_found_by_their_label_alone() {
     cluster::run(async |cluster| {
-        // Two slices, of names that say nothing, and one of the right name and another Service.
+        // Two slices have names that say nothing, and one has the right name and belongs to
+        // another Service.
         let named = |name: &str, service: &str, address: &str| {
             let mut slice = endpoint_slice(service, &[address], ECHO);
             slice["metadata"]["name"] = json!(name);
@@ -115,8 +115,7 @@ fn a_namespace_that_goes_takes_its_hosts_and_no_others() {
 fn services_change_their_type() {
     cluster::run(async |cluster| {
         cluster.daemon.set("upstreams.external-names", "false");
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
         cluster

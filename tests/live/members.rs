@@ -48,7 +48,7 @@ fn all_are_told_by_each_with_their_health() {
         assert_eq!(json["members"][0]["generation"], status["generation"]);
         assert_eq!((&json["members"][0]["leader"], &json["node"]), (&true.into(), &status["node"]));
 
-        // Out of its administrator's will, which is well; out of order; gone.
+        // One node is drained, which is no fault; one is out of order; and one is gone.
         three.drain(true);
         let drained = [("one", "leader", "serving"), ("three", "-", "drained"), ("two", "this", "serving")];
         assert_eq!(until_rows(&two, drained).await.0, 0);

@@ -12,7 +12,7 @@ use crate::rig::manifests::{ingress, tls_secret};
 use crate::rig::wait;
 use crate::take_over::administrators::{self, RIGHTS, Right};
 
-/// As the chart makes it, with the names of the test.
+/// The Deployment that the chart makes, with the names of the test.
 fn deployment(controller: &str, namespace: &str) -> Value {
     let labels = json!({ "app.kubernetes.io/name": "ingress-nginx", "app.kubernetes.io/component": "controller" });
     let variable =

@@ -17,10 +17,10 @@ use crate::rig::wait;
 /// A setting with its value.
 pub type Setting = (&'static str, &'static str);
 
-/// For tests in which something has to expire.
+/// This duration is for tests in which something has to expire.
 pub const SHORT: Setting = ("publish.lease-duration", "5s");
 
-/// For tests in which nothing may happen because something expired.
+/// This duration is for tests in which nothing may happen because something expired.
 pub const LONG: Setting = ("publish.lease-duration", "300s");
 
 const HOUR: i64 = 3600;
@@ -47,8 +47,7 @@ pub async fn nodes<const COUNT: usize>(
 
 /// Starts nodes that were prepared.
 async fn start(cluster: &Cluster, nodes: &mut [Node]) -> History<Vec<String>> {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+    cluster.objects.serve_shop().await;
     let shop = cluster.objects.follow_addresses("shop").await;
     for started in 0..nodes.len() {
         nodes[started].start().await;
@@ -109,7 +108,7 @@ fn all_are_published_and_one_of_them_writes() {
             let alive = |status: &Value| {
                 let members = status["members"].as_array().unwrap();
                 let live = members.len() == 3 && members.iter().all(|member| member["state"] == "alive");
-                // Who leads, it reads elsewhere.
+                // It reads elsewhere who leads.
                 live && status["leader"].is_string()
             };
             let status = node.daemon.status_when("three that live", alive).await;
@@ -153,12 +152,12 @@ fn a_leader_that_stops_in_good_order_hands_over_and_stays_published() {
         let holders = holder.states();
         let names: Vec<_> = holders.iter().map(|holder| holder.split('_').next().unwrap()).collect();
         assert_eq!(names, ["one", "", "two"], "it was let go, and did not expire");
-        // What is new is published where somebody looks after it; what was served by both still
-        // is.
+        // A new object is published where a node looks after it, and what both served stays
+        // published.
         cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
         cluster.objects.until_published("cart", &[&two.address]).await;
         expect_served(&one).await;
-        // The end of an upgrade.
+        // The upgrade ends.
         one.daemon.start();
         cluster.objects.until_published("cart", &[&one.address, &two.address]).await;
         assert_eq!(shop.since(mark), [both]);
@@ -279,8 +278,8 @@ fn what_would_go_from_node_to_node_for_ever_goes_nowhere() {
         let listed = format!("[\"{}:{ECHO}\"]", nodes[1].address);
         nodes.iter_mut().for_each(|node| node.daemon.set("upstreams.own-addresses", &listed));
         start(cluster, &mut nodes).await;
-        // Whatever the port: a program of a node, an address that is listed with another port, and
-        // the one that is.
+        // The port does not matter: there is a program of a node, an address that is listed with
+        // another port, and the one that is listed.
         let both = addresses(&nodes);
         for (name, addresses, port) in [
             ("program", &both[..], 9100),

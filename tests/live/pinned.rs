@@ -31,7 +31,7 @@ fn what_a_pinned_generation_does_not_hold_loses_the_address_of_its_node_alone() 
         let (mut nodes, shop) = nodes(cluster, ["one", "two"], &[LONG]).await;
         let [one, two] = nodes.each_ref().map(|node| node.address.clone());
         let mark = shop.mark();
-        // The node that follows first, then the leader.
+        // The follower is pinned first, then the leader.
         for goes in [1, 0] {
             let earlier = generation(&nodes[goes]).await;
             let name = format!("new-{goes}");
@@ -67,7 +67,7 @@ fn what_a_pinned_generation_does_not_hold_loses_the_address_of_its_node_alone() 
                 };
                 node.daemon.status_when("everybody to know of it", known).await;
             }
-            // Over a restart of the daemon.
+            // The pin outlasts a restart of the daemon.
             nodes[goes].daemon.stop().await;
             nodes[goes].daemon.start();
             nodes[goes].daemon.status_when("the changes to wait", waits).await;
@@ -85,8 +85,7 @@ fn what_a_pinned_generation_does_not_hold_loses_the_address_of_its_node_alone() 
 #[test]
 fn what_a_pinned_leader_does_not_hold_is_not_told_to_be_served() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         cluster.daemon.status_when("it to lead", |status| status["role"] == "leader").await;
         let synced = async |name: &str| {

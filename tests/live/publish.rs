@@ -34,8 +34,7 @@ async fn start(cluster: &mut Cluster) {
 #[test]
 fn what_is_served_gets_the_address_and_what_is_wrong_an_event() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         start(cluster).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         until_told(cluster, "shop", "Synced").await;
@@ -54,8 +53,7 @@ fn what_is_served_gets_the_address_and_what_is_wrong_an_event() {
 #[test]
 fn a_node_that_is_drained_or_whose_nginx_is_down_is_withdrawn() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         start(cluster).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         assert!(cluster.daemon.command("drain").arg("--no-wait").status().unwrap().success());
@@ -72,8 +70,7 @@ fn a_node_that_is_drained_or_whose_nginx_is_down_is_withdrawn() {
 #[test]
 fn a_stop_in_good_order_keeps_the_address_over_an_upgrade() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         // No renewal is under way when it stops: without its answer the version of the Lease to
         // let go is not known.
         cluster.daemon.set("publish.lease-duration", "300s");
@@ -94,8 +91,7 @@ fn a_stop_in_good_order_keeps_the_address_over_an_upgrade() {
 #[test]
 fn what_is_not_served_gets_no_address() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         start(cluster).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         // All that it asks for is another's, which is older, or comes before it by name if they
@@ -158,7 +154,7 @@ fn what_another_group_publishes_stays_though_it_is_the_same_address() {
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         assert_eq!(cluster.objects.addresses("theirs").await, [ADDRESS]);
-        // Nor does a node wait for it that goes.
+        // A node that stops does not wait for it either.
         let mut drain = tokio::process::Command::from(cluster.daemon.command("drain"));
         let drain = drain.args(["--connections-timeout", "0s"]).kill_on_drop(true).output().await.unwrap();
         let told = String::from_utf8(drain.stderr).unwrap();
@@ -174,8 +170,7 @@ const OWN: &str = "192.0.2.184";
 #[test]
 fn what_the_controller_before_wrote_goes_when_its_address_does() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         cluster.objects.apply(ingress("theirs").class("theirs").host("theirs.example", "web")).await;
         let before = json!({"loadBalancer": {"ingress": [{"ip": OWN}]}});
         for name in ["shop", "theirs"] {
@@ -200,8 +195,7 @@ fn what_the_controller_before_wrote_goes_when_its_address_does() {
 fn leases_without_a_namespace_are_told_of_and_kept_when_it_comes() {
     cluster::run(async |cluster| {
         let namespace = format!("{}-leases", cluster.objects.namespace());
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         cluster.daemon.set("publish.namespace", &namespace);
         start(cluster).await;
         let failing = |status: &Value| notes(status, "Host cluster", "PublishingFailed");

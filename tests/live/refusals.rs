@@ -61,7 +61,7 @@ async fn refuse(cluster: &mut Cluster, proxy: &Proxy, code: u16, action: Action)
     // Leases.
     assert!(asked.iter().all(|count| *count <= 6 + 2 * seconds), "{code}: {asked:?} calls in {seconds} s");
     assert!(cluster.objects.addresses(&name).await.is_empty());
-    // That somebody else was faster is no trouble for who writes a Lease.
+    // A conflict is no failure for the writer of a Lease.
     let troubles =
         || WRITES.iter().filter(|(resource, ..)| code != 409 || *resource != "leases").map(|(.., words)| *words);
     let failing = |status: &Value| notes(status, "Host cluster", "PublishingFailed");
@@ -84,8 +84,7 @@ async fn refuse(cluster: &mut Cluster, proxy: &Proxy, code: u16, action: Action)
 fn what_cannot_be_written_is_served_counted_and_written_later() {
     cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         // Whoever does not lead writes nothing: the lead has to last longer than each of the
         // refusals.
         cluster.daemon.set("publish.lease-duration", "90s");

@@ -57,7 +57,7 @@ fn nodes_are_needed_where_they_are_the_way_to_pods() {
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
         cluster.daemon.ready().await;
 
-        // A node comes, ready, and goes.
+        // A node joins, becomes ready, and leaves.
         let name = format!("worker-{}", cluster.objects.namespace());
         let by_node = |reply: &Reply| {
             reply.try_echo().is_some_and(|answer| answer.address.to_string() == format!("192.0.2.7:{port}"))
@@ -121,8 +121,8 @@ fn nothing_is_served_before_all_that_is_needed_may_be_seen() {
             cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without(resource)).await;
             cluster.nginx.start();
             cluster.daemon.start();
-            // All others are known, and this one is told. Which Secrets are wanted, only Ingresses
-            // tell.
+            // All other kinds are known, and this one is reported. Only Ingresses tell which
+            // Secrets are wanted.
             let is_right = |status: &Value, other: &str| match (other == kind, kind) {
                 (true, _) => is_missed(status, other),
                 (false, "Ingress") if other == "Secret" => watch(status, other) == "starting",
@@ -155,7 +155,7 @@ fn a_node_that_may_not_see_what_it_needs_after_a_restart_stays_for_what_it_serve
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("secrets")).await;
         cluster.daemon.start();
         let member = |status: &Value| status["members"][0].clone();
-        // Which of them comes first, nobody knows.
+        // It is not known which of them comes first.
         let lives = |status: &Value| {
             let lives = member(status)["state"] == "alive" && member(status)["serving"] == true;
             lives && is_missed(status, "Secret") && status["role"] == "follower"
@@ -186,7 +186,7 @@ fn rights_that_are_taken_one_by_one_leave_what_was_seen() {
             proxy.streams.cut(move |call| call.watches(resource));
             cluster.daemon.status_when("the refusal", |status| watch(status, kind) == "refused").await;
             proxy.rules.remove(gone);
-            // Stale is not gone, and the other kinds go on.
+            // Old data does not count as deleted, and the other kinds are still watched.
             if kind != "EndpointSlice" {
                 let pod = format!("10.244.1.{}", resource.len());
                 cluster.objects.set_pods("web", &[&pod]).await;
@@ -295,7 +295,8 @@ fn each_verb_of_each_rule_is_needed() {
                     cluster.credentials.set_rules(&cluster.objects, everywhere).await;
                     cluster.credentials.set_lease_rules(&cluster.objects, here).await;
                     until_denied(cluster, rule, verb).await;
-                    // Another group, whose Leases are not there yet, and nobody's Events.
+                    // Another group is named, whose Leases do not exist yet, and nobody may write
+                    // its Events.
                     count += 1;
                     cluster.daemon.set("publish.lease", &format!("case-{count}"));
                     cluster.daemon.set("publish.addresses", &format!("192.0.2.{count}"));

@@ -22,11 +22,6 @@ async fn serve_elsewhere(cluster: &Cluster, host: &str, labels: Value) -> String
     namespace
 }
 
-async fn serve_shop(cluster: &Cluster) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-}
-
 async fn status_of(host: &str) -> u16 {
     get(&format!("http://{host}.example/")).send().await.status
 }
@@ -34,7 +29,7 @@ async fn status_of(host: &str) -> u16 {
 #[test]
 fn a_namespace_is_enough_and_so_are_the_rights_in_it() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let other = serve_elsewhere(cluster, "other", json!({})).await;
         // What has no namespace stays in the ClusterRole, everything else is allowed where it is
         // needed.
@@ -80,7 +75,7 @@ fn a_namespace_is_enough_and_so_are_the_rights_in_it() {
 #[test]
 fn namespaces_are_chosen_by_labels_that_come_and_go() {
     cluster::run(async |cluster| {
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         let mark = cluster.objects.namespace().to_owned();
         let one = serve_elsewhere(cluster, "one", json!({"edge": mark})).await;
         let two = serve_elsewhere(cluster, "two", json!({})).await;

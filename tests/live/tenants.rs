@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::cluster::history::History;
 use crate::cluster::node::Node;
 use crate::cluster::objects::{ADDRESS, Objects};
 use crate::cluster::{self, Cluster};
@@ -69,7 +70,7 @@ async fn refused(cluster: &Cluster, evil: &Objects) {
         let name = format!("attack-{class}");
         let notes = async || told(evil, &name, reason).await;
         let notes = wait::until_right(&format!("{reason} of {name}"), notes, |notes| !notes.is_empty()).await;
-        // Neither the victim's object nor its Service.
+        // Neither the victim's object nor its Service is named.
         let host = format!("shop-{class}.example");
         let names_any = |note: &String| ["shop-", "web"].iter().any(|name| note.replace(&host, "").contains(name));
         assert!(!notes.iter().any(names_any), "{notes:?}");
@@ -86,7 +87,7 @@ async fn refused(cluster: &Cluster, evil: &Objects) {
 #[test]
 fn a_host_that_is_taken_is_refused_told_and_not_published() {
     cluster::run(async |cluster| {
-        // Objects that are older than the victim's, and change.
+        // The attacker's objects are older than the victim's, and change.
         let evil = attacker(cluster).await;
         for (class, _) in CLASSES {
             create(cluster, &evil, claim("attack", class, "own")).await;
@@ -304,19 +305,24 @@ fn in_this_order(namespaces: &[&str]) -> String {
     namespaces.iter().enumerate().map(claim).collect::<Value>().to_string()
 }
 
+/// One node serves the victim's host, and an older object of the attacker's asks for that host
+/// afterwards. Returns the attacker, the node, and what is published of the victim's object.
+async fn attacked(cluster: &Cluster) -> (Objects, Node, History<Vec<String>>) {
+    let evil = attacker(cluster).await;
+    let attack = |host: &str| ingress("attack").host(host, "web");
+    create(cluster, &evil, attack("own.example")).await;
+    wait_a_second(&evil).await;
+    let ([one], shop) = nodes(cluster, ["one"], &[SHORT]).await;
+    create(cluster, &evil, attack("shop.example")).await;
+    let notes = async || told(&evil, "attack", "HostOwned").await;
+    wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
+    (evil, one, shop)
+}
+
 #[test]
 fn a_new_node_knows_who_asked_first_from_those_that_were_there() {
     cluster::run(async |cluster| {
-        // An older object of the attacker's asks for the victim's host when the first node serves
-        // that.
-        let evil = attacker(cluster).await;
-        let attack = |host: &str| ingress("attack").host(host, "web");
-        create(cluster, &evil, attack("own.example")).await;
-        wait_a_second(&evil).await;
-        let ([mut one], shop) = nodes(cluster, ["one"], &[SHORT]).await;
-        create(cluster, &evil, attack("shop.example")).await;
-        let notes = async || told(&evil, "attack", "HostOwned").await;
-        wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
+        let (evil, mut one, shop) = attacked(cluster).await;
         let orders = async || {
             let leases = cluster.objects.list("Lease").await.into_iter();
             let order =
@@ -347,19 +353,10 @@ fn a_new_node_knows_who_asked_first_from_those_that_were_there() {
 #[test]
 fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
     cluster::run(async |cluster| {
-        // An older object of the attacker's asks for the victim's host when the first node serves
-        // that.
-        let evil = attacker(cluster).await;
-        let attack = |host: &str| ingress("attack").host(host, "web");
-        create(cluster, &evil, attack("own.example")).await;
-        wait_a_second(&evil).await;
-        let ([mut one], shop) = nodes(cluster, ["one"], &[SHORT]).await;
-        create(cluster, &evil, attack("shop.example")).await;
-        let notes = async || told(&evil, "attack", "HostOwned").await;
-        wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
+        let (evil, mut one, shop) = attacked(cluster).await;
         evil.until_published("attack", &[]).await;
-        // Whoever knows nothing of before goes by what other nodes say, and one that has it wrong
-        // by what it has.
+        // A node that knows nothing of before goes by what other nodes say, and one with a wrong
+        // order goes by what it has.
         let attacked = evil.follow_addresses("attack").await;
         let (mark, mut two) = (shop.mark(), cluster.add_node("two"));
         two.daemon.set(SHORT.0, SHORT.1);
@@ -378,7 +375,7 @@ fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         cluster.objects.until_published("shop", &[&one.address]).await;
         assert!(shop.since(mark).iter().all(|addresses| !addresses.contains(&two.address)), "{:?}", shop.since(mark));
-        // What a node says of itself it says again, whoever takes it out of its Lease.
+        // A node writes its own record again when somebody removes it from its Lease.
         let lease = async || {
             let is_its = |lease: &Value| lease["metadata"]["name"].as_str().unwrap().starts_with("ingressd-two-");
             cluster.objects.list("Lease").await.into_iter().find(is_its).unwrap()
@@ -397,7 +394,7 @@ fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
         one.daemon.start();
         one.daemon.ready().await;
         assert_eq!((who_at(&one).await, who_at(&two).await), (VICTIM.to_owned(), EVIL.to_owned()));
-        // Nor when it is lost, and the first one leads again.
+        // The same holds when it is lost, and the first one leads again.
         two.daemon.kill();
         one.until_leader().await;
         attacked.until_published(&[]).await;

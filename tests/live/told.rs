@@ -22,8 +22,8 @@ fn status_names_members_leader_and_what_is_served_since_when() {
         for name in ["shop", "cart"] {
             cluster.objects.until_published(name, &[ADDRESS]).await;
         }
-        // Long enough for both to be seen to be served for a time. The record of the node comes
-        // without regard to them.
+        // The wait is long enough for both to be served for some time. The record of the node is
+        // written without regard to them.
         let served = |status: &serde_json::Value, name: &str| {
             let ingresses = status["ingresses"].as_array().cloned().unwrap_or_default();
             let object = ingresses.iter().find(|ingress| ingress["name"] == name)?.clone();
@@ -64,8 +64,7 @@ fn status_names_members_leader_and_what_is_served_since_when() {
 #[test]
 fn metrics_tell_of_watches_requests_members_and_what_was_written() {
     cluster::run(async |cluster| {
-        cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         let at_least = async |series: &str, least: f64| {

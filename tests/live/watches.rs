@@ -16,18 +16,6 @@ use crate::rig::manifests::{ingress, service_at, tls_secret};
 use crate::rig::status::{tells, watch};
 use crate::rig::wait;
 
-async fn serve_shop(cluster: &Cluster) {
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
-}
-
-/// Adds a host and waits until it is served.
-async fn expect_followed(cluster: &Cluster, name: &str) {
-    let host = format!("{name}.example");
-    cluster.objects.apply(ingress(name).host(&host, "web")).await;
-    get(&format!("http://{host}/")).send_until(&host, |reply| reply.status == 200).await;
-}
-
 /// Removes a host and waits until it is gone.
 async fn expect_forgotten(cluster: &Cluster, name: &str) {
     cluster.objects.delete("Ingress", name).await;
@@ -49,25 +37,25 @@ async fn until_watched(proxy: &Proxy) {
 fn a_history_that_is_gone_is_read_anew() {
     cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         let lists = || proxy.count(200, |call| call.lists("ingresses"));
 
-        // In the stream.
+        // The API server ends the watch with status 410 in the stream.
         until_watched(&proxy).await;
         let before = lists();
         let expired = json!({"type": "ERROR", "object": status(StatusCode::GONE)});
         assert!(proxy.streams.send(watches_ingresses, &expired) > 0);
         proxy.counted("another list", before + 1, 200, |call| call.lists("ingresses")).await;
-        expect_followed(cluster, "after-stream").await;
+        cluster.objects.add_host("after-stream").await;
 
-        // At its start.
+        // The API server refuses the start of the watch with status 410.
         until_watched(&proxy).await;
         let before = lists();
         proxy.rules.add_times(1, watches_ingresses, Action::Refuse(StatusCode::GONE));
         assert!(proxy.streams.cut(watches_ingresses) > 0);
         proxy.counted("another list", before + 1, 200, |call| call.lists("ingresses")).await;
-        expect_followed(cluster, "after-start").await;
+        cluster.objects.add_host("after-start").await;
         expect_forgotten(cluster, "after-stream").await;
     });
 }
@@ -85,24 +73,24 @@ fn newer(cluster: &Cluster, name: &str) -> Value {
 fn an_object_that_cannot_be_read_harms_no_other() {
     cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
-        // In the list.
+        cluster.objects.serve_shop().await;
+        // The object that cannot be read comes in the list.
         let listed = newer(cluster, "listed");
         let add = move |list: &mut Value| list["items"].as_array_mut().unwrap().insert(0, listed.clone());
         proxy.rules.add(|call| call.lists("ingresses"), Action::Edit(Arc::new(add)));
         cluster.start().await;
         let told = |status: &Value| tells(status, "Ingress listed", "Undecodable");
         cluster.daemon.status_when("the finding", told).await;
-        // In the stream, where a good version was before. Its status must have been written,
-        // because that makes a version which can be read; the watch has told of it when it tells
-        // of what came later.
+        // The object that cannot be read comes in the stream, where a good version was before. Its
+        // status must have been written, because that makes a version which can be read; the watch
+        // has reported it when it reports what came later.
         cluster.objects.until_published("shop", &[ADDRESS]).await;
-        expect_followed(cluster, "after-list").await;
+        cluster.objects.add_host("after-list").await;
         let event = json!({"type": "MODIFIED", "object": newer(cluster, "shop")});
         assert!(proxy.streams.send(watches_ingresses, &event) > 0);
         let told = |status: &Value| tells(status, "Ingress shop", "Undecodable");
         cluster.daemon.status_when("the finding", told).await;
-        expect_followed(cluster, "after-event").await;
+        cluster.objects.add_host("after-event").await;
         assert_eq!(get("http://shop.example/").send().await.status, 200, "the last good version is served");
     });
 }
@@ -143,12 +131,12 @@ async fn expect_begun(cluster: &Cluster, number: usize) {
 fn watches_may_be_dropped_at_any_time() {
     cluster::run(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         expect_begun(cluster, WATCHED.len()).await;
         let load = Load::new(&[get("http://shop.example/")]).rates(50, 10).start();
         for round in 0..16 {
-            // Which of them, is as good as chance.
+            // It is left to chance which of them.
             let chosen = (round * 73 + 29) % (1 << WATCHED.len());
             let is_chosen =
                 |call: &Call| (0..).zip(WATCHED).any(|(bit, kind)| chosen >> bit & 1 == 1 && call.watches(kind));
@@ -191,7 +179,7 @@ const OWN: &str = "192.0.2.183";
 fn a_slow_api_server_is_waited_for() {
     cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         proxy.rules.add(|_| true, Action::Delay(Duration::from_secs(2)));
         cluster.daemon.set("publish.addresses", &format!("[{OWN:?}]"));
         // A renewal may take a third of it, which has to be much more than the delay on a machine
@@ -200,10 +188,10 @@ fn a_slow_api_server_is_waited_for() {
         cluster.start().await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
         cluster.objects.until_published("shop", &[OWN]).await;
-        expect_followed(cluster, "more").await;
+        cluster.objects.add_host("more").await;
         cluster.objects.until_published("more", &[OWN]).await;
         proxy.streams.cut(|_| true);
-        expect_followed(cluster, "even-more").await;
+        cluster.objects.add_host("even-more").await;
         // The lead is kept: its Lease is made, and renewed each time that a third of it is over.
         // With three renewals it was held for longer than it counts.
         let renewals =
@@ -231,8 +219,8 @@ fn a_slow_api_server_is_waited_for() {
 fn a_token_that_ends_is_read_again() {
     cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
-        // None that the API server would accept.
+        cluster.objects.serve_shop().await;
+        // The API server would not accept this token.
         cluster.credentials.renew_token(&cluster.objects, Duration::ZERO).await;
         cluster.nginx.start();
         cluster.daemon.start();
@@ -255,7 +243,7 @@ fn a_token_that_ends_is_read_again() {
         wait::until("the end of the token", ended).await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
         cluster.credentials.renew_token(&cluster.objects, Duration::from_secs(3600)).await;
-        expect_followed(cluster, "more").await;
+        cluster.objects.add_host("more").await;
         cluster.daemon.status_when("the watches", |status| watch(status, "Ingress") == "current").await;
     });
 }
@@ -264,14 +252,14 @@ fn a_token_that_ends_is_read_again() {
 fn an_authority_that_is_replaced_is_believed_when_it_is_on_disk() {
     cluster::run(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
+        cluster.objects.serve_shop().await;
         cluster.start().await;
         proxy.replace_authority();
         proxy.cut().await;
         cluster.daemon.status_when("stale watches", |status| watch(status, "Ingress") == "stale").await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
         cluster.credentials.write_authority(&proxy.authority());
-        expect_followed(cluster, "more").await;
+        cluster.objects.add_host("more").await;
         cluster.daemon.status_when("the watches", |status| watch(status, "Ingress") == "current").await;
     });
 }

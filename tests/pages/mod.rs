@@ -29,7 +29,7 @@ pub fn is_tried(name: &str) -> bool {
 
 /// A page.
 pub struct Page {
-    /// From the root of the repository: `docs/install.md`.
+    /// The path from the root of the repository: `docs/install.md`.
     pub name: String,
     /// All of it.
     pub text: String,
@@ -52,7 +52,7 @@ pub struct Block {
 /// Where commands of a block are run when the page is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// On the edge node, as root.
+    /// The commands run on the edge node, as root.
     Node,
     /// Where kubectl is set up for an administrator of the cluster.
     Cluster,

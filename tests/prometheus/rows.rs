@@ -19,10 +19,10 @@ pub struct Row {
     pub quiet: &'static [&'static [Series]],
 }
 
-/// Of the node by which most are tried.
+/// The labels of the node with which most alerts are tried.
 const NODE: &[(&str, &str)] = &[("job", "ingressd"), ("instance", "edge-1")];
 
-/// One for each alert.
+/// There is one row for each alert.
 pub const ROWS: &[Row] = &[
     Row {
         alert: "IngressdGone",
@@ -187,7 +187,7 @@ pub const ROWS: &[Row] = &[
     Row {
         alert: "IngressdCertificateEnds",
         at: "90m",
-        // Six days and thirty after the beginning of the time that promtool has.
+        // This is thirty-six days after the beginning of the time that promtool has.
         fires: &[(
             r#"ingressd_certificate_expiry_timestamp_seconds{instance="edge-1",namespace="shop",name="pair"}"#,
             "518400x120",

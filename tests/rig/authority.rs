@@ -34,12 +34,12 @@ impl Signed {
 }
 
 impl Authority {
-    /// One that signs itself.
+    /// An authority that signs itself.
     pub fn new(name: &str) -> Self {
         Authority(CertifiedIssuer::self_signed(authority(name), KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// One that this one has signed.
+    /// An authority that this one has signed.
     pub fn below(&self, name: &str) -> Self {
         Authority(CertifiedIssuer::signed_by(authority(name), KeyPair::generate().unwrap(), &self.0).unwrap())
     }

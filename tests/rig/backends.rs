@@ -1,6 +1,7 @@
-//! Echo backends on every address of the namespace.
+//! Echo backends on every address of the namespace, and what backends of single tests share.
 
 use ingressd::demo::echo::Echo;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -42,6 +43,20 @@ impl Drop for Backends {
     fn drop(&mut self) {
         for task in &self.tasks {
             task.abort();
+        }
+    }
+}
+
+/// Reads a head of HTTP/1.1 from the connection, without its empty line. What came behind it stays
+/// in `bytes`. Returns `None` when the connection ends before.
+pub async fn read_head(stream: &mut (impl AsyncRead + Unpin), bytes: &mut Vec<u8>) -> Option<String> {
+    loop {
+        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = bytes.drain(..end + 4).take(end).collect::<Vec<_>>();
+            return Some(String::from_utf8_lossy(&head).into_owned());
+        }
+        if stream.read_buf(bytes).await.unwrap_or_default() == 0 {
+            return None;
         }
     }
 }

@@ -204,7 +204,8 @@ impl Daemon {
     pub async fn ready(&mut self) {
         wait::until("the daemon to be ready", async || {
             self.must_run();
-            // Not by /readyz, which sends requests elsewhere when the node is drained.
+            // The test does not ask /readyz, which sends requests elsewhere when the node is
+            // drained.
             let status = self.status().await?;
             // A daemon that waits for its source serves what an earlier run left, and does not
             // know its hosts.

@@ -95,7 +95,8 @@ impl Load {
             let mut answer = None;
             if let Some(open) = connection.as_mut().filter(|connection| connection.is_open()) {
                 match open.send(request).await {
-                    // Closed before a byte of the answer: clients send the request again.
+                    // The connection was closed before a byte of the answer: clients send the
+                    // request again.
                     Err(Failure::Http(error)) if is_cut(&error) => report.cuts += 1,
                     other => answer = Some(other),
                 }

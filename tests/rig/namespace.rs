@@ -13,8 +13,8 @@ const SET_UP: &[&[&str]] = &[
     &["link", "set", "lo", "up"],
     &["route", "add", "local", "10.244.0.0/16", "dev", "lo"],
     &["-6", "route", "add", "local", "fd00:10:244::/64", "dev", "lo"],
-    // Networks of nodes, cluster addresses and load balancers, for the other ways to reach a
-    // Service.
+    // These are the networks of nodes, cluster addresses and load balancers, for the other ways to
+    // reach a Service.
     &["route", "add", "local", "192.0.2.0/24", "dev", "lo"],
     &["route", "add", "local", "10.96.0.0/16", "dev", "lo"],
     &["route", "add", "local", "203.0.113.0/24", "dev", "lo"],

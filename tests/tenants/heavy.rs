@@ -28,7 +28,8 @@ fn paths(object: Ingress, host: &str, kind: &str, paths: impl IntoIterator<Item 
 }
 
 fn denylist(scene: &Scene) -> Vec<Value> {
-    // 25,000 entries, as many as one object may have in each, and 200 paths for each of them.
+    // There are 25,000 entries, as many as one object may have in each list, and 200 paths for
+    // each of them.
     let object = |part: usize| {
         let object = scene.of_evil(&format!("attack-{part}"));
         let object = object.annotation("denylist-source-range", &networks(part * 5000, 5000, LISTED));
@@ -75,7 +76,7 @@ fn expressions(scene: &Scene) -> Vec<Value> {
         let expression = |number: usize| format!("/{part}/{number}(?:[ab][cd][ef]){{469}}");
         paths(attack, &scene.host("own"), "ImplementationSpecific", (0..750).map(expression))
     };
-    // 3000 in both namespaces.
+    // There are 3000 in both namespaces.
     (0..2).map(object).collect()
 }
 
@@ -135,7 +136,7 @@ fn on_the_shops_host(scene: &Scene) -> Vec<Value> {
 }
 
 fn certificates(scene: &Scene) -> Vec<Value> {
-    // A chain of a hundred, which each of a hundred hosts shows.
+    // A chain of a hundred certificates is shown by each of a hundred hosts.
     let secret = crate::rig::manifests::tls_secret("pair", &[&scene.host("*")]);
     let hosts: Vec<_> = (0..100).map(|number| scene.host(&format!("own-{number}"))).collect();
     let attack =
@@ -148,16 +149,16 @@ weights! {
         name: "list-times-paths",
         attack: denylist,
         during: &[ask("http://own.{h}/4/199").gets("evil"), ask("http://own.{h}/4/199").from(LISTED).gets("403")],
-        // Ten lists, each of 80 KiB, and 2000 paths.
+        // There are ten lists, each of 80 KiB, and 2000 paths.
         most: Added { files: 40, written: 4 << 10, nginx: 192 << 10, reserved: 192 << 10, ..LITTLE },
         ..WEIGHT
     };
     an_upstream_has_so_many_endpoints => Weight {
         name: "endpoints",
-        // A million in both namespaces.
+        // There are a million in both namespaces.
         attack: |scene| ports(scene, 25, 20_000, 1),
         told: &[told("", &["TooManyEndpoints"])],
-        // Of a million, limits.namespace-endpoints in each namespace.
+        // Of a million, each namespace may have limits.namespace-endpoints.
         most: Added {
             files: 60,
             written: 6 << 10,

@@ -1,4 +1,4 @@
-//! What a row of the suite says.
+//! The contents of a row of the suite.
 
 use serde_json::Value;
 

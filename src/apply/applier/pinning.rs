@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::confirm::{Confirm, Confirmation};
 use super::super::error::ApplyError;
 use super::super::generation::Generations;
+use super::super::history::History;
 use super::super::host::Host;
 use super::super::outcome::Outcome;
 use super::super::pin::Pin;
@@ -58,7 +59,7 @@ impl<H: Host> Applier<H> {
     }
 
     fn try_roll_back_to(&mut self, wanted: Option<u64>, now: i64) -> Result<Outcome, ApplyError> {
-        let generation = match self.choose(wanted)? {
+        let generation = match History::read(&self.options.root, &self.options.state)?.choose(wanted) {
             Ok(generation) => generation,
             Err(why) => return Ok(Outcome::Failed { why }),
         };
@@ -77,30 +78,6 @@ impl<H: Host> Applier<H> {
         }
         self.pinned = self.generations.pinned().map(|pin| Pinned::of(&self.generations, pin));
         outcome
-    }
-
-    /// The generation to roll back to, or the reason why there is none.
-    fn choose(&self, wanted: Option<u64>) -> Result<Result<u64, String>, ApplyError> {
-        let kept = self.generations.kept()?;
-        let current = self.generations.current().map(|manifest| manifest.generation);
-        let list = || kept.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        if kept.is_empty() {
-            return Ok(Err("no generation is kept: there is none before the daemon has served something".to_owned()));
-        }
-        Ok(match wanted {
-            Some(wanted) if kept.contains(&wanted) => Ok(wanted),
-            Some(wanted) => Err(format!("generation {wanted} is not kept; those that are: {}", list())),
-            None => {
-                let is_earlier = |number: &u64| current.is_none_or(|current| *number < current);
-                // A generation that was rolled back because it failed is still on disk, but nginx
-                // never ran it.
-                let ran = |number: &u64| self.generations.is_confirmed(*number);
-                let earlier = kept.iter().copied().rev().find(|number| is_earlier(number) && ran(number));
-                earlier.ok_or_else(|| {
-                    format!("nginx was seen to run no earlier one; name one of those that are kept: {}", list())
-                })
-            }
-        })
     }
 
     /// Takes a kept generation into service. On failure the last confirmed one is in place again.

@@ -35,13 +35,15 @@ const MOST_REFUSED: usize = 5;
 /// Arguments of `ingressd migrate compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-    Both sides serve the same objects: ingressd with the settings that `ingressd migrate settings --side-by-side` prints. Without \
-    --log each host and path of the Ingresses of the controller's class is asked, over TLS too where the host has it; with it the \
-    requests of the log are, each once and those that are asked most first. A log is read by the key log-format-upstream of the \
-    ConfigMap, or as lines of JSON; where a line has no host, the backend that it names tells it.\n\n\
-    Only GET, HEAD and OPTIONS are sent, without credentials: none of cookies, authorization or parameters of a query whose name says \
-    that they are a token, key, password or signature. Redirects are not followed. What differs is asked three times more, so that a \
-    backend that answers differently each time is told apart.")]
+    Both sides have to serve the same objects: ingressd with the settings that `ingressd migrate settings \
+    --side-by-side` prints. Without --log, one request is sent for each host and path of the Ingresses of the \
+    controller's class, and also one over TLS where the host has TLS. With --log, the requests of the log are \
+    sent, each once, and the most frequent first. The key log-format-upstream of the ConfigMap says how to \
+    read a log; lines may also be JSON. Where a line has no host, the backend that it names tells the host.\n\n\
+    Only GET, HEAD and OPTIONS are sent, and without credentials: no cookies, no authorization, and no \
+    parameter of a query whose name says that it is a token, key, password or signature. Redirects are not \
+    followed. A request whose answers differ is sent three times more, so that a backend that answers \
+    differently each time is recognised.")]
 pub struct Arguments {
     #[command(flatten)]
     origin: Origin,
@@ -54,11 +56,11 @@ pub struct Arguments {
     /// Address or name where ingressd is reached: its nginx, on this node or another.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     ingressd_address: String,
-    /// Its ports for http and https.
+    /// Ports of ingressd for http and https.
     #[arg(long, value_name = "HTTP,HTTPS", default_value_t = BESIDE)]
     ingressd_ports: Ports,
-    /// Access log of the controller whose requests are asked; may be repeated, `-` is standard
-    /// input. Without one the Ingresses say what is.
+    /// Access log of the controller whose requests are sent. This option may be repeated, and `-`
+    /// is standard input. Without it, requests are made from the Ingresses.
     #[arg(long, value_name = "FILE")]
     log: Vec<PathBuf>,
     /// How many requests each side is sent in a second.
@@ -73,10 +75,10 @@ pub struct Arguments {
     /// How many bytes of a body are compared.
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
     most_body: u32,
-    /// How the result is shown.
+    /// The form of the result.
     #[arg(long, value_enum, default_value_t)]
     output: Form,
-    /// File that gets the result as JSON, for whoever decides by it.
+    /// File to write the result to as JSON, for `ingressd migrate take-over`.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -89,7 +91,7 @@ enum Form {
     /// What differs, with what explains it, and a summary.
     #[default]
     Text,
-    /// One object.
+    /// One JSON object.
     Json,
 }
 

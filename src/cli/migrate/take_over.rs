@@ -27,47 +27,50 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Arguments of `ingressd migrate take-over`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-    Before, the nodes run with publish.hold = true, the controller has --update-status=false (the command says how where it has not), and \
-    `ingressd migrate compare` has compared both. Then the command looks whether that is so, and changes nothing where it is not; keeps \
-    in a file, which only its owner may read, what stands in the status of each Ingress of the classes that the nodes serve, and who \
-    wrote it; orders the nodes to write their addresses; and waits until all of them stand there. An Ingress that the nodes do not serve \
-    keeps the address that it has, and is named.\n\n\
-    --undo orders the nodes to write nothing any more, waits until each says so, and puts back what the file has, where the nodes wrote. \
-    Then the file is removed. Broken off at any moment, either can be run again, and goes on, or the other.\n\n\
-    The order is the Lease LEASE.status in the namespace of publish.namespace; it counts for every node of the group, and lasts. The \
-    administrator needs: list of ingresses, ingressclasses, namespaces, deployments and daemonsets in all namespaces; list, create and \
-    patch of leases in that namespace; for --undo also patch of ingresses/status.")]
+    Before the take-over, the nodes run with publish.hold = true, the controller has --update-status=false \
+    (the command says how to set it), and `ingressd migrate compare` has compared both. The command checks \
+    this, and changes nothing where it is not so. It keeps in a file, which only its owner may read, the \
+    status of each Ingress of the classes that the nodes serve, and who wrote it. It orders the nodes to \
+    write their addresses, and waits until the statuses have all of them. An Ingress that the nodes do not \
+    serve keeps its address, and the command names it.\n\n\
+    --undo orders the nodes to write nothing any more, waits until each node has confirmed that, and puts \
+    back what the file has where the nodes wrote. Then the file is removed. When a take-over or --undo was \
+    interrupted at any moment, either of them can be run, and goes on from there.\n\n\
+    The order is the Lease LEASE.status in the namespace of publish.namespace. It holds for every node of the \
+    group until it is changed. The administrator needs these rights: list of ingresses, ingressclasses, \
+    namespaces, deployments and daemonsets in all namespaces; list, create and patch of leases in that \
+    namespace; for --undo also patch of ingresses/status.")]
 pub struct Arguments {
-    /// What `ingressd migrate compare` reported, as JSON.
+    /// The result of `ingressd migrate compare`, as JSON.
     #[arg(long, value_name = "FILE", conflicts_with = "undo")]
     compare: Option<PathBuf>,
-    /// How old that report may be, such as 24h.
+    /// How old that result may be, such as 24h.
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration)]
     compare_age: Duration,
-    /// Where it is kept what stood in the statuses before.
+    /// File that keeps what the statuses had before.
     #[arg(long, value_name = "FILE", default_value = "ingressd-take-over.json")]
     record: PathBuf,
-    /// Put back what stood in the statuses before.
+    /// Put back what the statuses had before.
     #[arg(long)]
     undo: bool,
-    /// Go on although answers differ or were not compared, some node is not fit, or, with --undo,
-    /// the controller has no pod that is ready.
+    /// Go on although answers differ or were not compared, or although a node is not ready for the
+    /// take-over. With --undo: go on although the controller has no pod that is ready.
     #[arg(long)]
     force: bool,
-    /// Only say what would be done.
+    /// Only show what would be done.
     #[arg(long)]
     dry_run: bool,
     /// How long to wait for the nodes, such as 90s or 5m.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
     timeout: Duration,
-    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or
-    /// ~/.kube/config.
+    /// Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names,
+    /// or ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     admin_kubeconfig: Option<PathBuf>,
-    /// Context of the administrator's kubeconfig, when not its current one.
+    /// Context of the administrator's kubeconfig. The default is its current one.
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Deployment or DaemonSet of the controller, where there are several.
+    /// Deployment or DaemonSet of the controller. It is needed where there are several.
     #[arg(long, value_name = "NAMESPACE/NAME")]
     controller: Option<String>,
     #[command(flatten)]
@@ -156,7 +159,9 @@ async fn follow(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, L
             list(entry.addresses().into_iter())
         );
     }
-    complain!("ingressd: all others have the addresses of the nodes; what is mended is written without this command");
+    complain!(
+        "ingressd: all others have the addresses of the nodes; when the cause is removed, the nodes write the rest without this command"
+    );
     Ok(Exit::Findings)
 }
 

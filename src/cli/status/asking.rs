@@ -50,7 +50,11 @@ pub fn understood(settings: &Settings, answer: String) -> Result<(String, Value)
     match serde_json::from_str(&answer) {
         Ok(value) => Ok((answer, value)),
         Err(_) => {
-            complain!("ingressd: the answer on {} is not to be understood: is it another version?", path.display());
+            complain!(
+                "ingressd: the answer on {} cannot be understood; if the daemon is of another version, restart it \
+                 (systemctl restart ingressd)",
+                path.display()
+            );
             Err(Exit::Unavailable)
         }
     }

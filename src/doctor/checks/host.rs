@@ -196,7 +196,10 @@ pub fn confinement(facts: &Facts) -> Vec<Line> {
     }
     if let Some(last) = found.denials.last() {
         lines.push(Line::warning(
-            format!("{} denials for nginx or ingressd within a day, the last: {last}", found.denials.len()),
+            format!(
+                "{} nginx or ingressd within a day; the last is: {last}",
+                count(found.denials.len(), "denial concerns", "denials concern")
+            ),
             "allow what they name: SELinux by a module of audit2allow, AppArmor in /etc/apparmor.d/local",
         ));
     }

@@ -120,7 +120,7 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
     let capabilities = &nginx.survey.capabilities;
     let (has, lacks): (Vec<_>, Vec<_>) = MODULES.iter().partition(|gives| capabilities.has(gives.module));
     let mut lines: Vec<_> = lacks.into_iter().map(|gives| without(gives, &facts.settings)).collect();
-    lines.insert(0, Line::ok(format!("{} modules that are of use are there", has.len())));
+    lines.insert(0, Line::ok(count(has.len(), "module that is of use is there", "modules that are of use are there")));
     lines.extend(APART.iter().filter_map(|gives| apart(gives, nginx)));
     lines.extend(rules(nginx));
     lines.extend(databases(nginx));

@@ -20,19 +20,8 @@ fn both() -> Model {
     let server = |host: &str| {
         let path = PathMatch::Prefix { path: UrlPath::new("/").expect("a path"), redirect_to_slash: false };
         let action = Action::Respond { status: 200 };
-        Arc::new(Server {
-            name: name(host),
-            origin: origin(host),
-            tls: TlsTermination::Default,
-            client_certificates: None,
-            order: 0,
-            reserved: Vec::new(),
-            directives: Vec::new(),
-            hsts: None,
-            handover: Default::default(),
-            routes: Vec::new(),
-            fallback: Route { origin: origin(host), path, action, behaviour: Arc::default(), errors: None },
-        })
+        let fallback = Route { origin: origin(host), path, action, behaviour: Arc::default(), errors: None };
+        Arc::new(Server::usual(name(host), fallback))
     };
     let mut model = model();
     model.servers = ["a.example", "b.example"].map(server).to_vec();

@@ -16,7 +16,7 @@ static GUARD: DirectiveRow =
 static EXTRA: DirectiveRow = DirectiveRow { security: false, ..GUARD };
 
 fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
-    UpstreamIdentity { protocol, ..UpstreamIdentity::of("default".into(), service.into(), "80".into()) }.into()
+    UpstreamIdentity { protocol, ..UpstreamIdentity::usual("default", service, "80") }.into()
 }
 
 /// A model with one host with this action and behaviour, and the Service `web`.
@@ -24,19 +24,7 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
     let origin = host();
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
     let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::new(behaviour), errors: None };
-    let server = Server {
-        name: ServerName::Exact(HostName::new("a.example").unwrap()),
-        origin: origin.clone(),
-        tls: TlsTermination::Default,
-        hsts: None,
-        client_certificates: None,
-        order: 0,
-        reserved: Vec::new(),
-        directives: Vec::new(),
-        handover: Default::default(),
-        routes: Vec::new(),
-        fallback,
-    };
+    let server = Server::usual(ServerName::Exact(HostName::new("a.example").unwrap()), fallback);
     let upstreams = [Protocol::Http, Protocol::Grpc].map(|protocol| {
         let endpoints = vec![Endpoint { address: ([10, 244, 0, 1], 80).into(), weight: 1 }];
         Arc::new(Upstream { id: upstream("web", protocol), origin: origin.clone(), endpoints })
@@ -195,7 +183,7 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
     ] {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         capabilities.modules.remove(&lacking);
-        let web = UpstreamIdentity::of("default".into(), "web".into(), "80".into());
+        let web = UpstreamIdentity::usual("default", "web", "80");
         let balanced: UpstreamId = UpstreamIdentity { balance: Some(Arc::new(balance)), ..web }.into();
         let mut model = model(Action::Proxy { upstream: balanced.clone(), split: None }, Behaviour::default());
         model.upstreams = vec![Arc::new(Upstream { id: balanced, origin: host(), endpoints: Vec::new() })];
@@ -203,7 +191,7 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
         assert_eq!(findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), missing, "{lacking:?}");
     }
     let by_key = Balance::Key(key());
-    let web = UpstreamIdentity::of("default".into(), "web".into(), "80".into());
+    let web = UpstreamIdentity::usual("default", "web", "80");
     let keyed: UpstreamId = UpstreamIdentity { balance: Some(Arc::new(by_key)), ..web }.into();
     let mut model = model(Action::Proxy { upstream: keyed.clone(), split: None }, Behaviour::default());
     model.upstreams.push(Arc::new(Upstream { id: keyed, origin: host(), endpoints: Vec::new() }));

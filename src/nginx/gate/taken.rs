@@ -65,8 +65,7 @@ mod tests {
 
     use super::*;
     use crate::model::{
-        Action, Field, HostExpression, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, TlsTermination,
-        UrlPath,
+        Action, Field, HostExpression, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, UrlPath,
     };
     use crate::nginx::{ConnectedBy, Listen, OtherSites, SiteListen, SiteName};
 
@@ -80,20 +79,7 @@ mod tests {
         let origin = Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", "a")), field: Field::Object };
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let action = Action::Respond { status: 404 };
-        let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::default(), errors: None };
-        Server {
-            name,
-            origin,
-            tls: TlsTermination::Default,
-            hsts: None,
-            client_certificates: None,
-            order: 0,
-            reserved: Vec::new(),
-            directives: Vec::new(),
-            handover: Default::default(),
-            routes: Vec::new(),
-            fallback,
-        }
+        Server::usual(name, Route { origin, path, action, behaviour: Arc::default(), errors: None })
     }
 
     fn site_with(name: &str, port: u16) -> SiteName {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::catalogue::Version;
-use crate::model::{Certificate, CertificateId, HostListeners, Listener, SecretBytes, Upstream, UpstreamIdentity};
+use crate::model::{Certificate, CertificateId, HostListeners, Listener, SecretBytes, Upstream, UpstreamId};
 use crate::nginx::SiteListen;
 
 pub fn model() -> Model {
@@ -50,8 +50,8 @@ fn sockets(plan: &Plan) -> String {
 #[test]
 fn connections_that_cannot_last_are_told() {
     let upstream = |number: u32| {
-        let part = || Arc::<str>::from(number.to_string());
-        let id = UpstreamIdentity::of(part(), part(), part()).into();
+        let part = number.to_string();
+        let id = UpstreamId::usual(&part, &part, &part);
         Arc::new(Upstream { id, origin: host(), endpoints: Vec::new() })
     };
     for (upstreams, connections, keepalive, told) in

@@ -8,8 +8,7 @@ use super::*;
 use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, PROXY_BUFFER_SIZE, Version};
 use crate::model::{
     Action, Argument, Behaviour, ByteSize, Directive, Field, HostListeners, HostName, Kind, Model, ObjectId, Origin,
-    PathMatch, Pattern, Protocol, Rewrite, RewritePattern, RewriteTarget, Route, ServerName, TlsTermination,
-    UpstreamIdentity, UrlPath,
+    PathMatch, Pattern, Protocol, Rewrite, RewritePattern, RewriteTarget, Route, ServerName, UpstreamId, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use crate::render::crowds::Crowds;
@@ -21,8 +20,7 @@ fn origin(name: &str) -> Origin {
 }
 
 fn proxy(service: &str) -> Action {
-    let (namespace, port) = ("default".into(), "80".into());
-    Action::Proxy { upstream: UpstreamIdentity::of(namespace, service.into(), port).into(), split: None }
+    Action::Proxy { upstream: UpstreamId::usual("default", service, "80"), split: None }
 }
 
 fn prefix(path: &str) -> PathMatch {
@@ -35,21 +33,13 @@ fn route(object: &str, path: PathMatch, action: Action) -> Route {
 
 /// A host with `/` and `/api`, each with a Service of its own.
 fn server(host: &str) -> Server {
+    let name = ServerName::Exact(HostName::new(host).unwrap());
     Server {
-        name: ServerName::Exact(HostName::new(host).unwrap()),
-        origin: origin(host),
-        tls: TlsTermination::Default,
-        hsts: None,
-        client_certificates: None,
-        order: 0,
-        reserved: Vec::new(),
-        directives: Vec::new(),
-        handover: Default::default(),
         routes: vec![
             route(host, prefix("/api"), proxy(&format!("{}-api", host.replace('.', "-")))),
             route(host, prefix("/"), proxy(&host.replace('.', "-"))),
         ],
-        fallback: route(host, prefix("/"), Action::Respond { status: 404 }),
+        ..Server::usual(name, route(host, prefix("/"), Action::Respond { status: 404 }))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use crate::finding::count;
 use crate::model::{
     Argument, AuthenticationPolicy, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate,
     MirrorPolicy, OriginPattern, Protocol, Protocols, SameSite, Satisfy, Test,
@@ -93,13 +94,13 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if let Some(limits) = &behaviour.limits {
         for (rate, burst) in &limits.rates {
             let rate = match rate {
-                LimitRate::PerSecond(number) => format!("{number} requests a second"),
-                LimitRate::PerMinute(number) => format!("{number} requests a minute"),
+                LimitRate::PerSecond(number) => count(*number, "request a second", "requests a second"),
+                LimitRate::PerMinute(number) => count(*number, "request a minute", "requests a minute"),
             };
             say(format!("each client: {rate}, burst {burst}"));
         }
         if let Some(connections) = limits.connections {
-            say(format!("each client: {connections} connections"));
+            say(format!("each client: {}", count(connections, "connection", "connections")));
         }
         limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
     }
@@ -140,7 +141,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
         Some(Balance::Key(key)) => say(format!("endpoints by {}", joined("", key.parts()))),
         Some(Balance::SharedKey(key, endpoints)) => {
-            say(format!("{endpoints} endpoints by {}", joined("", key.parts())));
+            say(format!("{} by {}", count(*endpoints, "endpoint", "endpoints"), joined("", key.parts())));
         }
         Some(Balance::TwoByChance) => say("the less loaded of two random endpoints".into()),
         Some(Balance::LeastConnections) => say("endpoints by their connections".into()),
@@ -224,9 +225,9 @@ fn external_authentication(requested: &RequestedAuthentication, say: &mut impl F
     }
     if let Some(reuse) = requested.service.reuse.as_deref() {
         say(format!(
-            "keeps {} connections to the service, each for {} requests and {} s",
-            reuse.connections,
-            reuse.requests,
+            "keeps {} to the service, each for {} and {} s",
+            count(reuse.connections, "connection", "connections"),
+            count(reuse.requests, "request", "requests"),
             reuse.timeout.as_secs()
         ));
     }

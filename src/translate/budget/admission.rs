@@ -8,7 +8,7 @@ use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _,
 use super::demand::{self, Backend, Demand, namespace};
 use super::shares::Shares;
 use super::{BUDGETS, Budget, Total, is_near, near, near_total, zones};
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, Reason, count};
 use crate::model::cost::Cost;
 use crate::model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
 use crate::source::Version;
@@ -155,7 +155,7 @@ fn nearly_all(all: &Cost, limits: &Limits) -> Vec<Finding> {
     let near = |Budget { what, unit, used, total, .. }: &Budget| {
         let total = total.as_ref()?;
         let (used, limit) = (used(all), (total.limit)(limits));
-        is_near(used, limit).then(|| near_total(total.key, what, used.div_ceil(*unit), limit / unit))
+        is_near(used, limit).then(|| near_total(total.key, *what, used.div_ceil(*unit), limit / unit))
     };
     BUDGETS.iter().filter_map(near).collect()
 }
@@ -262,7 +262,7 @@ impl<'a> Tally<'a> {
         };
         if let Some((number, Budget { key, what, unit, limit, used, total })) = BUDGETS.iter().enumerate().find(over) {
             let (share, own) = (shares.get(number), limit(limits));
-            let used = used(&cost).div_ceil(*unit);
+            let needs = count(used(&cost).div_ceil(*unit), what.0, what.1);
             let allows = match total.as_ref().filter(|_| share < own) {
                 Some(Total { key, limit }) => format!(
                     "and its fair share is {}, because all namespaces together need more than the {} that {key} allows",
@@ -272,7 +272,7 @@ impl<'a> Tally<'a> {
                 None => format!("and {key} allows {}", own / unit),
             };
             let note = format!(
-                "with this object the namespace {:?} needs {used} {what}, {allows}; older objects take precedence, so \
+                "with this object the namespace {:?} needs {needs}, {allows}; older objects take precedence, so \
                     this one is not served; remove what is not needed, or have the administrator raise the limit",
                 namespace(subject)
             );
@@ -293,7 +293,7 @@ impl<'a> Tally<'a> {
     fn nearly(&self, namespace: &str, limits: &Limits) -> Vec<Finding> {
         let near = |Budget { key, what, unit, limit, used, .. }: &Budget| {
             let (used, limit) = (used(&self.cost), limit(limits));
-            is_near(used, limit).then(|| near(namespace, key, what, used.div_ceil(*unit), limit / unit))
+            is_near(used, limit).then(|| near(namespace, key, *what, used.div_ceil(*unit), limit / unit))
         };
         BUDGETS.iter().filter_map(near).collect()
     }

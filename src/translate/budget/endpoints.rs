@@ -30,7 +30,7 @@ pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Ve
         }
     }
     let most = count(limits.namespace.endpoints);
-    let (key, what) = (OF_NAMESPACE, "endpoints");
+    let (key, what) = (OF_NAMESPACE, ("endpoint", "endpoints"));
     used.retain(|_, used| is_near(number(*used), number(most)));
     for (namespace, used) in used.iter().filter(|(_, used)| **used <= most) {
         findings.push(near(namespace, key, what, number(*used), number(most)));
@@ -135,10 +135,10 @@ fn mark(address: IpAddr) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Kind, ObjectId, Origin, UpstreamIdentity};
+    use crate::model::{Kind, ObjectId, Origin, UpstreamId};
 
     fn upstream(namespace: &str, service: &str, addresses: impl Iterator<Item = u32>) -> Arc<Upstream> {
-        let id = UpstreamIdentity::of(namespace.into(), service.into(), "80".into()).into();
+        let id = UpstreamId::usual(namespace, service, "80");
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, service)));
         let endpoint = |number: u32| {
             let address = (std::net::Ipv4Addr::from(0x0a00_0000 + number), 80).into();
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(
             findings,
             [
-                "Settings limits.namespace-endpoints: NearBudget: the namespace \"shop\" has 970 endpoints of 1000 that it may have"
+                "Settings limits.namespace-endpoints: NearBudget: the namespace \"shop\" has 970 of the 1000 endpoints that it may have"
             ]
         );
         // Each upstream keeps at least one.

@@ -16,16 +16,18 @@ use std::sync::Arc;
 
 use super::bounds::is_near;
 use super::{Limits, Namespaces, bounds};
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, Reason, count};
 use crate::model::cost::Cost;
 use crate::model::{HostName, Kind, ObjectId, Origin};
+
+/// What is counted, in words: one of it, and many.
+type Noun = (&'static str, &'static str);
 
 /// A budget of a namespace.
 struct Budget {
     /// The key of its setting.
     key: &'static str,
-    /// What is counted, in words.
-    what: &'static str,
+    what: Noun,
     /// How many units of the count are one unit of the setting.
     unit: u64,
     limit: fn(&Limits) -> u64,
@@ -47,7 +49,7 @@ const MIB: u64 = 1 << 20;
 const BUDGETS: &[Budget] = &[
     Budget {
         key: "limits.namespace-hosts",
-        what: "hosts",
+        what: ("host", "hosts"),
         unit: 1,
         limit: |limits| limits.namespace.hosts,
         used: |cost| cost.hosts,
@@ -55,7 +57,7 @@ const BUDGETS: &[Budget] = &[
     },
     Budget {
         key: "limits.namespace-routes",
-        what: "paths",
+        what: ("path", "paths"),
         unit: 1,
         limit: |limits| limits.namespace.routes,
         used: |cost| cost.routes,
@@ -63,7 +65,7 @@ const BUDGETS: &[Budget] = &[
     },
     Budget {
         key: "limits.namespace-upstreams",
-        what: "ports of Services",
+        what: ("port of a Service", "ports of Services"),
         unit: 1,
         limit: |limits| limits.namespace.upstreams,
         used: |cost| cost.upstreams,
@@ -71,7 +73,7 @@ const BUDGETS: &[Budget] = &[
     },
     Budget {
         key: "limits.namespace-certificates",
-        what: "Secrets with certificates",
+        what: ("Secret with a certificate", "Secrets with certificates"),
         unit: 1,
         limit: |limits| limits.namespace.certificates,
         used: |cost| cost.certificates,
@@ -79,7 +81,7 @@ const BUDGETS: &[Budget] = &[
     },
     Budget {
         key: "limits.namespace-files",
-        what: "files",
+        what: ("file", "files"),
         unit: 1,
         limit: |limits| limits.namespace.files,
         used: |cost| cost.files,
@@ -87,7 +89,7 @@ const BUDGETS: &[Budget] = &[
     },
     Budget {
         key: "limits.namespace-zones-mib",
-        what: "MiB of shared memory for limits",
+        what: ("MiB of shared memory for limits", "MiB of shared memory for limits"),
         unit: MIB,
         limit: |limits| limits.namespace.zones,
         used: |cost| cost.zones * zones::SMALLEST,
@@ -95,7 +97,7 @@ const BUDGETS: &[Budget] = &[
     },
     Budget {
         key: "limits.namespace-configuration-mib",
-        what: "MiB of configuration",
+        what: ("MiB of configuration", "MiB of configuration"),
         unit: MIB,
         limit: |limits| limits.namespace.configuration,
         used: |cost| cost.configuration,
@@ -103,7 +105,7 @@ const BUDGETS: &[Budget] = &[
     },
     Budget {
         key: "limits.namespace-memory-mib",
-        what: "MiB of nginx's memory",
+        what: ("MiB of nginx's memory", "MiB of nginx's memory"),
         unit: MIB,
         limit: |limits| limits.namespace.memory,
         used: |cost| cost.memory,
@@ -111,7 +113,7 @@ const BUDGETS: &[Budget] = &[
     },
     Budget {
         key: "limits.namespace-test-seconds",
-        what: "seconds of nginx's tests",
+        what: ("second of nginx's tests", "seconds of nginx's tests"),
         unit: 1_000_000,
         limit: |limits| limits.namespace.test,
         used: |cost| cost.test,
@@ -126,9 +128,9 @@ pub fn keys() -> impl Iterator<Item = &'static str> {
 }
 
 /// The finding for the administrator that a namespace will soon have used up a budget.
-fn near(namespace: &str, key: &'static str, what: &str, used: u64, limit: u64) -> Finding {
+fn near(namespace: &str, key: &'static str, (one, many): Noun, used: u64, limit: u64) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
-    let note = format!("the namespace {namespace:?} has {used} {what} of {limit} that it may have");
+    let note = format!("the namespace {namespace:?} has {used} of the {} that it may have", count(limit, one, many));
     Finding::new(Reason::NearBudget, origin, note)
 }
 
@@ -148,11 +150,12 @@ pub fn near_names(names: &BTreeMap<HostName, Namespaces>, limits: &Limits) -> Ve
 }
 
 /// Tells the administrator that all namespaces together will soon have used up what the node has.
-fn near_total(key: &'static str, what: &str, used: u64, limit: u64) -> Finding {
+fn near_total(key: &'static str, (one, many): Noun, used: u64, limit: u64) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
     let note = format!(
-        "all namespaces together ask for {used} {what} of {limit} that there are; of more, each gets a fair share, and those that \
-         ask for more than that go without their newest objects"
+        "all namespaces together ask for {used} of the {} that there are; when they ask for more, each gets a fair share, \
+         and the newest objects of those that ask for more than their share are not served",
+        count(limit, one, many)
     );
     Finding::new(Reason::NearBudget, origin, note)
 }

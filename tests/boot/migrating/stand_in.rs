@@ -30,7 +30,7 @@ const PORT: u16 = 80;
 /// A backend that answers alike each time.
 const BACKEND: &str = "server { listen 10.244.0.9:8081; access_log off; location / { return 200 \"$uri\\n\"; } }\n";
 
-/// Between two looks at the Deployment.
+/// The time between two looks at the Deployment.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The stand-in. What runs ends with it.

@@ -143,7 +143,7 @@ impl Host {
         fs::write(host.path("nginx/mime.types"), host_types).unwrap();
         match package {
             Debian => {
-                // The distribution's own files, where this is Debian; they are the same that its
+                // On Debian the test uses the distribution's own files, which are those that its
                 // package installs.
                 for folder in ["modules-enabled", "sites-available", "sites-enabled"] {
                     fs::create_dir(host.path("nginx").join(folder)).unwrap();
@@ -161,7 +161,7 @@ impl Host {
                 host.write("share/modules/mod-stream.conf", &load);
             }
             NginxOrg => {
-                // There the module is built in.
+                // On this system the module is built in.
                 host.write("nginx/nginx.conf", &NGINX_ORG.replace("MODULE", stream_module()));
                 host.write("nginx/conf.d/default.conf", NGINX_ORG_DEFAULT);
             }

@@ -19,7 +19,7 @@ pub struct Pair {
 pub fn of_user(user: &str, lifetime: Duration) -> Pair {
     let [_, authority_key] = ControlPlane::shared().client_authority();
     let mut authority = CertificateParams::default();
-    // Byte by byte what stands in the authority's certificate.
+    // The name has to equal the one in the authority's certificate byte by byte.
     authority.distinguished_name = rcgen::DistinguishedName::new();
     authority.distinguished_name.push(DnType::CommonName, DnValue::PrintableString("clients".try_into().unwrap()));
     let authority_key = KeyPair::from_pem(&fs::read_to_string(authority_key).unwrap()).unwrap();

@@ -82,7 +82,7 @@ impl ControlPlane {
     ///
     /// When it does not start.
     pub fn start_new() -> Result<Self, String> {
-        // On a thread of its own, which enters a namespace and ends: the processes stay there.
+        // A thread of its own enters a namespace and ends, and the processes stay there.
         thread::spawn(Self::start).join().map_err(|_| "see the first test".to_owned()).flatten()
     }
 

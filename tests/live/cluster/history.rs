@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use super::objects::Objects;
 use crate::rig::wait;
 
-/// Before a watch is tried again.
+/// The pause before a watch is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Every state of a part of one object, in order, from the beginning of the watch. It ends with

@@ -5,8 +5,7 @@
 //! #[test]
 //! fn a_host_is_served() {
 //!     cluster::run(async |cluster| {
-//!         cluster.objects.serve("web", &["10.244.0.1"]).await;
-//!         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+//!         cluster.objects.serve_shop().await;
 //!         cluster.start().await;
 //!         assert_eq!(get("http://shop.example/").send().await.status, 200);
 //!     });
@@ -60,7 +59,7 @@ pub struct Cluster {
     pub nginx: Nginx,
     /// What answers behind nginx.
     pub backends: Backends,
-    /// Who the daemon is to the API server.
+    /// The credentials of the daemon.
     pub credentials: Credentials,
     /// The address of the test's node.
     pub address: Ipv4Addr,

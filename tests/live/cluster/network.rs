@@ -32,9 +32,9 @@ impl Namespace {
     /// Makes it the place of the control plane: a bridge, which has its address.
     pub fn become_centre(&self) {
         self.within(|| {
-            // Left alone, it takes the lowest hardware address of its ports: with each port that
-            // comes or goes it may change, and what nodes remember of the control plane would lead
-            // nowhere for a minute.
+            // By itself the bridge takes the lowest hardware address of its ports. This address
+            // may change with each port that comes or goes, and then nodes could not reach the
+            // control plane for a minute.
             ip(&["link", "add", "name", "bridge0", "address", HARDWARE_ADDRESS, "type", "bridge"]);
             ip(&["address", "add", &format!("{CONTROL_PLANE}/16"), "dev", "bridge0"]);
             ip(&["link", "set", "bridge0", "up"]);

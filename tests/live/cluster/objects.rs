@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::history::addresses;
 use crate::rig::wait;
 
-/// Who writes, for server-side apply.
+/// The field manager for server-side apply.
 const WRITER: &str = "test";
 
 /// The address that a test's node publishes when it is not told another: the first of those that

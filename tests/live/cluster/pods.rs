@@ -7,6 +7,8 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use super::objects::Objects;
+use crate::rig::client::get;
+use crate::rig::manifests::ingress;
 use crate::rig::{ECHO, wait};
 
 impl Objects {
@@ -19,6 +21,19 @@ impl Objects {
         }))
         .await;
         self.set_pods(service, addresses).await;
+    }
+
+    /// Writes the Service `web` and the Ingress `shop` in front of it.
+    pub async fn serve_shop(&self) {
+        self.serve("web", &["10.244.0.1"]).await;
+        self.apply(ingress("shop").host("shop.example", "web")).await;
+    }
+
+    /// Adds a host of the Service `web`, and waits until it is served.
+    pub async fn add_host(&self, name: &str) {
+        let host = format!("{name}.example");
+        self.apply(ingress(name).host(&host, "web")).await;
+        get(&format!("http://{host}/")).send_until(&host, |reply| reply.status == 200).await;
     }
 
     /// Makes these the addresses of a Service's pods, and waits until its slices name them and no

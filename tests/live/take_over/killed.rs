@@ -100,14 +100,14 @@ const MOMENTS: [Moment; 7] = [
         what: "one status is put back, and another is not",
         step: Step::Undo,
         action: Action::HoldCall,
-        held: |call| is_put_back(call) && is_status_of(call, "shop"),
+        held: is_shop_put_back,
         left: [OLD, ADDRESS],
     },
     Moment {
         what: "all is put back, and the command does not know it",
         step: Step::Undo,
         action: Action::HoldAnswer,
-        held: |call| is_put_back(call) && is_status_of(call, "shop"),
+        held: is_shop_put_back,
         left: [OLD, OLD],
     },
 ];
@@ -124,6 +124,10 @@ fn is_status_of(call: &Call, name: &str) -> bool {
 /// proxy.
 fn is_put_back(call: &Call) -> bool {
     call.subresource.as_deref() == Some("status") && call.query.contains(&format!("fieldManager={MANAGER}"))
+}
+
+fn is_shop_put_back(call: &Call) -> bool {
+    is_put_back(call) && is_status_of(call, "shop")
 }
 
 /// What a load balancer of a cloud has, which the controller copies from its Service.

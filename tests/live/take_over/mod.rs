@@ -92,7 +92,7 @@ fn report(cluster: &Cluster, different: u64, finished: Timestamp) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// As the chart makes it, for the classes of the test.
+/// Writes the Deployment that the chart makes, for the classes of the test.
 async fn write_deployment(cluster: &Cluster) {
     let labels = json!({ "app": NAME });
     let arguments = json!([
@@ -214,7 +214,7 @@ async fn write_objects(cluster: &Cluster) -> Controller {
     write_deployment(cluster).await;
     let shop = ingress("shop").class("nginx").host("shop.example", "web").tls(&["shop.example"], "shop-tls");
     cluster.objects.apply(with_notes_of_others(shop.annotation("force-ssl-redirect", "true").build())).await;
-    // A temporary certificate, and the key of the next one.
+    // A temporary certificate is written, and the key of the next one.
     cluster.objects.apply(tls_secret("shop-tls", &["shop.example"])).await;
     cluster.objects.apply(secret("shop-tls-x7k2p", "Opaque", &[("tls.key", "none yet")])).await;
     cluster.objects.apply(ingress("cart").class("nginx").host("cart.example", "web")).await;
@@ -292,7 +292,7 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         cluster.objects.until_published("cm-acme-http-solver-before", &[OLD]).await;
         expect_challenge(TOKENS[0]).await;
 
-        // What is not so stops it, and nothing is changed.
+        // The command stops where a condition is not met, and changes nothing.
         let now = Timestamp::now();
         let clean = ["--compare", &report(cluster, 0, now)];
         let yesterday = now - 25.hours();
@@ -326,7 +326,7 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         assert_eq!((order(cluster).await, record(cluster).exists()), (None, false));
         expect_published(cluster, &["shop", "cart"], OLD).await;
 
-        // Broken off before the nodes were told, and run again.
+        // The command is killed before the nodes were told, and is run again.
         let unable = administrators::without(cluster, Some(("patch", "leases"))).await;
         let able = administrators::without(cluster, None).await;
         migrate(cluster, &unable, "take-over", &clean).await.is(77, &["is kept in"]);
@@ -341,7 +341,7 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         cluster.objects.until_published("cm-acme-http-solver-after", &[ADDRESS]).await;
         expect_challenge(TOKENS[1]).await;
 
-        // Back, broken off before anything was put back, and run again.
+        // The undo is killed before anything was put back, and is run again.
         let unable = administrators::without(cluster, Some(("patch", "ingresses/status"))).await;
         migrate(cluster, &unable, "take-over", &["--undo"]).await.is(77, &["write nothing any more"]);
         assert_eq!(order(cluster).await.as_deref(), Some("hold"));
@@ -353,7 +353,7 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         assert!(!record(cluster).exists());
         migrate(cluster, &able, "take-over", &["--undo"]).await.is(0, &["as they were"]);
 
-        // For good: the controller goes, and takes nothing with it.
+        // The controller is removed for good, and takes nothing with it.
         migrate(cluster, &able, "take-over", &clean).await.is(0, &["have the addresses of the nodes"]);
         new.stop().await;
         kubectl(cluster, end).await;
@@ -406,7 +406,7 @@ fn an_ingress_that_the_nodes_refuse_keeps_the_address_of_the_controller_and_is_n
         cluster.daemon.signal(Signal::SIGCONT);
         migrate(cluster, &all, "take-over", &["--undo"]).await.is(0, &["as they were"]);
         expect_published(cluster, &["shop", "cart", "closed"], OLD).await;
-        // Without a word of what was there before, nothing is put back.
+        // Without a record of what was there before, nothing is put back.
         tell_rollout(cluster, 0, 0).await;
         migrate(cluster, &all, "take-over", &["--force", "--timeout=3s"]).await.is(1, &["closed still has"]);
         fs::remove_file(record(cluster)).unwrap();

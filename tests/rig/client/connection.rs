@@ -39,10 +39,10 @@ pub struct Start {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// No connection.
+    /// The client could not connect.
     #[error("cannot connect: {0}")]
     Connect(std::io::Error),
-    /// No TLS.
+    /// The handshake of TLS failed.
     #[error("no TLS: {0}")]
     Tls(std::io::Error),
     /// HTTP went wrong.

@@ -74,7 +74,7 @@ pub fn put(url: &str, body: impl Into<Bytes>) -> Request {
 
 /// A call of gRPC's health service, over HTTP/2 as the scheme says.
 pub fn grpc_check(origin: &str) -> Request {
-    // A message without fields: not compressed, no bytes.
+    // The message has no fields: it is not compressed, and it has no bytes.
     let request = post(&format!("{origin}/grpc.health.v1.Health/Check"), &[0_u8; 5][..]);
     request.header("content-type", "application/grpc").header("te", "trailers").http2()
 }

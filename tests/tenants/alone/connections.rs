@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::alone::{apply, scenes, write_services};
+use crate::rig::backends::read_head;
 use crate::rig::client::{get, post, raw};
 use crate::rig::manifests::{Ingress, in_namespace, service_at};
 use crate::rig::{self, wait};
@@ -63,14 +64,8 @@ async fn take(mut stream: TcpStream, seen: Shared, mut ends: watch::Receiver<boo
     };
     let mut bytes = Vec::new();
     loop {
-        let end = loop {
-            match bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-                Some(end) => break end + 4,
-                None if stream.read_buf(&mut bytes).await.unwrap_or_default() == 0 => return,
-                None => {}
-            }
-        };
-        let head = String::from_utf8_lossy(&bytes.drain(..end).collect::<Vec<_>>()).to_lowercase();
+        let Some(head) = read_head(&mut stream, &mut bytes).await else { return };
+        let head = head.to_lowercase();
         let header = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
         let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
         {
@@ -205,7 +200,7 @@ fn what_a_backend_does_with_kept_connections_is_in_nobody_elses_answers() {
             let came = async || odd.lock().unwrap().requests - before;
             // nginx does not send again what it sent on a connection that was just closed.
             wait::until_right(&format!("what is asked of {habit}"), came, |came| *came >= 8).await;
-            // Once more behind it, also on the connection of the same client.
+            // The text comes once more behind it, also on the connection of the same client.
             for scene in &scenes {
                 let [odd, pod, target] = [scene.host("odd"), scene.host("pod"), format!("/fine/after-{habit}")];
                 if WHOLE.contains(habit) {
@@ -229,15 +224,15 @@ fn what_a_backend_does_with_kept_connections_is_in_nobody_elses_answers() {
         assert!(wrong.is_empty(), "{} wrong answers\n{}", wrong.len(), wrong.join("\n"));
         assert_eq!(rig.nginx.workers(), workers, "none of them ended");
 
-        // No connection was of two: neither where the attacker answers, nor where both lead to the
-        // same pod.
+        // No connection was used for two namespaces: neither where the attacker answers, nor where
+        // both lead to the same pod.
         let victims: BTreeSet<_> = scenes.iter().flat_map(|scene| [scene.host("shop"), scene.host("pod")]).collect();
         let odd = odd.lock().unwrap();
         assert!(odd.connections.iter().all(|hosts| hosts.is_disjoint(&victims)), "{odd:?}");
         let pod = pod.lock().unwrap();
         assert!(pod.connections.iter().all(|hosts| hosts.len() <= 1), "{pod:?}");
         let of_evil = pod.connections.iter().filter(|hosts| hosts.is_disjoint(&victims) && !hosts.is_empty()).count();
-        // They were kept.
+        // The connections were kept.
         assert!(of_evil > 0 && pod.connections.len() * 2 < pod.requests, "{of_evil} of {pod:?}");
     });
 }

@@ -50,12 +50,12 @@ fn connections_that_never_end_keep_so_many_workers() {
         };
         apply(rig, "large", scenes.iter().flat_map(large).collect()).await;
         rig.nginx.settled_workers().await;
-        // With the master, which has the configuration as well.
+        // The master is counted, because it has the configuration as well.
         let alone = memory(rig);
         let mut open = Vec::new();
         for change in 0..CHANGES {
             for scene in &scenes {
-                // Enough that each worker has one.
+                // There are so many that each worker has one.
                 for _ in 0..4 {
                     let url = format!("http://{}/", scene.host("own"));
                     open.push(get(&url).open_websocket().await.unwrap());

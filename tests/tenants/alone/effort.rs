@@ -39,7 +39,7 @@ const FACTOR_OF_ONE: u64 = 500;
 fn heavy(scene: &Scene) -> Vec<Value> {
     let object = |number: usize| {
         let object = scene.of_evil(&format!("attack-{number:02}")).annotation("use-regex", "true");
-        // Nothing that PCRE could look for before it begins.
+        // The path has nothing that PCRE could look for before it begins.
         let path = format!("/.*.*.*[^a{:03}]", 100 + number);
         object.path(&scene.host("own"), "ImplementationSpecific", &path, "web").build()
     };

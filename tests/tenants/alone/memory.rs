@@ -42,7 +42,7 @@ async fn answer(listener: TcpListener, written: Arc<AtomicUsize>) {
             let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY}\r\n\r\n{}", "x".repeat(BODY));
             if stream.write_all(answer.as_bytes()).await.is_ok() {
                 written.fetch_add(1, Ordering::Relaxed);
-                // It stays open.
+                // The connection stays open.
                 let _ = stream.read_u8().await;
             }
         });

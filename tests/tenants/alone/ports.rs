@@ -53,7 +53,8 @@ fn ports_and_the_config_map_are_the_administrators() {
         rig.start().await;
         apply(rig, "shops", scenes.iter().flat_map(Scene::shop).collect()).await;
 
-        // ConfigMaps of the same names, and endpoints where nginx listens for somebody else.
+        // The tenant has ConfigMaps of the same names, and endpoints where nginx listens for
+        // somebody else.
         let attack = |scene: &Scene| {
             let blocks =
                 [("whitelist-source-range", "192.0.2.0/24"), ("block-cidrs", "0.0.0.0/0"), ("proxy-body-size", "1")];
@@ -119,7 +120,7 @@ fn who_a_connection_comes_from_is_told_by_trusted_load_balancers_alone() {
         rig.daemon.set("ingress-nginx.tcp-services-configmap", "default/tcp");
         let scenes = scenes("told");
         write_services(rig, &scenes);
-        // A backend that sends back what it gets, and ends with the first line that is not the
+        // The backend sends back what it gets, and closes at the first line that is not the
         // protocol's.
         let listener = tokio::net::TcpListener::bind(("10.244.1.9", 9000)).await.unwrap();
         tokio::spawn(async move {
@@ -147,7 +148,8 @@ fn who_a_connection_comes_from_is_told_by_trusted_load_balancers_alone() {
         rig.manifests.write("shops.yaml", &shops);
         crate::stage::taken(rig, "shops").await;
         let header = format!("PROXY TCP4 {LET_IN} 198.51.100.1 1111 2222\r\n");
-        // Through the port of a TCP service, also with a second header behind the first one.
+        // The header comes through the port of a TCP service, also with a second header behind the
+        // first one.
         for (from, client) in [(BALANCER, LET_IN), ("10.244.2.1", "10.244.2.1")] {
             for more in ["", &*header] {
                 let seen = seen_by(7000, from, &format!("{header}{more}end\n")).await;

@@ -63,7 +63,7 @@ const ANNOTATIONS: &[&[(&str, &str)]] = &[
     &[("auth-tls-secret", "authority"), ("ssl-redirect", "false")],
     &[("auth-tls-secret", "authority"), ("auth-tls-verify-client", "optional")],
     &[("proxy-ssl-secret", "authority"), ("proxy-ssl-verify", "on")],
-    // More than what is asked here.
+    // These are more than what is asked here.
     &[("limit-rps", "1000"), ("limit-connections", "100")],
 ];
 

@@ -1,4 +1,4 @@
-//! Services that say who may pass: nobody has another namespace's asked, and nobody opens another
+//! Services that authenticate requests: no namespace uses those of another, and none opens another
 //! namespace's routes.
 
 use serde_json::Value;

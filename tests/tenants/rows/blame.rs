@@ -1,4 +1,4 @@
-//! Paths that cannot be written, and whose nginx's complaints are.
+//! Paths that cannot be written, and the namespace to which nginx's complaints about them belong.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Certificates, and objects without a host: whose are shown, and who answers where nobody else
-//! does.
+//! Certificates, and objects without a host: which certificate is shown, and which object answers
+//! for hosts that no other has.
 
 use serde_json::{Value, json};
 
@@ -162,7 +162,8 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "own-certificate-for-another-name",
-        // It is never served, not even to who brought it: the default one is.
+        // The certificate is never served, not even to the namespace that brought it: the default
+        // one is.
         attack: |scene| {
             let host = scene.host("own");
             let own = scene.of_evil("own").host(&host, "web").tls(&[&host], "pair").annotation("ssl-redirect", "false");

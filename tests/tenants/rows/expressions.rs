@@ -1,4 +1,5 @@
-//! Expressions, and annotations that make paths expressions: they mean their own namespace only.
+//! Expressions, and annotations that make paths expressions: they concern only their own
+//! namespace.
 
 use serde_json::Value;
 
@@ -233,8 +234,8 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "order-of-own-paths",
-        // The same, of an expression and a text that stand for the same paths, and of a shorter
-        // and a longer one.
+        // The same holds for an expression and a text that stand for the same paths, and for a
+        // shorter and a longer one.
         victim: |scene| {
             let host = scene.host("shop");
             let rewrite = scene.of_victim("a-rewrite").annotation("rewrite-target", "/target");

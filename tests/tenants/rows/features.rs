@@ -1,5 +1,5 @@
-//! Canaries, sessions, hashing, limits, and certificates of clients and backends: what those of
-//! one namespace do to another one.
+//! Canaries, sessions, hashing, limits, and certificates of clients and backends: their effects on
+//! another namespace.
 
 use serde_json::Value;
 

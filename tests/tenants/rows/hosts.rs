@@ -1,4 +1,4 @@
-//! Claims on hosts and paths: whose they are, and since when.
+//! Claims on hosts and paths: which namespace has them, and since when.
 
 use serde_json::Value;
 
@@ -305,7 +305,7 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "made-anew",
         orders: VICTIM_OLDER,
-        // A date later than that of the duplicate that waits.
+        // The date is later than that of the duplicate that waits.
         victim: shop_alone,
         attack: |scene| claims(scene, &[("Prefix", "/")]),
         during: &[ask("http://shop.{h}/").gets("victim")],

@@ -1,4 +1,4 @@
-//! More than a namespace may have on a host: who is over it goes without, and nobody else.
+//! Namespaces that ask for more than they may have on a host: only they go without.
 
 use serde_json::Value;
 
@@ -105,7 +105,7 @@ pub const ROWS: &[Row] = &[
         told: &[
             told("Ingress attack-11", &["TooManyPaths"]).only(Shared),
             told("Ingress attack-11", &["HostOwned"]).only(Namespace),
-            // With five of six paths of its own, and whatever the others have.
+            // The victim has five of six paths of its own, whatever the others have.
             told("Ingress shop", &["NearBudget"]).to_victim().words("limits.paths-of-host"),
         ],
         allowed: &["SharedHost", "NearBudget"],
@@ -113,7 +113,8 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "left-out-and-protected",
-        // Over the limit on a host of its own: what was to be protected is closed and not open.
+        // The namespace is over the limit on a host of its own: what was to be protected is closed
+        // and not open.
         attack: |scene| {
             let host = scene.host("own");
             let own = |number: usize| scene.of_evil("own").path(&host, "Prefix", &format!("/p/{number}"), "web");

@@ -1,4 +1,4 @@
-//! TLS that goes unopened to a Service: whose may be taken.
+//! TLS passthrough to a Service: which namespace may take a host.
 
 use serde_json::Value;
 

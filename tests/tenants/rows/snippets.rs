@@ -1,4 +1,5 @@
-//! Snippets: without leave nobody writes any, and with it nobody reaches beyond the own routes.
+//! Snippets: a namespace needs the administrator's permission for them, and then they affect only
+//! its own routes.
 
 use serde_json::Value;
 
@@ -54,7 +55,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/admin").with(STOP).gets("403"),
             ask("http://shop.{h}/nowhere").with(STOP).gets("victim"),
         ],
-        // What is the attacker's own.
+        // This route is the attacker's own.
         during: &[ask("http://shop.{h}/mine").with(STOP).gets("410").only(Shared)],
         told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["SharedHost"],

@@ -1,5 +1,5 @@
-//! Values that cost nginx memory or time, of which others would have less: refused, or made as
-//! large as the administrator lets them be.
+//! Values that take nginx's memory or time from others: they are refused, or limited to what the
+//! administrator allows.
 
 use serde_json::Value;
 

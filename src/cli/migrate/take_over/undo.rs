@@ -29,7 +29,7 @@ pub async fn run(arguments: &Arguments, looked: &Looked) -> Ended {
     if record.is_none() && !present.is_empty() && !is_back && !arguments.force {
         let path = arguments.record.display();
         complain!(
-            "ingressd: {path} is not there: nobody knows what stood in the statuses; name it with --record, or let the nodes keep them \
+            "ingressd: {path} does not exist, so it is not known what the statuses had before; name the file with --record, or let the nodes keep them \
              with --force"
         );
         return Err(Exit::NoInput);

@@ -26,6 +26,21 @@ pub fn may_be_set(name: &str) -> bool {
         && !DECODED.contains(&&*lower)
 }
 
+/// The name of a variable that a snippet sets, written as `$name`, in lower case.
+pub(super) fn own_name(word: &str) -> Result<String, Refused> {
+    let name = word.strip_prefix('$').ok_or(Refused::because("write the variable to set as $name"))?;
+    match may_be_set(name) {
+        true => Ok(name.to_ascii_lowercase()),
+        false => Err(Refused(
+            format!(
+                "${} is a variable of nginx, or its name does not consist of up to 20 letters, digits and _",
+                excerpt(name)
+            )
+            .into(),
+        )),
+    }
+}
+
 pub(super) fn set(
     reader: &mut Reader<'_>,
     words: &[String],
@@ -33,20 +48,10 @@ pub(super) fn set(
     in_condition: bool,
 ) -> Result<SnippetStatement, Refused> {
     let [name, value] = words else { return Err(COUNT) };
-    let name = name.strip_prefix('$').ok_or(Refused::because("write the variable to set as $name"))?;
-    if !may_be_set(name) {
-        return Err(Refused(
-            format!(
-                "${} is a variable of nginx, or its name does not consist of up to 20 letters, digits and \
-                _",
-                excerpt(name)
-            )
-            .into(),
-        ));
-    }
+    let name = own_name(name)?;
     let value = reader.variables.text(value, TextPlace::Value, captures)?;
     let longest = reader.variables.size(&value, captures);
-    reader.set(&name.to_ascii_lowercase(), (value, longest), in_condition)
+    reader.set(&name, (value, longest), in_condition)
 }
 
 /// Statuses for which nginx sends a `Location`.

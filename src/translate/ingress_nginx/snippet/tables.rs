@@ -9,7 +9,7 @@ use super::directives;
 use super::forms::COUNT;
 use super::reader::mistake;
 use super::refused;
-use super::statements::may_be_set;
+use super::statements::{may_be_set, own_name};
 use super::text::{Captures, DECODED, TextPlace, Variables};
 use crate::model::expression;
 use crate::model::language::syntax::{self, Directive};
@@ -94,18 +94,7 @@ fn table(directive: &Directive, variables: &Variables, origin: &Origin) -> Resul
     let (Some(name), true, true) = (words.last(), (least..=2).contains(&words.len()), directive.block.is_some()) else {
         return Err(Refused::because("write what is looked up, a variable and a block"));
     };
-    let name = name.strip_prefix('$').ok_or(Refused::because("write its variable as $name"))?;
-    if !may_be_set(name) {
-        return Err(Refused(
-            format!(
-                "${} is a variable of nginx, or its name does not consist of up to 20 letters, digits and \
-                _",
-                excerpt(name)
-            )
-            .into(),
-        ));
-    }
-    let variable = OwnVariable::new(OwnVariable::OF_TABLES, &name.to_ascii_lowercase())?;
+    let variable = OwnVariable::new(OwnVariable::OF_TABLES, &own_name(name)?)?;
     let of = (words.len() == 2).then(|| words[0].as_str());
     let (rows, default) = read(of, directive, variables)?;
     let sizes = match &rows {

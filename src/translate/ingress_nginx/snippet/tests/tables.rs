@@ -75,7 +75,7 @@ fn whatever_else_stands_in_a_snippet_of_all_hosts_is_refused_by_name() {
         ("made_up 1;", "a snippet may not have"),
         ("map $host $a", "unexpected end of file"),
         ("map $host $a;", "write what is looked up, a variable and a block"),
-        ("map $host a { x y; }", "write its variable as $name"),
+        ("map $host a { x y; }", "write the variable to set as $name"),
         ("map $host $uri { x y; }", "is a variable of nginx"),
         ("map $host $http_x { x y; }", "is a variable of nginx"),
         ("map $host $namespace { x y; }", "is a variable of nginx"),
