@@ -68,6 +68,7 @@ const SETTINGS: &str = r#"
 classes = [{ controller = "k8s.io/ingress-nginx", dialect = "ingress-nginx" }]
 default-backend = "default/api"
 tls.default-certificate = "default/wildcard-tls"
+tls.ocsp-responders = ["ocsp.example.com:8080=192.0.2.7:8080"]
 listen.access-log = "/var/log/nginx/ingressd.log"
 snippets.allowed = [{ namespaces = ["default"], kinds = ["configuration-snippet"] }]
 geoip2.databases = ["/var/lib/GeoIP/GeoLite2-Country.mmdb"]

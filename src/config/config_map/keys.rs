@@ -268,13 +268,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("enable-dynamic-tls-records", "", REMOVED),
     annotation("enable-modsecurity"),
     host("enable-multi-accept", "multi_accept"),
-    unserved(
-        "enable-ocsp",
-        "false",
-        "nginx would send requests to the address in a certificate, which the author of its Secret chooses: where you \
-            trust all authors, set ssl_stapling, ssl_stapling_verify and resolver in the http block of nginx.conf of \
-            each node",
-    ),
+    setting("enable-ocsp", "tls.ocsp", same),
     annotation("enable-opentelemetry"),
     unserved("enable-opentracing", "", REMOVED),
     Key { name: "enable-owasp-modsecurity-crs", effect: Effect::Annotation("enable-owasp-core-rules") },
