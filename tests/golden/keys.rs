@@ -289,3 +289,31 @@ fn a_setting_that_counts_without_an_annotation_does_the_same() {
         assert_ne!(one, of_hosts(&of_keys(&[], None)), "{annotation} has an effect");
     }
 }
+
+#[test]
+fn a_snippet_of_streams_is_in_each_service_and_nginx_takes_it() {
+    const LINES: &[&str] = &[
+        "+allow \"10.0.0.0/8\";",
+        "+deny all;",
+        "+preread_buffer_size 8k;",
+        "+preread_timeout 5s;",
+        "+proxy_buffer_size 32k;",
+        "+proxy_connect_timeout 60s;",
+        "+proxy_download_rate 10m;",
+        "+proxy_half_close on;",
+        "+proxy_requests 3;",
+        "+proxy_socket_keepalive on;",
+        "+proxy_upload_rate 0;",
+        "+tcp_nodelay off;",
+    ];
+    let text = LINES.iter().map(|line| line[1..].replace("60s", "1m")).collect::<String>();
+    let settings = settings("snippets.allowed = [{ namespaces = [\"default\"], kinds = [\"stream-snippet\"] }]");
+    let of = |data: &[(&str, &str)]| outcome(&settings, &snapshot(data, &[]), None);
+    let (before, after) = (of(&[]), of(&[("stream-snippet", &text)]));
+    assert_eq!(amiss(LINES, &before, &after), [""; 0]);
+    let of_services = show(&after.files).matches("tcp_nodelay off;").count();
+    assert_eq!((of_services, after.findings.len()), (2, 0), "the TCP service and the UDP service");
+    if let Some(judge) = judge::judges().into_iter().find(|judge| judge.version == SHOWN) {
+        judge.accepts(&after.files).unwrap();
+    }
+}

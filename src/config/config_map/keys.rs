@@ -16,7 +16,7 @@ use crate::model::{Argument, ByteSize, Ciphers, Origin, Refused};
 use crate::translate::annotation::Compared;
 use crate::translate::value::arguments::{switch, time};
 use crate::translate::value::{address_list, boolean, byte_size, integer};
-use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind};
+use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind, lookup_tables, stream_directives};
 
 /// Converts a value to one for the setting, which its form parses; an empty one leaves the setting
 /// unchanged.
@@ -55,7 +55,7 @@ impl Key {
                 "It belongs to nginx.conf of each node, which is not ours to write.",
                 "set it there",
             ),
-            Effect::Snippet(..) | Effect::Tables => {
+            Effect::Snippet(..) | Effect::Whole(..) => {
                 Compared::Refused("It counts only where the settings allow it.", ALLOW)
             }
             Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
@@ -77,8 +77,9 @@ impl Key {
             | Effect::Read(..)
             | Effect::Gzip(_)
             | Effect::Brotli(_)
-            | Effect::Forwarded(_)
-            | Effect::Tables => Scope::Server,
+            | Effect::Forwarded(_) => Scope::Server,
+            Effect::Whole(SnippetKind::Stream, ..) => Scope::Listener,
+            Effect::Whole(..) => Scope::Server,
             Effect::Host(_) | Effect::Unserved { .. } => Scope::Node,
         }
     }
@@ -149,9 +150,9 @@ pub(super) enum Effect {
     /// It is a snippet like that of this annotation, where the administrator allows it for the
     /// namespace of the ConfigMap.
     Snippet(&'static str, SnippetKind),
-    /// It is a snippet with lookup tables, where the administrator allows it for the namespace of
-    /// the ConfigMap.
-    Tables,
+    /// It is a snippet of its own kind, of which what is said in words comes by this, where the
+    /// administrator allows it for the namespace of the ConfigMap.
+    Whole(SnippetKind, &'static str, Read),
     /// It has no effect. The value `harmless` asks for what happens anyway; empty when there is
     /// none.
     Unserved { harmless: &'static str, instead: &'static str },
@@ -334,7 +335,18 @@ pub(super) const KEYS: &[Key] = &[
     setting("hsts-preload", "tls.hsts-preload", same),
     setting("http-access-log-path", "listen.access-log", log_file),
     setting("http-redirect-code", "tls.redirect-status", same),
-    Key { name: "http-snippet", effect: Effect::Tables },
+    Key {
+        name: "http-snippet",
+        effect: Effect::Whole(
+            SnippetKind::Http,
+            "tables (`map` and `geo`) whose variables snippets may read, where the setting `snippets.allowed` allows them \
+                to the namespace of the ConfigMap",
+            |layer, value, origin| {
+                layer.settings.translate.lookup_tables = lookup_tables(value, origin)?.into();
+                Ok(())
+            },
+        ),
+    },
     server("http2-max-concurrent-streams", &catalogue::HTTP2_MAX_CONCURRENT_STREAMS, |value| {
         Ok(vec![Argument::Number(integer(value, 1, 65_535)?)])
     }),
@@ -497,12 +509,18 @@ pub(super) const KEYS: &[Key] = &[
     setting("ssl-session-tickets", "tls.session-tickets", same),
     setting("ssl-session-timeout", "tls.session-timeout", same),
     setting("stream-access-log-path", "access-log.stream-path", log_file),
-    unserved(
-        "stream-snippet",
-        "",
-        "it opens ports of the node: name TCP and UDP services in ingress-nginx.tcp-services-configmap and \
-         ingress-nginx.udp-services-configmap, or write a stream block into nginx.conf of each node",
-    ),
+    Key {
+        name: "stream-snippet",
+        effect: Effect::Whole(
+            SnippetKind::Stream,
+            "directives of each TCP and UDP service, where the setting `snippets.allowed` allows them to the namespace of \
+                the ConfigMap",
+            |layer, value, origin| {
+                layer.settings.translate.streams.policy.directives = stream_directives(value, origin)?.into();
+                Ok(())
+            },
+        ),
+    },
     unserved("strict-validate-path-type", "true", "paths are always checked by the rules of the API server"),
     setting("syslog-host", "access-log.syslog-address", same),
     setting("syslog-port", "access-log.syslog-port", same),

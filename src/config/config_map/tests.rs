@@ -96,6 +96,7 @@ fn keys_take_the_place_of_settings() {
         next_upstream_tries: 5,
         responses: 0,
         header_timeout: seconds(5),
+        directives: Arc::default(),
     };
     assert_eq!(translate.streams.policy, expected);
 }
@@ -523,6 +524,14 @@ fn snippets_that_count_everywhere_are_allowed_one_by_one() {
     assert!(told[0].contains("http-snippet: UnsupportedKey") || told[0].contains("UnsupportedKey"), "{told:?}");
     let bad = with(&both, &[("http-snippet", "log_format x 'y';")]);
     assert_eq!((bad.findings[0].reason, bad.refused.is_some()), (Reason::RefusedValue, true));
+    let services = ("stream-snippet", "deny 192.0.2.1;");
+    let of_services = |layered: &Layered| layered.settings.translate.streams.policy.directives.len();
+    let layered = with(&[SnippetKind::Stream], &[services]);
+    assert_eq!((of_services(&layered), layered.findings.as_slice()), (1, &[][..]));
+    let off = with(&both, &[services]);
+    assert_eq!((of_services(&off), off.findings[0].reason, off.refused), (0, Reason::UnsupportedKey, None));
+    let bad = with(&[SnippetKind::Stream], &[("stream-snippet", "server { listen 1; }")]);
+    assert_eq!((of_services(&bad), bad.findings[0].reason, bad.refused.is_some()), (0, Reason::RefusedValue, true));
     let question = ("global-auth-snippet", "proxy_set_header X-A b;");
     assert_eq!(with(&[SnippetKind::Auth], &[question]).settings.translate.defaults.len(), 1);
     assert_eq!(with(&both, &[question]).settings.translate.defaults.len(), 0);
