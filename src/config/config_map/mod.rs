@@ -223,7 +223,9 @@ impl Layer<'_> {
             }
             Effect::Unserved { harmless, instead } => {
                 if asks(value, harmless) {
-                    let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), instead);
+                    let lines = node::note(key.name, value).ok().flatten();
+                    let note = lines.map_or_else(|| instead.into(), Arc::<str>::from);
+                    let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), note);
                     // What the other one ignores as well changes nothing for anybody.
                     let severity = if instead == keys::REMOVED { Severity::Info } else { finding.severity };
                     self.findings.push(Finding { severity, ..finding });
