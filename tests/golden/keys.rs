@@ -317,3 +317,13 @@ fn a_snippet_of_streams_is_in_each_service_and_nginx_takes_it() {
         judge.accepts(&after.files).unwrap();
     }
 }
+
+#[test]
+fn files_are_written_by_workers_themselves_where_the_key_says_no() {
+    let (before, after) = (of_keys(&[], None), of_keys(&[("enable-aio-write", "false")], None));
+    assert_eq!(amiss(&["+aio_write off;"], &before, &after), [""; 0]);
+    assert!(!after.lines().contains_key("aio threads;"), "no threads are asked for");
+    if let Some(judge) = judge::judges().into_iter().find(|judge| judge.version == SHOWN) {
+        judge.accepts(&after.files).unwrap();
+    }
+}
