@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use super::*;
 
+/// Settings with their values.
+type Expected = &'static [(&'static str, &'static str)];
+
 /// Flags with a setting: the argument, the settings that come of it with their values, and how
 /// that compares. Of a class the value is a part.
-const SET: &[(&str, &[(&str, &str)], Verdict)] = &[
+const SET: &[(&str, Expected, Verdict)] = &[
     ("--annotations-prefix=edge.example/", &[("classes", "annotations-prefix = edge.example,")], Verdict::Equal),
     ("--bind-addresses=192.0.2.1,2001:db8::1", &[("listen.addresses", "192.0.2.1, 2001:db8::1")], Verdict::Equal),
     ("--configmap=edge/all", &[("ingress-nginx.configmap", "edge/all")], Verdict::Equal),
