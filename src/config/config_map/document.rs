@@ -82,8 +82,7 @@ fn words(key: &Key) -> String {
             .to_owned(),
         Effect::Directives(words, _)
         | Effect::Finally(_, words, _)
-        | Effect::Read(words, _)
-        | Effect::Whole(_, words, _) => words.to_owned(),
+        | Effect::Read(words, _) => words.to_owned(),
         Effect::Brotli(_) => "compression of responses by Brotli in every server, when `enable-brotli` is true and nginx has the \
                               module (libnginx-mod-http-brotli-filter)"
             .to_owned(),
@@ -100,6 +99,9 @@ fn words(key: &Key) -> String {
             "applies to all routes, in addition to the annotation `{annotation}`, where the setting `snippets.allowed` allows it to \
              the namespace of the ConfigMap"
         ),
+        Effect::Whole(_, words, _) => {
+            format!("{words}, where the setting `snippets.allowed` allows them to the namespace of the ConfigMap")
+        }
         Effect::Unserved { harmless: "", instead } => format!("no effect: {instead}"),
         Effect::Unserved { harmless, instead } => format!("no effect, and no finding for `{harmless}`: {instead}"),
     }

@@ -182,6 +182,10 @@ const fn host(name: &'static str, directive: &'static str) -> Key {
     Key { name, effect: Effect::Host(directive) }
 }
 
+const fn whole(name: &'static str, kind: SnippetKind, words: &'static str, read: Read) -> Key {
+    Key { name, effect: Effect::Whole(kind, words, read) }
+}
+
 const fn unserved(name: &'static str, harmless: &'static str, instead: &'static str) -> Key {
     Key { name, effect: Effect::Unserved { harmless, instead } }
 }
@@ -335,18 +339,15 @@ pub(super) const KEYS: &[Key] = &[
     setting("hsts-preload", "tls.hsts-preload", same),
     setting("http-access-log-path", "listen.access-log", log_file),
     setting("http-redirect-code", "tls.redirect-status", same),
-    Key {
-        name: "http-snippet",
-        effect: Effect::Whole(
-            SnippetKind::Http,
-            "tables (`map` and `geo`) whose variables snippets may read, where the setting `snippets.allowed` allows them \
-                to the namespace of the ConfigMap",
-            |layer, value, origin| {
-                layer.settings.translate.lookup_tables = lookup_tables(value, origin)?.into();
-                Ok(())
-            },
-        ),
-    },
+    whole(
+        "http-snippet",
+        SnippetKind::Http,
+        "tables (`map` and `geo`) whose variables snippets may read",
+        |layer, value, origin| {
+            layer.settings.translate.lookup_tables = lookup_tables(value, origin)?.into();
+            Ok(())
+        },
+    ),
     server("http2-max-concurrent-streams", &catalogue::HTTP2_MAX_CONCURRENT_STREAMS, |value| {
         Ok(vec![Argument::Number(integer(value, 1, 65_535)?)])
     }),
@@ -509,18 +510,10 @@ pub(super) const KEYS: &[Key] = &[
     setting("ssl-session-tickets", "tls.session-tickets", same),
     setting("ssl-session-timeout", "tls.session-timeout", same),
     setting("stream-access-log-path", "access-log.stream-path", log_file),
-    Key {
-        name: "stream-snippet",
-        effect: Effect::Whole(
-            SnippetKind::Stream,
-            "directives of each TCP and UDP service, where the setting `snippets.allowed` allows them to the namespace of \
-                the ConfigMap",
-            |layer, value, origin| {
-                layer.settings.translate.streams.policy.directives = stream_directives(value, origin)?.into();
-                Ok(())
-            },
-        ),
-    },
+    whole("stream-snippet", SnippetKind::Stream, "directives of each TCP and UDP service", |layer, value, origin| {
+        layer.settings.translate.streams.policy.directives = stream_directives(value, origin)?.into();
+        Ok(())
+    }),
     unserved("strict-validate-path-type", "true", "paths are always checked by the rules of the API server"),
     setting("syslog-host", "access-log.syslog-address", same),
     setting("syslog-port", "access-log.syslog-port", same),

@@ -131,8 +131,8 @@ pub(super) fn note(name: &str, value: &str) -> Result<Option<String>, Refused> {
 }
 
 impl AskedOfNode {
-    /// What the value of a key asks for, line by line; nothing where it belongs elsewhere, or nginx.conf may say
-    /// what it likes.
+    /// What the value of a key asks for, line by line; nothing where it belongs elsewhere, or
+    /// nginx.conf may say what it likes.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Every flag with a value: the drop-in has the setting with that value, or says why there is none.
+//! Every flag with a value: the drop-in has the setting with it, or says why there is none.
 
 use std::collections::BTreeSet;
 
