@@ -227,6 +227,8 @@ fn model() -> Model {
             chain: key.cert.pem().into_bytes().into(),
             key: SecretBytes(key.signing_key.serialize_pem().into_bytes().into()),
             validity: ingressd::model::Validity::default(),
+            responder: None,
+            has_issuer: false,
         })
     };
     let own = CertificateId::Secret(object(Kind::Secret, "tls"));

@@ -212,12 +212,18 @@ impl Judging {
 fn of_node(settings: &Settings, snapshot: &Snapshot, host: &Host) -> BTreeMap<&'static str, OfNode> {
     let main = settings.nginx.configuration.display().to_string();
     let asked = settings.asked_of_nodes(snapshot).into_iter().filter(|_| host.is_this);
-    asked
-        .flat_map(|asked| {
-            let said = asked.judge(&host.other_sites, &main, None);
-            asked.keys.into_iter().map(move |key| (key, said.clone()))
-        })
-        .collect()
+    let mut of_node = BTreeMap::new();
+    for asked in asked {
+        let said = asked.judge(&host.other_sites, &main, None);
+        for key in asked.keys {
+            // Of several lines of a key the first counts that is not as it should be.
+            let known = of_node.entry(key).or_insert_with(|| said.clone());
+            if known.is_met {
+                *known = said.clone();
+            }
+        }
+    }
+    of_node
 }
 
 /// The certificates that other sites of this host have on our port for https.

@@ -8,7 +8,7 @@ use config::Value;
 use super::table::Row;
 use super::value::{Form, Setting, put, text};
 use crate::model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
-use crate::nginx::{SetHeader, Test};
+use crate::nginx::{OcspResponder, SetHeader, Test};
 use crate::render::headers::{HEADERS, Value as Told};
 use crate::translate::Scope;
 use crate::translate::value::{byte_size, is_harmless};
@@ -184,6 +184,22 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.gate.everywhere.session_tickets, value),
     },
     Row {
+        key: "tls.ocsp",
+        scope: Scope::Server,
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether nginx serves certificates with an answer about their revocation (OCSP stapling), where `tls.ocsp-responders` lists the responder that a certificate names. Other certificates are served without, with a finding. The first connections to each worker are without: nginx asks when somebody wants the answer.",
+        set: |settings, value| put(&mut settings.gate.everywhere.ocsp, value),
+    },
+    Row {
+        key: "tls.ocsp-responders",
+        scope: Scope::Server,
+        form: Form::List,
+        default: "[]",
+        doc: "Responders that nginx may ask for `tls.ocsp`, each as `name=address`: the host in the certificates, and the IP address where nginx asks it, each with a port where that is not 80, such as `ocsp.example.com=192.0.2.7`. The author of a certificate chooses the rest of the URL, of http only. nginx would look up a name whenever it starts, and wait for DNS. It sends the address as `Host`: where a responder needs its name there, list the address of a proxy that sends it (docs/security.md).",
+        set: |settings, value| put(&mut settings.gate.everywhere.ocsp_responders, value),
+    },
+    Row {
         key: "upstreams.keepalive-requests",
         scope: Scope::Upstream,
         form: Form::Number,
@@ -306,6 +322,13 @@ impl Setting for HeaderName {
     }
 }
 
+impl Setting for OcspResponder {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        OcspResponder::new(text).map_err(|refused| format!("{text:?} is refused: {refused}"))
+    }
+}
+
 impl Setting for Test {
     fn read(value: &Value) -> Result<Self, String> {
         let text = text(value)?;
@@ -351,6 +374,8 @@ mod tests {
             ("access.host-header", "X-A;", "letters, digits"),
             ("access.rate-status", "429", ""),
             ("access.rate-status", "200", "400 to 599"),
+            ("tls.ocsp-responders", "ocsp.test=192.0.2.7, 10.0.0.5:2560=10.0.0.5:2560", ""),
+            ("tls.ocsp-responders", "ocsp.test", "name=address"),
             ("tls.plain-paths", "/a, /b", ""),
             ("tls.plain-paths", "a", "begin with /"),
             ("tls.session-cache", "0", ""),

@@ -45,7 +45,7 @@ const ALLOWED: &[Column] = &[
     Column {
         key: "kinds",
         form: Form::List,
-        doc: "The snippets that they may use: the annotations `configuration-snippet`, `server-snippet` and `auth-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `http-snippet` (tables for all hosts), `location-snippet`, `server-snippet` and, by the kind `auth-snippet`, `global-auth-snippet`. `main-snippet` and `stream-snippet` are never used.",
+        doc: "The snippets that they may use: the annotations `configuration-snippet`, `server-snippet` and `auth-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `http-snippet` (tables for all hosts), `location-snippet`, `server-snippet`, `stream-snippet` (TCP and UDP services) and, by the kind `auth-snippet`, `global-auth-snippet`. `main-snippet` and the annotation `stream-snippet` are never used.",
         example: r#"["configuration-snippet"]"#,
     },
 ];

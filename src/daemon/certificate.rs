@@ -82,6 +82,8 @@ fn of_parts(key: &str, chain: &str, validity: Validity) -> Certificate {
         chain: chain.as_bytes().into(),
         key: SecretBytes(key.as_bytes().into()),
         validity,
+        responder: None,
+        has_issuer: false,
     }
 }
 

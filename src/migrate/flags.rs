@@ -57,7 +57,13 @@ impl Flag {
     /// Its replacement in words, for documentation.
     pub fn words(&self) -> String {
         match self.counterpart {
-            Counterpart::Settings(keys, ..) => keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", "),
+            Counterpart::Settings(keys, _, compared) => {
+                let keys = keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", ");
+                match compared.words() {
+                    ("", _) => keys,
+                    (why, _) => format!("{keys}. {why}"),
+                }
+            }
             Counterpart::Class(column, _) => format!("`{column}` of a table in `classes`"),
             Counterpart::Nothing(why) => format!("no setting is needed: {why}"),
             Counterpart::Refused(instead) => format!("nothing: {instead}"),
@@ -166,7 +172,11 @@ pub const FLAGS: &[Flag] = &[
     settings("election-ttl", &["publish.lease-duration"], |value| {
         Ok(vec![("publish.lease-duration", Value::from(value))])
     })
-    .default("30s"),
+    .default("30s")
+    .compared(Compared::Different(
+        "Without the flag a node counts as lost after 15 s, and not after 30 s; the address of a lost node is withdrawn then.",
+        "",
+    )),
     nothing("enable-annotation-validation", Takes::Switch, ALWAYS),
     nothing("enable-dynamic-certificates", Takes::Switch, REMOVED),
     nothing("enable-dynamic-configuration", Takes::Switch, REMOVED),

@@ -1,5 +1,7 @@
 //! Flags, drop-ins and verdicts.
 
+mod flags;
+
 use std::collections::BTreeSet;
 
 use super::controller::{Argument, Controller, controllers};

@@ -37,6 +37,11 @@ pub struct Certificate {
     pub key: SecretBytes,
     /// When clients accept it.
     pub validity: Validity,
+    /// Where it says that a responder tells whether it is revoked (OCSP): what its author chose.
+    pub responder: Option<Arc<str>>,
+    /// Whether its chain has the certificate of its issuer, without which no such question can be
+    /// asked.
+    pub has_issuer: bool,
 }
 
 /// Identifies a password file by its Secret.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Endpoint, Listener, Origin, Port};
+use super::{Directive, Endpoint, Listener, Origin, Port};
 
 /// The identity of a Service port's endpoints. Its parts contain no dots, as Kubernetes
 /// guarantees.
@@ -67,6 +67,8 @@ pub struct StreamPolicy {
     pub responses: u32,
     /// The timeout for the header of the PROXY protocol.
     pub header_timeout: Duration,
+    /// What the server of each service says besides.
+    pub directives: Arc<[Directive]>,
 }
 
 /// nginx's own default of that timeout.
@@ -90,6 +92,7 @@ impl StreamPolicy {
             next_upstream_tries: 0,
             responses: 0,
             header_timeout: Duration::ZERO,
+            directives: Arc::default(),
         }
     }
 }

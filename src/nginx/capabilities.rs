@@ -137,6 +137,17 @@ impl Capabilities {
         })
     }
 
+    /// How a module that is not part of nginx is installed.
+    pub fn install(module: Module) -> Option<String> {
+        let package = Self::package(module)?;
+        let elsewhere = match module {
+            Module::Brotli => ", or nginx-mod-brotli (Fedora)",
+            Module::GeoIp2 => ", or build it with nginx-mod-devel (Fedora and RHEL, which have no package of it)",
+            _ => "",
+        };
+        Some(format!("install {package} (Debian and Ubuntu){elsewhere}"))
+    }
+
     /// The module's name as nginx writes it.
     pub fn name(module: Module) -> String {
         let flag = FLAGS.iter().find(|(row, ..)| *row == module).map_or("", |(_, name, _)| *name);

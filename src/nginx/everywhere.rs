@@ -1,6 +1,8 @@
 //! Settings of the administrator that hold for all hosts and are more than one directive. It must
 //! not know how they are written.
 
+use std::net::{Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::{
@@ -50,6 +52,11 @@ pub struct Everywhere {
     pub ticket_key: Option<TicketKey>,
     /// Parameters for ciphers with DHE, which are not offered without.
     pub dh_parameters: Option<DhParameters>,
+    /// Whether certificates are served with an answer about their revocation (OCSP), of the
+    /// responders below.
+    pub ocsp: bool,
+    /// The responders that may be asked.
+    pub ocsp_responders: Vec<OcspResponder>,
     /// Memory for the first part of an answer of gRPC, for routes that say nothing of it.
     pub grpc_buffer: Option<ByteSize>,
     /// The type of texts by which snippets answer; `text/plain` where there is none.
@@ -92,6 +99,8 @@ impl Everywhere {
             session_tickets: false,
             ticket_key: None,
             dh_parameters: None,
+            ocsp: false,
+            ocsp_responders: Vec::new(),
             grpc_buffer: None,
             default_type: None,
             uncompressed: None,
@@ -122,6 +131,57 @@ pub enum Uncompressed {
     OldExplorers,
     /// Those that match, in small or large letters.
     Matching(Pattern),
+}
+
+/// A responder (OCSP) as certificates name it, and the address at which nginx asks it: nginx would
+/// look up a name whenever it starts, and wait for DNS once for each host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OcspResponder {
+    /// Its host in lower case, and its port behind a colon.
+    name: String,
+    /// Where it is.
+    pub address: SocketAddr,
+}
+
+impl OcspResponder {
+    /// Parses `name=address`, each perhaps with a port; 80 without.
+    pub fn new(text: &str) -> Result<Self, Refused> {
+        let form = || Refused::because("it is not of the form name=address, each with :port where that is not 80");
+        let (name, address) = text.split_once('=').ok_or_else(form)?;
+        let of_ip = |address: &str| Some(SocketAddr::new(address.parse().ok()?, HTTP));
+        let address = address.parse().ok().or_else(|| of_ip(address)).ok_or_else(form)?;
+        let name = Self::name(name).ok_or_else(form)?;
+        Ok(OcspResponder { name, address })
+    }
+
+    /// Whether the host of a URL, with or without a port, is this one.
+    pub fn is(&self, host: &str) -> bool {
+        Self::name(host).is_some_and(|name| name == self.name)
+    }
+
+    fn name(host: &str) -> Option<String> {
+        let (host, port) = match host.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
+            _ => (host, HTTP),
+        };
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+        let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let is_address = address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
+        let is_host = is_address || (!host.is_empty() && host.bytes().all(is_name));
+        is_host.then(|| format!("{}:{port}", host.to_ascii_lowercase()))
+    }
+}
+
+/// The port of URLs without one.
+const HTTP: u16 = 80;
+
+/// Where nginx asks about a certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StapleSource {
+    /// The address of the responder.
+    pub address: SocketAddr,
+    /// The path, which the certificate names: letters, digits, `/`, `.`, `_`, `~` and `-`.
+    pub path: Arc<str>,
 }
 
 /// A header with its value: text, and variables that contain nothing but what the client sent.

@@ -133,8 +133,8 @@ pub fn why(unknown: &[GeoVariable], options: &GeoOptions, capabilities: &Capabil
     let remedy = if !options.enabled {
         "set geoip2.enabled, or use-geoip2 in the ConfigMap".to_owned()
     } else if !capabilities.has(Module::GeoIp2) {
-        let package = Capabilities::package(Module::GeoIp2).unwrap_or_default();
-        format!("nginx has no {}: install {package} (Debian and Ubuntu)", Capabilities::name(Module::GeoIp2))
+        let install = Capabilities::install(Module::GeoIp2).unwrap_or_default();
+        format!("nginx has no {}: {install}", Capabilities::name(Module::GeoIp2))
     } else {
         let databases: BTreeSet<_> = unknown.iter().flat_map(|variable| variable.places()).collect();
         let databases: BTreeSet<_> = databases.into_iter().map(|(database, _)| database.name()).collect();

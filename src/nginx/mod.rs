@@ -17,7 +17,9 @@ mod stream_log;
 pub use crate::model::language::{lexer, syntax};
 pub use access_log::{AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs};
 pub use capabilities::{Capabilities, UnknownBuild};
-pub use everywhere::{Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, SetHeader, Test, Uncompressed};
+pub use everywhere::{
+    Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, OcspResponder, SetHeader, StapleSource, Test, Uncompressed,
+};
 pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
 pub use gate::{gate, wanted};
 pub use geoip::{Geo, GeoFile, GeoOptions};

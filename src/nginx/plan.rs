@@ -1,17 +1,18 @@
 //! A model together with the decisions that one nginx requires.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::access_log::{AccessLog, AccessLogOptions};
-use super::everywhere::Everywhere;
+use super::everywhere::{Everywhere, StapleSource};
 use super::firewall::{FirewallOptions, FirewallRules};
 use super::geoip::{Geo, GeoOptions};
 use super::sites_beside::SitesBeside;
 use super::stream_log::StreamLog;
 use crate::model::catalogue::DirectiveRow;
-use crate::model::{Cidr, Model, Protocols};
+use crate::model::{CertificateId, Cidr, Model, Protocols};
 
 /// The administrator's settings for nginx.
 #[derive(Debug, Clone)]
@@ -221,6 +222,8 @@ pub struct Decisions {
     pub shared_servers: bool,
     /// The offered versions of TLS.
     pub tls_protocols: Protocols,
+    /// Where nginx asks whether a certificate is revoked, to send the answer with it.
+    pub staples: BTreeMap<CertificateId, StapleSource>,
     /// Whether the client's address may come from a header (`realip` module).
     pub real_ip: bool,
     /// Load balancers that are trusted to send clients' addresses by the PROXY protocol.

@@ -205,3 +205,34 @@ fn plain(pattern: &str) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._~-".contains(&byte);
     text.bytes().all(is_plain).then_some(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Pattern;
+
+    #[test]
+    fn a_list_opens_whole_parts_of_paths_and_a_slash_at_its_end_only_what_is_below() {
+        for (open, path, expected) in [
+            ("/open", "/open", true),
+            ("/open", "/open/", true),
+            ("/open", "/open/a", true),
+            ("/open", "/opener", false),
+            ("/open", "/Open", false),
+            ("/open", "/", false),
+            ("/open/", "/open", false),
+            ("/open/", "/open/", true),
+            ("/open/", "/open/a", true),
+            ("/", "/", true),
+            ("/", "/anything", true),
+        ] {
+            let options = Options { no_authentication: vec![UrlPath::new(open).unwrap()], ..Options::default() };
+            let literal = PathMatch::Exact { path: UrlPath::new(path).unwrap(), redirect_to_slash: false };
+            assert_eq!(is_exempt(&literal, &options), expected, "{open} and {path}");
+            let expression = PathMatch::Regex(Pattern::new(path).unwrap());
+            assert_eq!(is_exempt(&expression, &options), expected, "{open} and the expression {path}");
+            let wide = PathMatch::Regex(Pattern::new(&format!("{path}.*")).unwrap());
+            assert!(!is_exempt(&wide, &options), "{open}: what an expression matches is unknown");
+        }
+    }
+}

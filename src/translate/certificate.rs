@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::Secret;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
+use x509_parser::oid_registry::OID_PKIX_ACCESS_DESCRIPTOR_OCSP;
+use x509_parser::prelude::{FromDer as _, GeneralName, ParsedExtension, X509Certificate};
 
 use super::{host, key};
 use crate::model::{Certificate, CertificateId, ObjectId, Origin, SecretBytes, ServerName, Validity};
@@ -108,6 +109,8 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let names = names(leaf);
     let validity = leaf.validity();
     let validity = Validity { begins: validity.not_before.timestamp(), ends: validity.not_after.timestamp() };
+    let responder = responder(leaf);
+    let has_issuer = parsed.iter().skip(1).any(|other| other.subject().as_raw() == leaf.issuer().as_raw());
     let (written_chain, written_key) = (write_chain(&chain), write_key(&private)?);
     let (sort, public) = (key::sort(leaf)?, leaf.public_key().subject_public_key.data.to_vec());
     drop(parsed);
@@ -118,6 +121,8 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
         chain: written_chain.into_bytes().into(),
         key: SecretBytes(written_key.into_bytes().into()),
         validity,
+        responder,
+        has_issuer,
     };
     Ok(Checked { certificate: Arc::new(certificate), names })
 }
@@ -135,6 +140,19 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
             certificate.subject().iter_common_name().filter_map(|name| Some(name.as_str().ok()?.to_owned())).collect()
         }
     }
+}
+
+/// The first address of a responder in the extension about the authority (AIA).
+fn responder(certificate: &X509Certificate<'_>) -> Option<Arc<str>> {
+    certificate.extensions().iter().find_map(|extension| {
+        let ParsedExtension::AuthorityInfoAccess(access) = extension.parsed_extension() else { return None };
+        access.accessdescs.iter().find_map(|entry| match &entry.access_location {
+            GeneralName::URI(address) if entry.access_method == OID_PKIX_ACCESS_DESCRIPTOR_OCSP => {
+                Some((*address).into())
+            }
+            _ => None,
+        })
+    })
 }
 
 fn write_chain(chain: &[CertificateDer<'_>]) -> String {

@@ -68,7 +68,7 @@ pub use snippets::{AllowedSnippets, SnippetKind};
 pub use streams::StreamOptions;
 pub use tables::{
     ANNOTATIONS, PREFIX, Scope, Table, effective_annotations, everywhere, judge_default, lookup_tables,
-    snippet_alternatives, snippet_directives, snippet_variables,
+    snippet_alternatives, snippet_directives, snippet_variables, stream_directives,
 };
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -24,12 +24,20 @@ pub enum SnippetKind {
     Location,
     /// The annotation, or the key of the ConfigMap, for whole hosts.
     Server,
+    /// The key of the ConfigMap for all TCP and UDP services.
+    Stream,
 }
 
 impl SnippetKind {
     /// All kinds.
-    pub const ALL: [SnippetKind; 5] =
-        [SnippetKind::Auth, SnippetKind::Configuration, SnippetKind::Http, SnippetKind::Location, SnippetKind::Server];
+    pub const ALL: [SnippetKind; 6] = [
+        SnippetKind::Auth,
+        SnippetKind::Configuration,
+        SnippetKind::Http,
+        SnippetKind::Location,
+        SnippetKind::Server,
+        SnippetKind::Stream,
+    ];
 
     /// Its key without a prefix.
     pub const fn name(self) -> &'static str {
@@ -39,6 +47,7 @@ impl SnippetKind {
             SnippetKind::Http => "http-snippet",
             SnippetKind::Location => "location-snippet",
             SnippetKind::Server => "server-snippet",
+            SnippetKind::Stream => "stream-snippet",
         }
     }
 }

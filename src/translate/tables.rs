@@ -11,7 +11,9 @@ use crate::source::{Ingress, Snapshot, Stored, StringMap};
 
 pub use super::annotation::{Basis, Change, Scope, Table, Trust};
 pub use super::ingress_nginx::services::claims as claims_on_ports;
-pub use super::ingress_nginx::snippet::{tables as lookup_tables, variables as snippet_variables};
+pub use super::ingress_nginx::snippet::{
+    of_streams as stream_directives, tables as lookup_tables, variables as snippet_variables,
+};
 pub use super::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
 /// Reads the annotations of an object, and returns the settings that the reading depends on.

@@ -66,6 +66,7 @@ mod settings;
 mod setup;
 mod smuggling;
 mod snippets;
+mod stapling;
 mod status;
 mod streams;
 mod strict_paths;

@@ -156,6 +156,13 @@ fn nginx_is_named_nowhere_and_answers_are_smaller_where_modules_do_that() {
             assert_eq!(reply.header("content-encoding"), Some("gzip"), "{host}");
         }
         told(rig, &[]).await;
+        // Only answers of the types that are listed.
+        says(rig, &[("enable-brotli", "true"), ("brotli-min-length", "1"), ("brotli-types", "text/css")]);
+        let answer =
+            |kind: &str| get(&format!("http://plain.test/?header=Content-Type:{kind}")).header("Accept-Encoding", "br");
+        let is_plain = |reply: &Reply| reply.header("content-encoding").is_none();
+        answer("application/json").send_until("an answer as it is", is_plain).await;
+        assert_eq!(answer("text/css").send().await.header("content-encoding"), Some("br"));
         says(rig, &[("server-tokens", "true"), ("brotli-level", "12"), ("enable-brotli", "yes")]);
         told(rig, &["InvalidValue", "InvalidValue"]).await;
         get("http://plain.test/")

@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
+use crate::config_map::{says, told};
 use crate::rig::client::get;
 use crate::rig::manifests::{endpoint_slice, ingress, service};
-use crate::rig::status::{notes, tells};
+use crate::rig::status::{notes, serving, tells};
 use crate::rig::{self, Rig, wait};
 
 /// The port of the backends, on every address.
@@ -295,5 +296,25 @@ fn without_the_module_services_are_left_out_until_it_is_there() {
         rig.daemon.status_when("the missing include", tells_include).await;
         fs::write(rig.nginx.configuration(), complete).unwrap();
         until(7000, "10.244.0.1 ping\n").await;
+    });
+}
+
+#[test]
+fn a_stream_snippet_counts_for_each_service_and_opens_no_port() {
+    rig::run(async |rig| {
+        prepare(rig).await;
+        database(rig, &["10.244.0.1"]);
+        tcp(rig, &[("5432", "default/db:80")]);
+        rig.daemon.set("ingress-nginx.configmap", "default/controller");
+        rig.daemon.set("snippets.allowed", "[{namespaces = ['default'], kinds = ['stream-snippet']}]");
+        says(rig, &[("stream-snippet", "deny 127.0.0.1;")]);
+        rig.start().await;
+        assert_eq!(asked(5432).await, "closed");
+        says(rig, &[("stream-snippet", "allow 127.0.0.0/8;\ndeny all;\nproxy_connect_timeout 5s;")]);
+        rig.daemon.status_when("the other snippet", |status| serving(status) == Some(2)).await;
+        assert_eq!(asked(5432).await, "10.244.0.1 ping\n");
+        says(rig, &[("stream-snippet", "server {\n  listen 5999;\n  return hello;\n}")]);
+        told(rig, &["RefusedValue"]).await;
+        assert_eq!((&*asked(5999).await, &*asked(5432).await), ("refused", "10.244.0.1 ping\n"));
     });
 }

@@ -68,6 +68,7 @@ const SETTINGS: &str = r#"
 classes = [{ controller = "k8s.io/ingress-nginx", dialect = "ingress-nginx" }]
 default-backend = "default/api"
 tls.default-certificate = "default/wildcard-tls"
+tls.ocsp-responders = ["ocsp.example.com:8080=192.0.2.7:8080"]
 listen.access-log = "/var/log/nginx/ingressd.log"
 snippets.allowed = [{ namespaces = ["default"], kinds = ["configuration-snippet"] }]
 geoip2.databases = ["/var/lib/GeoIP/GeoLite2-Country.mmdb"]
@@ -286,5 +287,43 @@ fn a_setting_that_counts_without_an_annotation_does_the_same() {
         let (one, other) = (of_hosts(&by_annotation), of_hosts(&by_setting));
         assert_eq!(super::difference(&one, &other), "", "{annotation} and {setting}");
         assert_ne!(one, of_hosts(&of_keys(&[], None)), "{annotation} has an effect");
+    }
+}
+
+#[test]
+fn a_snippet_of_streams_is_in_each_service_and_nginx_takes_it() {
+    const LINES: &[&str] = &[
+        "+allow \"10.0.0.0/8\";",
+        "+deny all;",
+        "+preread_buffer_size 8k;",
+        "+preread_timeout 5s;",
+        "+proxy_buffer_size 32k;",
+        "+proxy_connect_timeout 60s;",
+        "+proxy_download_rate 10m;",
+        "+proxy_half_close on;",
+        "+proxy_requests 3;",
+        "+proxy_socket_keepalive on;",
+        "+proxy_upload_rate 0;",
+        "+tcp_nodelay off;",
+    ];
+    let text = LINES.iter().map(|line| line[1..].replace("60s", "1m")).collect::<String>();
+    let settings = settings("snippets.allowed = [{ namespaces = [\"default\"], kinds = [\"stream-snippet\"] }]");
+    let of = |data: &[(&str, &str)]| outcome(&settings, &snapshot(data, &[]), None);
+    let (before, after) = (of(&[]), of(&[("stream-snippet", &text)]));
+    assert_eq!(amiss(LINES, &before, &after), [""; 0]);
+    let of_services = show(&after.files).matches("tcp_nodelay off;").count();
+    assert_eq!((of_services, after.findings.len()), (2, 0), "the TCP service and the UDP service");
+    if let Some(judge) = judge::judges().into_iter().find(|judge| judge.version == SHOWN) {
+        judge.accepts(&after.files).unwrap();
+    }
+}
+
+#[test]
+fn files_are_written_by_workers_themselves_where_the_key_says_no() {
+    let (before, after) = (of_keys(&[], None), of_keys(&[("enable-aio-write", "false")], None));
+    assert_eq!(amiss(&["+aio_write off;"], &before, &after), [""; 0]);
+    assert!(!after.lines().contains_key("aio threads;"), "no threads are asked for");
+    if let Some(judge) = judge::judges().into_iter().find(|judge| judge.version == SHOWN) {
+        judge.accepts(&after.files).unwrap();
     }
 }

@@ -90,6 +90,13 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
         ),
     ),
     (
+        "enable-ocsp",
+        Compared::Stricter(
+            "Only responders that tls.ocsp-responders lists are asked; ingress-nginx asks whomever a certificate names.",
+            "list the responders with their addresses",
+        ),
+    ),
+    (
         "enable-access-log-for-default-backend",
         Compared::Different(
             "Without the key requests for unknown hosts are logged.",

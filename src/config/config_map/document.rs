@@ -58,7 +58,7 @@ pub fn facts() -> impl Iterator<Item = KeyFacts> {
         compared: key.compared(),
         is_served: !matches!(
             key.effect,
-            Effect::Unserved { .. } | Effect::Host(_) | Effect::Snippet(..) | Effect::Tables
+            Effect::Unserved { .. } | Effect::Host(_) | Effect::Snippet(..) | Effect::Whole(..)
         ),
     })
 }
@@ -80,7 +80,9 @@ fn words(key: &Key) -> String {
         Effect::Headers(Headers::Requests) => "headers of all requests to backends, one for each key of the ConfigMap of \
                                                the same namespace that it names, in addition to the setting `headers.requests`"
             .to_owned(),
-        Effect::Directives(words, _) | Effect::Finally(_, words, _) | Effect::Read(words, _) => words.to_owned(),
+        Effect::Directives(words, _)
+        | Effect::Finally(_, words, _)
+        | Effect::Read(words, _) => words.to_owned(),
         Effect::Brotli(_) => "compression of responses by Brotli in every server, when `enable-brotli` is true and nginx has the \
                               module (libnginx-mod-http-brotli-filter)"
             .to_owned(),
@@ -97,9 +99,9 @@ fn words(key: &Key) -> String {
             "applies to all routes, in addition to the annotation `{annotation}`, where the setting `snippets.allowed` allows it to \
              the namespace of the ConfigMap"
         ),
-        Effect::Tables => "tables (`map` and `geo`) whose variables snippets may read, where the setting `snippets.allowed` allows them \
-                           to the namespace of the ConfigMap"
-            .to_owned(),
+        Effect::Whole(_, words, _) => {
+            format!("{words}, where the setting `snippets.allowed` allows them to the namespace of the ConfigMap")
+        }
         Effect::Unserved { harmless: "", instead } => format!("no effect: {instead}"),
         Effect::Unserved { harmless, instead } => format!("no effect, and no finding for `{harmless}`: {instead}"),
     }

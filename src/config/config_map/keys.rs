@@ -16,7 +16,7 @@ use crate::model::{Argument, ByteSize, Ciphers, Origin, Refused};
 use crate::translate::annotation::Compared;
 use crate::translate::value::arguments::{switch, time};
 use crate::translate::value::{address_list, boolean, byte_size, integer};
-use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind};
+use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind, lookup_tables, stream_directives};
 
 /// Converts a value to one for the setting, which its form parses; an empty one leaves the setting
 /// unchanged.
@@ -55,7 +55,7 @@ impl Key {
                 "It belongs to nginx.conf of each node, which is not ours to write.",
                 "set it there",
             ),
-            Effect::Snippet(..) | Effect::Tables => {
+            Effect::Snippet(..) | Effect::Whole(..) => {
                 Compared::Refused("It counts only where the settings allow it.", ALLOW)
             }
             Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
@@ -77,8 +77,9 @@ impl Key {
             | Effect::Read(..)
             | Effect::Gzip(_)
             | Effect::Brotli(_)
-            | Effect::Forwarded(_)
-            | Effect::Tables => Scope::Server,
+            | Effect::Forwarded(_) => Scope::Server,
+            Effect::Whole(SnippetKind::Stream, ..) => Scope::Listener,
+            Effect::Whole(..) => Scope::Server,
             Effect::Host(_) | Effect::Unserved { .. } => Scope::Node,
         }
     }
@@ -149,9 +150,9 @@ pub(super) enum Effect {
     /// It is a snippet like that of this annotation, where the administrator allows it for the
     /// namespace of the ConfigMap.
     Snippet(&'static str, SnippetKind),
-    /// It is a snippet with lookup tables, where the administrator allows it for the namespace of
-    /// the ConfigMap.
-    Tables,
+    /// It is a snippet of its own kind, of which what is said in words comes by this, where the
+    /// administrator allows it for the namespace of the ConfigMap.
+    Whole(SnippetKind, &'static str, Read),
     /// It has no effect. The value `harmless` asks for what happens anyway; empty when there is
     /// none.
     Unserved { harmless: &'static str, instead: &'static str },
@@ -179,6 +180,10 @@ const fn server(
 
 const fn host(name: &'static str, directive: &'static str) -> Key {
     Key { name, effect: Effect::Host(directive) }
+}
+
+const fn whole(name: &'static str, kind: SnippetKind, words: &'static str, read: Read) -> Key {
+    Key { name, effect: Effect::Whole(kind, words, read) }
 }
 
 const fn unserved(name: &'static str, harmless: &'static str, instead: &'static str) -> Key {
@@ -268,13 +273,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("enable-dynamic-tls-records", "", REMOVED),
     annotation("enable-modsecurity"),
     host("enable-multi-accept", "multi_accept"),
-    unserved(
-        "enable-ocsp",
-        "false",
-        "nginx would send requests to the address in a certificate, which the author of its Secret chooses: where you \
-            trust all authors, set ssl_stapling, ssl_stapling_verify and resolver in the http block of nginx.conf of \
-            each node",
-    ),
+    setting("enable-ocsp", "tls.ocsp", same),
     annotation("enable-opentelemetry"),
     unserved("enable-opentracing", "", REMOVED),
     Key { name: "enable-owasp-modsecurity-crs", effect: Effect::Annotation("enable-owasp-core-rules") },
@@ -340,7 +339,15 @@ pub(super) const KEYS: &[Key] = &[
     setting("hsts-preload", "tls.hsts-preload", same),
     setting("http-access-log-path", "listen.access-log", log_file),
     setting("http-redirect-code", "tls.redirect-status", same),
-    Key { name: "http-snippet", effect: Effect::Tables },
+    whole(
+        "http-snippet",
+        SnippetKind::Http,
+        "tables (`map` and `geo`) whose variables snippets may read",
+        |layer, value, origin| {
+            layer.settings.translate.lookup_tables = lookup_tables(value, origin)?.into();
+            Ok(())
+        },
+    ),
     server("http2-max-concurrent-streams", &catalogue::HTTP2_MAX_CONCURRENT_STREAMS, |value| {
         Ok(vec![Argument::Number(integer(value, 1, 65_535)?)])
     }),
@@ -503,12 +510,10 @@ pub(super) const KEYS: &[Key] = &[
     setting("ssl-session-tickets", "tls.session-tickets", same),
     setting("ssl-session-timeout", "tls.session-timeout", same),
     setting("stream-access-log-path", "access-log.stream-path", log_file),
-    unserved(
-        "stream-snippet",
-        "",
-        "it opens ports of the node: name TCP and UDP services in ingress-nginx.tcp-services-configmap and \
-         ingress-nginx.udp-services-configmap, or write a stream block into nginx.conf of each node",
-    ),
+    whole("stream-snippet", SnippetKind::Stream, "directives of each TCP and UDP service", |layer, value, origin| {
+        layer.settings.translate.streams.policy.directives = stream_directives(value, origin)?.into();
+        Ok(())
+    }),
     unserved("strict-validate-path-type", "true", "paths are always checked by the rules of the API server"),
     setting("syslog-host", "access-log.syslog-address", same),
     setting("syslog-port", "access-log.syslog-port", same),

@@ -27,7 +27,7 @@ use crate::model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin,
 use crate::source::{Snapshot, Version};
 use crate::translate::annotation::asks;
 use crate::translate::value::{address_list, boolean, excerpt};
-use crate::translate::{DefaultValue, SnippetKind, judge_default, lookup_tables};
+use crate::translate::{DefaultValue, SnippetKind, judge_default};
 
 /// Settings with a ConfigMap as a layer.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Settings {
         // Labels of its namespace decide which of its snippets count.
         let snippets = KEYS.iter().filter_map(|key| match key.effect {
             Effect::Snippet(_, kind) => Some((key.name, kind)),
-            Effect::Tables => Some((key.name, SnippetKind::Http)),
+            Effect::Whole(kind, ..) => Some((key.name, kind)),
             _ => None,
         });
         let snippets = snippets.filter(|(name, kind)| {
@@ -207,29 +207,25 @@ impl Layer<'_> {
                 self.find(Reason::UnsupportedKey, origin.clone(), keys::ALLOW);
                 Ok(())
             }
-            Effect::Tables => {
-                if !self.settings.allows_snippet_of(&self.id.namespace, SnippetKind::Http, self.snapshot) {
+            Effect::Whole(kind, _, read) => {
+                if !self.settings.allows_snippet_of(&self.id.namespace, kind, self.snapshot) {
                     self.find(Reason::UnsupportedKey, origin.clone(), keys::ALLOW);
                     return true;
                 }
-                match lookup_tables(value, origin) {
-                    Ok(tables) => self.settings.translate.lookup_tables = tables.into(),
-                    Err(refused) => {
-                        // Snippets that use the tables may protect something: the last good
-                        // version is used instead.
-                        self.find(
-                            Reason::RefusedValue,
-                            origin.clone(),
-                            format!("{} is refused: {refused}", excerpt(value)),
-                        );
-                        return false;
-                    }
+                if let Err(refused) = read(self, value, origin) {
+                    // What is left out may protect something: the last good version is used
+                    // instead.
+                    let note = format!("{} is refused: {refused}", excerpt(value));
+                    self.find(Reason::RefusedValue, origin.clone(), note);
+                    return false;
                 }
                 Ok(())
             }
             Effect::Unserved { harmless, instead } => {
                 if asks(value, harmless) {
-                    let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), instead);
+                    let lines = node::note(key.name, value).ok().flatten();
+                    let note = lines.map_or_else(|| instead.into(), Arc::<str>::from);
+                    let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), note);
                     // What the other one ignores as well changes nothing for anybody.
                     let severity = if instead == keys::REMOVED { Severity::Info } else { finding.severity };
                     self.findings.push(Finding { severity, ..finding });

@@ -1,11 +1,13 @@
 //! What keys ask of nginx.conf of each node: the line to set there, and whether what stands there
 //! does it. It must not write that file.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::keys::{Effect, find};
 use crate::config::settings::Settings;
 use crate::model::Refused;
+use crate::model::language::syntax;
 use crate::nginx::{HostBlock, HostLine, OtherSites};
 use crate::source::Snapshot;
 use crate::translate::value::{address_list, boolean, integer};
@@ -43,6 +45,9 @@ const KEYS_OF_NODES: &[Key] = &[
     key("worker-shutdown-timeout", HostBlock::Main, time, "0"),
 ];
 
+/// The key with lines of nginx.conf itself.
+const SNIPPET: &str = "main-snippet";
+
 /// Where nginx writes what goes wrong, when nobody says where.
 const USUAL_LOG: &str = "/var/log/nginx/error.log error";
 
@@ -69,7 +74,7 @@ enum Requirement {
 pub struct AskedOfNode {
     /// Those keys; none where the controller says it whatever the ConfigMap has.
     pub keys: Vec<&'static str>,
-    directive: &'static str,
+    directive: Cow<'static, str>,
     block: HostBlock,
     wanted: Requirement,
     absent: &'static str,
@@ -94,16 +99,19 @@ impl Settings {
         let data = snapshot.config_map(namespace, name).and_then(|stored| stored.object.data.as_ref());
         let mut asked: Vec<AskedOfNode> = Vec::new();
         for (key, value) in data.into_iter().flatten() {
-            let Ok(Some(more)) = AskedOfNode::of(key, value) else { continue };
-            match asked.iter_mut().find(|known| known.directive == more.directive) {
-                Some(known) => known.take(more),
-                None => asked.push(more),
+            for more in AskedOfNode::of(key, value).unwrap_or_default() {
+                // Lines of a snippet may repeat a directive.
+                let same = |known: &&mut AskedOfNode| known.directive == more.directive && known.keys != [SNIPPET];
+                match asked.iter_mut().find(same) {
+                    Some(known) => known.take(more),
+                    None => asked.push(more),
+                }
             }
         }
         let wanted = Requirement::Words("epoll".to_owned());
         asked.push(AskedOfNode {
             keys: Vec::new(),
-            directive: "use",
+            directive: "use".into(),
             block: HostBlock::Events,
             wanted,
             absent: "epoll",
@@ -114,28 +122,31 @@ impl Settings {
 
 /// What to tell of a key that belongs to nginx.conf.
 pub(super) fn note(name: &str, value: &str) -> Result<Option<String>, Refused> {
-    let words = |asked: AskedOfNode| {
-        let (line, block) = (asked.line(None), asked.block);
-        format!("ingressd does not change nginx.conf: set `{line}` there on each node, {block}")
-    };
     // What ingressd writes where nginx.conf does not is as large as it has to be.
-    Ok(AskedOfNode::of(name, value)?.filter(|asked| !asked.absent.is_empty()).map(words))
+    let all: Vec<_> = AskedOfNode::of(name, value)?.into_iter().filter(|asked| !asked.absent.is_empty()).collect();
+    let Some(first) = all.first() else { return Ok(None) };
+    let lines: Vec<_> = all.iter().map(|asked| asked.line(None)).collect();
+    let (lines, block) = (lines.join(" "), first.block);
+    Ok(Some(format!("ingressd does not change nginx.conf: set `{lines}` there on each node, {block}")))
 }
 
 impl AskedOfNode {
-    /// What the value of a key asks for; nothing where it belongs elsewhere, or nginx.conf may say
-    /// what it likes.
+    /// What the value of a key asks for, line by line; nothing where it belongs elsewhere, or
+    /// nginx.conf may say what it likes.
     ///
     /// # Errors
     ///
     /// When nginx would not take it.
-    pub fn of(name: &str, value: &str) -> Result<Option<Self>, Refused> {
+    pub fn of(name: &str, value: &str) -> Result<Vec<Self>, Refused> {
+        if name == SNIPPET {
+            return of_snippet(value);
+        }
         let found = KEYS_OF_NODES.iter().find(|key| key.name == name && !value.trim().is_empty());
         let effect = find(name).map(|key| key.effect);
-        let (Some(key), Some(Effect::Host(directive))) = (found, effect) else { return Ok(None) };
+        let (Some(key), Some(Effect::Host(directive))) = (found, effect) else { return Ok(Vec::new()) };
         let Key { block, absent, .. } = *key;
-        let asked = |wanted| AskedOfNode { keys: vec![key.name], directive, block, wanted, absent };
-        Ok((key.form)(value.trim())?.map(asked))
+        let asked = |wanted| AskedOfNode { keys: vec![key.name], directive: directive.into(), block, wanted, absent };
+        Ok((key.form)(value.trim())?.map(asked).into_iter().collect())
     }
 
     /// Two keys may be about one directive.
@@ -225,6 +236,20 @@ impl Requirement {
     fn takes(&self, number: u64) -> bool {
         matches!(self, Requirement::AtLeast(least) if number >= *least)
     }
+}
+
+/// What a snippet for the outermost level asks for; a block is no line that could be compared.
+fn of_snippet(text: &str) -> Result<Vec<AskedOfNode>, Refused> {
+    let tree = syntax::parse(text.as_bytes()).map_err(|error| Refused(error.to_string().into()))?;
+    let lines = tree.into_iter().filter(|directive| directive.block.is_none());
+    let asked = |directive: syntax::Directive| AskedOfNode {
+        keys: vec![SNIPPET],
+        directive: directive.name.into(),
+        block: HostBlock::Main,
+        wanted: Requirement::Words(directive.arguments.join(" ")),
+        absent: "nothing",
+    };
+    Ok(lines.map(asked).collect())
 }
 
 /// A time as nginx reads it, such as 240s or 1h30m.
@@ -390,6 +415,24 @@ mod tests {
         assert!(!judged.is_met && judged.remedy.contains("`error_log /a.log warn;`"), "{judged:?}");
         assert_eq!(epoll.judge(&host, "", None).remedy, "write `use epoll;` there");
         assert!(epoll.judge(&OtherSites::default(), "", None).is_met);
+    }
+
+    #[test]
+    fn lines_of_a_snippet_are_told_and_compared_one_by_one() {
+        let text = "# cores\nworker_rlimit_core 500M;\nenv A;\nenv B=1;\nevents { multi_accept on; }";
+        assert_eq!(
+            note("main-snippet", text).unwrap().unwrap(),
+            "ingressd does not change nginx.conf: set `worker_rlimit_core 500M; env A; env B=1;` there on each node, outside \
+             of every block"
+        );
+        let asked = asked(&[("main-snippet", text), ("worker-processes", "4")]);
+        let lines = vec![line("env B=1"), line("env A"), line("worker_rlimit_core 1M"), line("worker_processes 4")];
+        let host = OtherSites { lines, ..OtherSites::default() };
+        let judged: Vec<_> = asked.iter().map(|asked| asked.judge(&host, "nginx.conf", None)).collect();
+        let met: Vec<_> = judged.iter().map(|judged| judged.is_met).collect();
+        assert_eq!(met, [false, true, true, true, true], "{judged:?}");
+        assert_eq!(judged[0].remedy, "write `worker_rlimit_core 500M;` there");
+        assert!(note("main-snippet", "env A").is_err() && asked[0].to_string().contains("main-snippet"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The keys of the ConfigMap and their effects.
 
+mod snippets;
+
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -96,6 +98,7 @@ fn keys_take_the_place_of_settings() {
         next_upstream_tries: 5,
         responses: 0,
         header_timeout: seconds(5),
+        directives: Arc::default(),
     };
     assert_eq!(translate.streams.policy, expected);
 }
@@ -499,31 +502,4 @@ fn labels_of_the_namespace_decide_about_its_snippets_whenever_they_change() {
     let without = [("proxy-body-size", "1m")];
     let version = |labels| settings.layer_version(&with(labels, &without));
     assert_eq!(version(Some(("team", "edge"))), version(None));
-}
-
-#[test]
-fn snippets_that_count_everywhere_are_allowed_one_by_one() {
-    let with = |kinds: &[SnippetKind], data: &[(&str, &str)]| {
-        let mut settings = settings();
-        let (namespaces, kinds) = (vec!["edge".into()], kinds.to_vec());
-        settings.translate.snippets =
-            vec![crate::translate::AllowedSnippets { namespaces, kinds, ..Default::default() }];
-        settings.layered(&snapshot(data))
-    };
-    let map = ("http-snippet", "map $http_x_plan $plan { default free; }");
-    let reads = ("location-snippet", "add_header X-Plan $plan;");
-    let both = [SnippetKind::Http, SnippetKind::Location];
-    let layered = with(&both, &[map, reads]);
-    assert_eq!((layered.findings.as_slice(), layered.refused.as_ref()), (&[][..], None));
-    assert_eq!(layered.settings.translate.lookup_tables.len(), 1);
-    // Otherwise nothing is read, and an invalid one leaves the last good version.
-    let off = with(&[SnippetKind::Location], &[map, reads]);
-    assert_eq!((off.settings.translate.lookup_tables.len(), off.refused.is_some()), (0, true));
-    let told = told(&off);
-    assert!(told[0].contains("http-snippet: UnsupportedKey") || told[0].contains("UnsupportedKey"), "{told:?}");
-    let bad = with(&both, &[("http-snippet", "log_format x 'y';")]);
-    assert_eq!((bad.findings[0].reason, bad.refused.is_some()), (Reason::RefusedValue, true));
-    let question = ("global-auth-snippet", "proxy_set_header X-A b;");
-    assert_eq!(with(&[SnippetKind::Auth], &[question]).settings.translate.defaults.len(), 1);
-    assert_eq!(with(&both, &[question]).settings.translate.defaults.len(), 0);
 }

@@ -151,7 +151,7 @@ const APART: &[Apart] = &[
 
 fn apart(gives: &Apart, nginx: &Nginx) -> Option<Line> {
     let hosts = nginx.wanted.get(&gives.module).filter(|_| !nginx.survey.capabilities.has(gives.module))?;
-    let package = Capabilities::package(gives.module)?;
+    let remedy = Capabilities::install(gives.module)?;
     let name = Capabilities::name(gives.module);
     Some(Line {
         level: gives.level,
@@ -160,7 +160,7 @@ fn apart(gives: &Apart, nginx: &Nginx) -> Option<Line> {
             count(*hosts, "host asks", "hosts ask"),
             gives.without
         ),
-        remedy: format!("install {package} (Debian and Ubuntu)"),
+        remedy,
     })
 }
 

@@ -58,7 +58,13 @@ const ROWS: &[Row] = &[
     ("nginx-modules", |facts| without(facts, Module::Stream), Note, "ngx_stream_module"),
     ("nginx-modules", |facts| wants(facts, Module::HeadersMore), Note, "for which 2 hosts ask: without it hosts tell"),
     ("nginx-modules", |facts| wants(facts, Module::Brotli), Warning, "ngx_http_brotli_filter_module"),
-    ("nginx-modules", |facts| wants(facts, Module::GeoIp2), Warning, "libnginx-mod-http-geoip2"),
+    (
+        "nginx-modules",
+        |facts| wants(facts, Module::GeoIp2),
+        Warning,
+        "Ubuntu), or build it with nginx-mod-devel (Fedora",
+    ),
+    ("nginx-modules", |facts| wants(facts, Module::Brotli), Warning, "nginx-mod-brotli (Fedora)"),
     ("nginx-modules", |facts| wants(facts, Module::ModSecurity), Error, "without it hosts answer 503"),
     (
         "nginx-modules",

@@ -62,7 +62,12 @@ impl Format {
 
     /// Parses a line; `None` when it does not match.
     pub fn read(&self, line: &str) -> Option<Logged> {
-        let line = line.trim();
+        let line = without_prefix(line.trim());
+        // A time alone may be a part of the format.
+        self.whole(line).or_else(|| self.whole(without_time(line)?))
+    }
+
+    fn whole(&self, line: &str) -> Option<Logged> {
         let of_format = self.fields(line).as_ref().and_then(Logged::of);
         of_format.or_else(|| Logged::of(&of_json(line)?))
     }
@@ -95,6 +100,20 @@ impl Format {
             false => Some(without_hexadecimal(value)),
         }
     }
+}
+
+/// The line without what kubectl (the pod) or a container runtime (CRI: time, stream, `F` for a
+/// full line) wrote before it.
+fn without_prefix(line: &str) -> &str {
+    let of_pod = line.strip_prefix("[pod/").and_then(|rest| rest.split_once("] "));
+    let line = of_pod.map_or(line, |(_, rest)| rest);
+    let of_stream = |line| ["stdout F ", "stderr F "].into_iter().find_map(|stream| str::strip_prefix(line, stream));
+    without_time(line).and_then(of_stream).unwrap_or(line)
+}
+
+fn without_time(line: &str) -> Option<&str> {
+    let (time, rest) = line.split_once(' ')?;
+    time.parse::<jiff::Timestamp>().ok().map(|_| rest)
 }
 
 /// nginx writes `\x22` for a quote.

@@ -21,6 +21,37 @@ fn line(request: &str, status: u16, upstream: &str) -> String {
 }
 
 #[test]
+fn what_a_container_runtime_writes_before_a_line_is_no_part_of_it() {
+    let format = Format::new("$host $request", false).unwrap();
+    let short = "shop.example GET /a HTTP/1.1";
+    let plain = format.read(short);
+    assert_eq!(plain.as_ref().unwrap().host.as_deref(), Some("shop.example"));
+    for prefix in [
+        "2024-01-01T00:00:00Z stdout F ",
+        "2024-01-01T00:00:00.123456789+01:00 stderr F ",
+        "[pod/ingress-nginx-controller-0/controller] ",
+        "[pod/a/b] 2024-01-01T00:00:00Z stdout F ",
+    ] {
+        assert_eq!(format.read(&format!("{prefix}{short}\n")), plain, "{prefix}");
+    }
+    let (usual, logged) = (Format::new(USUAL_LINE, false).unwrap(), line("GET /a HTTP/1.1", 200, "-"));
+    assert_eq!(usual.read(&format!("2024-01-01T00:00:00.1Z {logged}")), usual.read(&logged));
+    assert!(usual.read(&logged).is_some());
+    let json = Format::new(USUAL_LINE, false).unwrap();
+    let object = r#"{"method": "GET", "host": "shop.example", "path": "/a"}"#;
+    assert_eq!(json.read(&format!("2024-01-01T00:00:00Z stdout F {object}")), json.read(object));
+    assert!(json.read(object).is_some());
+    // A line of which the runtime kept a part is none, nor is one behind other words.
+    for prefix in ["2024-01-01T00:00:00Z stdout P ", "yesterday stdout F ", "stdout F "] {
+        assert_ne!(format.read(&format!("{prefix}{short}")), plain, "{prefix}");
+    }
+    // A line that itself begins so is read as the format says.
+    let timed = Format::new("$time_iso8601 $host $request", false).unwrap();
+    let read = timed.read(&format!("2024-01-01T00:00:00Z {short}")).unwrap();
+    assert_eq!(read.host.as_deref(), Some("shop.example"));
+}
+
+#[test]
 fn lines_are_read_by_their_format_or_as_json() {
     let usual = Format::new(USUAL_LINE, false).unwrap();
     let read = usual.read(&line("GET /cart?a=%20b HTTP/1.1", 200, "shop-web-80")).unwrap();

@@ -1,6 +1,6 @@
 //! Directives about TCP and UDP services.
 
-use super::{Context, Contexts, DirectiveRow, Form, InTests, Module, rows};
+use super::{Context, Contexts, DirectiveRow, Form, InTests, Module, Version, rows};
 
 const fn row(name: &'static str, contexts: Contexts, form: Form) -> DirectiveRow {
     DirectiveRow::new(name, contexts, form).of(Module::Stream)
@@ -29,5 +29,17 @@ rows! {
     STREAM_MAP_HASH_MAX_SIZE = row("map_hash_max_size", STREAM, Form::Number).of(Module::StreamMap);
     STREAM_MAP_HASH_BUCKET_SIZE = row("map_hash_bucket_size", STREAM, Form::Number).of(Module::StreamMap);
     STREAM_GEO = row("geo", STREAM, Form::Block).of(Module::StreamGeo);
+    STREAM_ALLOW = row("allow", BOTH, Form::Word);
+    STREAM_DENY = row("deny", BOTH, Form::Word);
+    STREAM_PREREAD_BUFFER_SIZE = row("preread_buffer_size", BOTH, Form::Size).default("16k");
+    STREAM_PREREAD_TIMEOUT = row("preread_timeout", BOTH, Form::Time).default("30s");
+    STREAM_PROXY_BUFFER_SIZE = row("proxy_buffer_size", BOTH, Form::Size).default("16k");
+    STREAM_PROXY_CONNECT_TIMEOUT = row("proxy_connect_timeout", BOTH, Form::Time).default("60s");
+    STREAM_PROXY_DOWNLOAD_RATE = row("proxy_download_rate", BOTH, Form::Size).default("0");
+    STREAM_PROXY_HALF_CLOSE = row("proxy_half_close", BOTH, Form::Switch).since(Version(1, 21, 4)).default("off");
+    STREAM_PROXY_REQUESTS = row("proxy_requests", BOTH, Form::Number).default("0");
+    STREAM_PROXY_SOCKET_KEEPALIVE = row("proxy_socket_keepalive", BOTH, Form::Switch).default("off");
+    STREAM_PROXY_UPLOAD_RATE = row("proxy_upload_rate", BOTH, Form::Size).default("0");
+    STREAM_TCP_NODELAY = row("tcp_nodelay", BOTH, Form::Switch).default("on");
     STREAM_PROXY_PASS = row("proxy_pass", SERVER, Form::Text);
 }

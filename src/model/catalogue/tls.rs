@@ -15,6 +15,9 @@ rows! {
     SSL_VERIFY_CLIENT = row("ssl_verify_client", Form::Word).default("off").protection(None, "off");
     SSL_CRL = row("ssl_crl", Form::Path).reset_of_client_certificates("\"\"");
     SSL_OCSP = row("ssl_ocsp", Form::Word).since(Version(1, 19, 0)).default("off").reset_of_client_certificates("off");
+    /// Whether the certificate is served with an answer about its revocation.
+    pub SSL_STAPLING = row("ssl_stapling", Form::Switch).default("off");
+    SSL_STAPLING_RESPONDER = row("ssl_stapling_responder", Form::Text);
     SSL_TRUSTED_CERTIFICATE = row("ssl_trusted_certificate", Form::Path).reset_of_client_certificates("\"\"");
     SSL = row("ssl", Form::Switch).default("off").reset();
     /// Whether requests may come with the first message of TLS 1.3 (early data), which an attacker

@@ -7,6 +7,7 @@ mod names;
 mod passthrough;
 mod routes;
 mod sockets;
+mod staples;
 mod streams;
 mod taken;
 
@@ -132,6 +133,7 @@ pub fn gate(
             && !options.everywhere.tells_server_name()
             && !access_log.line.as_deref().is_some_and(LogLine::tells_server_name),
         tls_protocols: options.tls_protocols,
+        staples: staples::decide(&model, capabilities, &options.everywhere, &mut findings),
         real_ip: capabilities.has(Module::RealIp),
         proxies,
         stream_real_ip: capabilities.has(Module::StreamRealIp),

@@ -174,12 +174,12 @@ pub fn closed(server: &Server) -> Server {
 
 /// A finding about a directive that protects nothing and that this nginx does not know.
 pub(super) fn left_out(directive: &Directive, capabilities: &Capabilities) -> Finding {
-    let apart = directive.row.module.and_then(|module| Some((module, Capabilities::package(module)?)));
+    let apart = directive.row.module.and_then(|module| Some((module, Capabilities::install(module)?)));
     let words = match apart {
         // Several directives of one module are reported once.
-        Some((module, package)) => {
+        Some((module, install)) => {
             let name = Capabilities::name(module);
-            format!("it has no effect, because nginx has no {name}; install {package} (Debian and Ubuntu)")
+            format!("it has no effect, because nginx has no {name}; {install}")
         }
         None => format!("nginx {} lacks {}: it is left out", capabilities.version, directive.row.name),
     };
@@ -348,7 +348,7 @@ fn unprotectable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String
     ];
     let missing = |(needed, module): &(bool, Module)| *needed && !known.capabilities.has(*module);
     if let Some((_, module)) = needs.into_iter().find(missing) {
-        let remedy = Capabilities::package(module).map(|package| format!("; install {package} (Debian and Ubuntu)"));
+        let remedy = Capabilities::install(module).map(|install| format!("; {install}"));
         let (name, remedy) = (Capabilities::name(module), remedy.unwrap_or_default());
         return Some((
             Reason::ClosedRoute,

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
-use crate::model::{Listener, Model, StreamUpstream, Transport};
+use crate::model::{Directive, Listener, Model, StreamUpstream, Transport};
 use crate::nginx::{Capabilities, GateOptions, OtherSites};
 
 use super::host;
+use super::routes::left_out;
 
 /// nginx's default of `worker_connections`.
 const CONNECTIONS: u32 = 512;
@@ -45,6 +46,15 @@ pub fn fit(
     });
     findings.extend(too_many(model, other_sites));
     bound_endpoints(model, share(other_sites, options), findings);
+    let is_known = |directive: &Directive| capabilities.knows(directive.row);
+    for stream in &mut model.streams {
+        let all = &stream.policy.directives;
+        if !all.iter().all(is_known) {
+            findings.extend(all.iter().filter(|one| !is_known(one)).map(|one| left_out(one, capabilities)));
+            let known = all.iter().filter(|one| is_known(one)).cloned().collect();
+            Arc::make_mut(stream).policy.directives = known;
+        }
+    }
     let accepts = model.streams.iter().any(|stream| stream.listener.proxy_protocol);
     if accepts && !model.forwarded.trusted.is_empty() && !capabilities.has(Module::StreamRealIp) {
         let words = "nginx has no ngx_stream_realip_module, so endpoints of TCP services do not get the client \
@@ -161,8 +171,6 @@ pub fn overlap(own: IpAddr, other: IpAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::model::catalogue::Version;
     use crate::model::{

@@ -14,6 +14,8 @@ pub fn model() -> Model {
         chain: Arc::from(&b""[..]),
         key,
         validity: crate::model::Validity::default(),
+        responder: None,
+        has_issuer: false,
     };
     let certificates = vec![Arc::new(certificate)];
     Model { listeners: listeners(false), certificates, default_certificate: Some(id), ..Model::default() }

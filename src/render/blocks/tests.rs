@@ -8,7 +8,8 @@ use super::*;
 use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, PROXY_BUFFER_SIZE, Version};
 use crate::model::{
     Action, Argument, Behaviour, ByteSize, Directive, Field, HostListeners, HostName, Kind, Model, ObjectId, Origin,
-    PathMatch, Pattern, Protocol, Rewrite, RewritePattern, RewriteTarget, Route, ServerName, UpstreamId, UrlPath,
+    PathMatch, Pattern, Protocol, Rewrite, RewritePattern, RewriteTarget, Route, ServerName, UpstreamId,
+    UpstreamIdentity, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use crate::render::crowds::Crowds;

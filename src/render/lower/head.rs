@@ -112,6 +112,13 @@ fn certificate_and_sessions(head: &Head<'_>, slots: &mut HeadSlots) -> Result<()
     say("ssl_certificate", file.clone().into());
     say("ssl_certificate_key", file.into());
     say("ssl_protocols", Words::join(decisions.tls_protocols.names().iter().map(|name| Word::fixed(name))));
+    if let Some(source) = decisions.staples.get(id) {
+        say("ssl_stapling", "on".into());
+        say(
+            "ssl_stapling_responder",
+            Word::concat([Word::fixed("http://"), Word::address(source.address), Word::new(&source.path)?]).into(),
+        );
+    }
     slots.connection.extend(sessions(decisions)?);
     Ok(())
 }

@@ -294,7 +294,8 @@ fn of_place(place: &Place<'_>) -> Result<view::Location, Refused> {
     Ok(view::Location::new(place.modifier.clone(), place.literal()?))
 }
 
-fn argument(argument: &Argument) -> Words {
+/// An argument as it is written.
+pub fn argument(argument: &Argument) -> Words {
     let word = match argument {
         Argument::Word(word) => Word::fixed(word),
         Argument::Switch(on) => Word::fixed(if *on { "on" } else { "off" }),

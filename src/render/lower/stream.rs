@@ -1,6 +1,6 @@
 //! Makes the files of a TCP or UDP service.
 
-use crate::model::{Cidr, Endpoint, Refused, Stream, StreamPolicy, StreamUpstream, Transport};
+use crate::model::{Cidr, Directive, Endpoint, Refused, Stream, StreamPolicy, StreamUpstream, Transport};
 use crate::nginx::{Decisions, Plan};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -11,6 +11,7 @@ use crate::render::token::{Path, Text, Word, Words};
 use crate::render::view;
 
 use super::access_log::buffering;
+use super::location::argument;
 use super::server::fill;
 use super::tables::Files;
 use super::upstream::endpoint;
@@ -49,7 +50,7 @@ pub fn stream_upstream(upstream: &StreamUpstream, decisions: &Decisions, engine:
 type Feature = fn(&Stream, &Surroundings<'_>, &mut Vec<Words>);
 
 /// All features of a service, in the order of their directives.
-const FEATURES: &[Feature] = &[clients, timeout, other_endpoints, responses, proxy_protocol, access_log];
+const FEATURES: &[Feature] = &[clients, timeout, other_endpoints, responses, proxy_protocol, access_log, asked];
 
 /// What services share.
 struct Surroundings<'a> {
@@ -95,6 +96,11 @@ fn access_log(_: &Stream, surroundings: &Surroundings<'_>, lines: &mut Vec<Words
         let words = Words::join(place.into_iter().chain(buffering(log.buffering).map(Words::from)));
         Some(Words::line("access_log", words))
     }));
+}
+
+fn asked(stream: &Stream, _: &Surroundings<'_>, lines: &mut Vec<Words>) {
+    let arguments = |directive: &Directive| Words::join(directive.arguments.iter().map(argument));
+    lines.extend(stream.policy.directives.iter().map(|one| Words::line(one.row.name, arguments(one))));
 }
 
 /// Writes which peers are trusted to name clients, and the timeout for that.

@@ -252,6 +252,8 @@ fn the_default_certificate_is_configured_or_made() {
         chain: Arc::from(&b""[..]),
         key: SecretBytes(Arc::from(&b""[..])),
         validity: crate::model::Validity::default(),
+        responder: None,
+        has_issuer: false,
     });
     let rows: &[(Option<&str>, bool, &str, &[&str])] = &[
         (None, false, "none", &[]),

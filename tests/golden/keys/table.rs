@@ -97,6 +97,14 @@ pub const KEYS: &[Key] = &[
         .needs(Brotli),
     key("enable-modsecurity", "true", &["+modsecurity on;"], "yes", SWITCH).needs(ModSecurity),
     key(
+        "enable-ocsp",
+        "true",
+        &["+ssl_stapling on;", "+ssl_stapling_responder http://192.0.2.7:8080/status;"],
+        "yes",
+        SWITCH,
+    )
+    .set("true"),
+    key(
         "enable-owasp-modsecurity-crs",
         "true",
         &["-modsecurity_rules \"SecRuleRemoveById 900000-999999\";"],

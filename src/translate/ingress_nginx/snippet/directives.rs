@@ -275,5 +275,5 @@ pub fn document(table: &Table) -> String {
         };
         text.push_str(&format!("| `{}` | {} | {places} | {instead} |\n", allowed.name, allowed.takes));
     }
-    text
+    text + &super::streams::document()
 }

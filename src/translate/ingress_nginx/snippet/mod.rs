@@ -11,6 +11,7 @@ mod question;
 mod reader;
 mod refused;
 mod statements;
+mod streams;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ mod text;
 
 pub use alternatives::alternatives;
 pub use directives::document;
+pub use streams::directives as of_streams;
 pub use tables::tables;
 pub use text::variables;
 
