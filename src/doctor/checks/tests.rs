@@ -1,5 +1,6 @@
 //! Each check with good facts and with bad facts: one row for each fault.
 
+mod certificates;
 mod facts;
 mod nginx_conf;
 
@@ -12,7 +13,6 @@ use crate::doctor::CHECKS;
 use crate::doctor::facts::{Facts, Reached, Source};
 use crate::doctor::report::Level::{self, Error, Note, Ok as Good, Warning};
 use crate::finding::Reason;
-use crate::model::Validity;
 use crate::model::catalogue::{Module, Version};
 use crate::publish::Member;
 use crate::publish::probe::Leases;
@@ -444,28 +444,10 @@ const ROWS: &[Row] = &[
     ("leases", |facts| leases(facts).members[0].what.drained = true, Note, "is drained"),
     ("leases", |facts| cluster(facts).leases = Some(Err("forbidden".into())), Error, "forbidden"),
     ("leases", |facts| *leases(facts) = Leases::default(), Note, "no node has told"),
-    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(-1)), Error, "ended on 2027-01-15"),
-    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(13 * DAY)), Warning, "in 13 days"),
-    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(DAY - 1)), Warning, "in 23 hours"),
-    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(30 * DAY - 1)), Warning, "in 29 days"),
-    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(30 * DAY)), Good, "1 certificate is good"),
-    (
-        "certificates",
-        |facts| facts.certificates[0].validity = Ok(Validity { begins: NOW + DAY, ends: NOW + 60 * DAY }),
-        Error,
-        "is not valid before 2027-01-16",
-    ),
-    (
-        "certificates",
-        |facts| facts.certificates[0].validity = Err("Permission denied".into()),
-        Warning,
-        "Permission denied",
-    ),
-    ("certificates", |facts| facts.certificates.clear(), Note, "no certificate"),
 ];
 
 fn rows() -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().chain(nginx_conf::ROWS)
+    ROWS.iter().chain(nginx_conf::ROWS).chain(certificates::ROWS)
 }
 
 fn judge(name: &str, facts: &Facts) -> (Level, String) {
