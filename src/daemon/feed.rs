@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::error::Error;
 use super::link::Link;
 use super::status::ReadFrom;
+use super::temporary_threads::on_temporary_threads;
 use crate::config::Settings;
 use crate::model::{Kind, ObjectId};
 use crate::source::cluster::{ClusterSource, Holder, Scope, WatchHealth, WatchOptions};
@@ -64,7 +65,7 @@ impl Feed {
             loop {
                 let noticed = Instant::now();
                 let read = tokio::task::spawn_blocking(move || {
-                    let snapshot = source.snapshot();
+                    let snapshot = on_temporary_threads(|| source.snapshot());
                     (source, snapshot)
                 });
                 let snapshot;

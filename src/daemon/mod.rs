@@ -37,6 +37,7 @@ mod serving;
 mod standing;
 mod state_file;
 mod status;
+mod temporary_threads;
 mod withdrawal;
 mod work;
 
