@@ -43,6 +43,8 @@ pub struct Session<'a> {
     pub figures: Vec<Figure>,
     /// How many changes were made: each is another one.
     rounds: usize,
+    /// How long all reloads and their tests took, in seconds.
+    spent: f64,
 }
 
 impl<'a> Session<'a> {
@@ -50,7 +52,7 @@ impl<'a> Session<'a> {
     pub fn new(daemon: &'a mut Daemon, nginx: &'a Nginx, size: usize) -> Self {
         // Its level while tests run would be measured too.
         daemon.set("log.level", "warn");
-        Session { daemon, nginx, size, begun: Instant::now(), figures: Vec::new(), rounds: 0 }
+        Session { daemon, nginx, size, begun: Instant::now(), figures: Vec::new(), rounds: 0, spent: 0.0 }
     }
 
     /// Starts nginx and the daemon, and waits until everything is served.
@@ -99,8 +101,11 @@ impl<'a> Session<'a> {
         let nginx = self.nginx;
         nginx.settled_workers().await;
         self.daemon.ready().await;
-        // The daemon looks at nginx as often, and only then knows that nothing drains.
-        tokio::time::sleep(SPACING + SPACING / 5).await;
+        let spent = self.metric(RELOAD_TIME).await + self.metric(TEST_TIME).await;
+        let last = Duration::from_secs_f64((spent - std::mem::replace(&mut self.spent, spent)).max(0.0));
+        // The daemon looks at nginx as often, and only then knows that nothing drains. Reloads take
+        // a fifth of the time at most (docs/decisions/0005-spacing-of-reloads.md).
+        tokio::time::sleep((SPACING + SPACING / 5).max(last * 6)).await;
     }
 
     /// Makes another change when the daemon is idle, and returns the result of `make`.
