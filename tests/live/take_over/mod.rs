@@ -411,7 +411,7 @@ fn an_ingress_that_the_nodes_refuse_keeps_the_address_of_the_controller_and_is_n
         migrate(cluster, &all, "take-over", &["--force", "--timeout=3s"]).await.is(1, &["closed still has"]);
         fs::remove_file(record(cluster)).unwrap();
         tell_rollout(cluster, 1, 1).await;
-        migrate(cluster, &all, "take-over", &["--undo"]).await.is(66, &["nobody knows"]);
+        migrate(cluster, &all, "take-over", &["--undo"]).await.is(66, &["it is not known what the statuses had"]);
         expect_published(cluster, &["shop", "cart"], ADDRESS).await;
     });
 }
