@@ -110,7 +110,7 @@ pub fn put_back_references(
 /// for other kinds.
 pub fn references_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
     let ingress = (id.kind == Kind::Ingress).then(|| find(&snapshot.ingresses, id)).flatten();
-    ingress.map(|stored| cluster::references_of(stored)).unwrap_or_default()
+    ingress.map(cluster::references_of).unwrap_or_default()
 }
 
 /// Handles each object of a kind that can be replaced.

@@ -67,7 +67,7 @@ fn named(inventory: &Inventory, prefix: &str) -> (BTreeMap<ObjectId, BTreeSet<St
         }
         let annotation = |key: &str| stored.object.annotations.get(&format!("{prefix}{key}"));
         if annotation("auth-secret-type").is_some_and(|kind| kind.trim() == "auth-map") {
-            maps.extend(annotation("auth-secret").map(|name| secret(name)));
+            maps.extend(annotation("auth-secret").map(secret));
         }
     }
     (hosts, maps)

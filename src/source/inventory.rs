@@ -103,7 +103,7 @@ impl Inventory {
                 .snapshot
                 .ingresses
                 .iter()
-                .flat_map(|stored| references_of(stored))
+                .flat_map(references_of)
                 .filter(|id| id.kind == crate::model::Kind::Secret)
                 .chain(more.iter().cloned())
                 .collect(),

@@ -85,7 +85,7 @@ struct CachedHost {
     redirect: Option<Box<(HostName, Origin)>>,
     is_without_owner: bool,
     order: u64,
-    unserved: Option<Box<BTreeSet<Arc<str>>>>,
+    unserved: Option<BTreeSet<Arc<str>>>,
     built: Arc<Built>,
 }
 
@@ -217,7 +217,7 @@ impl CachedHost {
             redirect: site.redirect.clone().map(Box::new),
             is_without_owner: site.is_without_owner,
             order: site.order,
-            unserved: surroundings.unserved.get(name).cloned().map(Box::new),
+            unserved: surroundings.unserved.get(name).cloned(),
             built: Arc::clone(built),
         })
     }
@@ -241,7 +241,7 @@ impl CachedHost {
             && self.subjects.iter().zip(&site.subjects).all(|(kept, subject)| kept.is(subject))
             && self.claims.len() == site.claims.len()
             && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
-            && self.unserved.as_deref() == surroundings.unserved.get(name)
+            && self.unserved.as_ref() == surroundings.unserved.get(name)
             && !surroundings.canaries.has_host(name)
     }
 }

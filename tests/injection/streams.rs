@@ -73,7 +73,9 @@ fn is_usual(tree: &[Shape]) -> bool {
     ];
     let [Shape(name, arguments, Some(block))] = tree else { return false };
     let is_known = |Shape(name, arguments, block): &Shape| {
-        KNOWN.contains(&name.as_str()) && (1..=2).contains(arguments) && block.is_none()
+        // An endpoint has its share of the connections beside its address and `max_fails`.
+        let most = if name == "server" { 3 } else { 2 };
+        KNOWN.contains(&name.as_str()) && (1..=most).contains(arguments) && block.is_none()
     };
     let is_whole = match name.as_str() {
         "server" => *arguments == 0 && block.len() >= 7,
