@@ -103,8 +103,8 @@ impl<'a> Session<'a> {
         self.daemon.ready().await;
         let spent = self.metric(RELOAD_TIME).await + self.metric(TEST_TIME).await;
         let last = Duration::from_secs_f64((spent - std::mem::replace(&mut self.spent, spent)).max(0.0));
-        // The daemon looks at nginx as often, and only then knows that nothing drains. Reloads take
-        // a fifth of the time at most (docs/decisions/0005-spacing-of-reloads.md).
+        // The daemon looks at nginx as often, and only then knows that nothing drains. Reloads
+        // take a fifth of the time at most.
         tokio::time::sleep((SPACING + SPACING / 5).max(last * 6)).await;
     }
 

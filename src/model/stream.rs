@@ -15,7 +15,7 @@ pub struct StreamUpstreamId {
     pub service: Arc<str>,
     /// Number and protocol of the Service's port.
     pub port: Port,
-    /// How the endpoints were found, see [`super::UpstreamId::mode`].
+    /// How the endpoints were found, see [`super::UpstreamIdentity::mode`].
     pub mode: &'static str,
 }
 
