@@ -41,7 +41,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("MissingRight", "it is about the settings of this node: tests/live/rights.rs"),
     ("PublishingFailed", "it is about this node, and an Event could not be written: tests/live/refusals.rs"),
     ("DefaultServerTaken", "it is about this host: src/nginx/gate/tests.rs"),
-    ("UnknownField", "an API server drops such fields: tests/check_and_render.rs"),
+    ("UnknownField", "an API server drops such fields: tests/check_and_render"),
     ("MissingConfigMap", "it is about the settings: tests/live/config_map.rs"),
     ("UnknownKey", "it is about a ConfigMap that the settings name: tests/live/config_map.rs"),
     ("UnsupportedKey", "it is about a ConfigMap that the settings name: tests/live/config_map.rs"),

@@ -2,12 +2,11 @@
 //! for it. Who wrote a certificate chose the address in it, so only responders count that the
 //! administrator lists, and nginx asks at the address that the list has.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Finding, Reason, printable};
 use crate::model::catalogue::SSL_STAPLING;
-use crate::model::{Certificate, CertificateId, Model, TlsTermination};
+use crate::model::{CertificateId, Model, TlsTermination};
 use crate::nginx::{Capabilities, Everywhere, StapleSource};
 
 /// The longest path of a responder.
@@ -23,13 +22,13 @@ pub fn decide(
     if !everywhere.ocsp || !capabilities.knows(&SSL_STAPLING) {
         return BTreeMap::new();
     }
-    let is_served = |certificate: &&Arc<Certificate>| {
-        let is_own = |id: &TlsTermination| matches!(id, TlsTermination::Own(id) if *id == certificate.id);
-        model.default_certificate.as_ref() == Some(&certificate.id)
-            || model.servers.iter().any(|server| is_own(&server.tls))
-    };
+    let of_servers = model.servers.iter().filter_map(|server| match &server.tls {
+        TlsTermination::Own(id) => Some(id),
+        _ => None,
+    });
+    let served: BTreeSet<&CertificateId> = of_servers.chain(&model.default_certificate).collect();
     let mut staples = BTreeMap::new();
-    for certificate in model.certificates.iter().filter(is_served) {
+    for certificate in model.certificates.iter().filter(|certificate| served.contains(&certificate.id)) {
         let Some(responder) = &certificate.responder else { continue };
         match source(responder, certificate.has_issuer, everywhere) {
             Ok(source) => drop(staples.insert(certificate.id.clone(), source)),

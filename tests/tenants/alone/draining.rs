@@ -25,15 +25,21 @@ fn memory(rig: &Rig) -> u64 {
     all.filter_map(|pid| kibibytes(pid, "smaps_rollup", "Pss:")).sum()
 }
 
+/// Starts with few old workers allowed, and with reloads that follow each other soon.
+async fn begin(rig: &mut Rig, name: &str) -> [Scene; 2] {
+    rig.daemon.set("pacing.most-draining", &MOST.to_string());
+    rig.daemon.set("pacing.crowded-spacing", "100ms");
+    rig.daemon.set("pacing.spacing", "50ms");
+    let scenes = scenes(name);
+    write_services(rig, &scenes);
+    rig.start().await;
+    scenes
+}
+
 #[test]
 fn connections_that_never_end_keep_so_many_workers() {
     rig::run(async |rig| {
-        rig.daemon.set("pacing.most-draining", &MOST.to_string());
-        rig.daemon.set("pacing.crowded-spacing", "100ms");
-        rig.daemon.set("pacing.spacing", "50ms");
-        let scenes = scenes("drain");
-        write_services(rig, &scenes);
-        rig.start().await;
+        let scenes = begin(rig, "drain").await;
         let own = |scene: &Scene| {
             let own = scene.of_evil("own").host(&scene.host("own"), "web");
             own.annotation("proxy-read-timeout", "3600").annotation("proxy-send-timeout", "3600").build()
@@ -87,12 +93,7 @@ fn connections_that_never_end_keep_so_many_workers() {
 fn connections_that_are_ended_count_against_no_client() {
     const CLIENT: &str = "10.244.7.7";
     rig::run(async |rig| {
-        rig.daemon.set("pacing.most-draining", &MOST.to_string());
-        rig.daemon.set("pacing.crowded-spacing", "100ms");
-        rig.daemon.set("pacing.spacing", "50ms");
-        let scenes = scenes("counted");
-        write_services(rig, &scenes);
-        rig.start().await;
+        let scenes = begin(rig, "counted").await;
         let limited = |scene: &Scene| {
             let shop = scene.of_victim("shop").host(&scene.host("shop"), "web").annotation("limit-connections", "2");
             shop.annotation("proxy-read-timeout", "3600").build()
