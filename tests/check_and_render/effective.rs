@@ -1,4 +1,4 @@
-//! `ingressd explain` and `ingressd check --origins`: which value counts, and where it was written.
+//! `explain` and `check --origins`: which value counts, and where it was written.
 
 use std::process::Command;
 
