@@ -162,6 +162,7 @@ fn nginx_is_named_nowhere_and_answers_are_smaller_where_modules_do_that() {
             |kind: &str| get(&format!("http://plain.test/?header=Content-Type:{kind}")).header("Accept-Encoding", "br");
         let is_plain = |reply: &Reply| reply.header("content-encoding").is_none();
         answer("application/json").send_until("an answer as it is", is_plain).await;
+        rig.nginx.settled_workers().await;
         assert_eq!(answer("text/css").send().await.header("content-encoding"), Some("br"));
         says(rig, &[("server-tokens", "true"), ("brotli-level", "12"), ("enable-brotli", "yes")]);
         told(rig, &["InvalidValue", "InvalidValue"]).await;

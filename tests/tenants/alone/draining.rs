@@ -130,9 +130,11 @@ fn connections_that_are_ended_count_against_no_client() {
             assert!(connection.say("still there?").await.is_err(), "the attack ends no worker of the client's");
         }
         for scene in &scenes {
-            let mut again = ask(scene).open_websocket().await.unwrap();
-            assert_eq!(ask(scene).send().await.status, 200, "{scene}: connections that are no more count");
-            let mut other = ask(scene).open_websocket().await.unwrap();
+            // Two at once: a request that is answered may count for a moment longer.
+            let [mut again, mut other] =
+                [ask(scene).open_websocket().await, ask(scene).open_websocket().await].map(|opened| {
+                    opened.unwrap_or_else(|why| panic!("{scene}: connections that are no more count: {why}"))
+                });
             assert_eq!(ask(scene).send().await.status, 503, "{scene}: the limit is still there");
             assert!(again.say("a").await.is_ok() && other.say("b").await.is_ok());
         }
