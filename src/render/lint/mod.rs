@@ -13,7 +13,7 @@ mod tags;
 use std::collections::BTreeSet;
 
 use handlebars::template::{HelperTemplate, Parameter, TemplateElement};
-use handlebars::{Path, Template};
+use handlebars::{Path, Template, TemplateError};
 use serde_json::Value;
 
 pub use position::ValueContext;
@@ -37,8 +37,7 @@ pub struct Uses {
 /// Compiles a template and checks it with the example of its view.
 pub fn compile(text: &str, example: Option<&Value>, partials: &[&str]) -> Result<(Template, Uses), Wrong> {
     tags::check(text).map_err(|(line, words)| (Some(line), words))?;
-    let template = Template::compile(text)
-        .map_err(|error| (error.pos().map(|(line, _)| line), format!("it is no template: {}", error.reason())))?;
+    let template = parse(text)?;
     let mut walk = Walk { partials: example.map_or(&[], |_| partials), uses: Uses::default() };
     let mut position = Position::default();
     walk.template(&template, &Scope { view: example.unwrap_or(&Value::Null), path: "" }, &mut position)?;
@@ -52,6 +51,20 @@ pub fn compile(text: &str, example: Option<&Value>, partials: &[&str]) -> Result
     }
     walk.uses.open = position.open().to_vec();
     Ok((template, walk.uses))
+}
+
+/// Most of the program's templates are plain text, and the parser takes longer for plain text than
+/// everything else that a start does before it reads manifests.
+fn parse(text: &str) -> Result<Template, Wrong> {
+    if text.contains("{{") {
+        let wrong = |error: TemplateError| {
+            (error.pos().map(|(line, _)| line), format!("it is no template: {}", error.reason()))
+        };
+        return Template::compile(text).map_err(wrong);
+    }
+    let mut template = Template::default();
+    template.elements.push(TemplateElement::RawString(text.to_owned()));
+    Ok(template)
 }
 
 impl Uses {
