@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
 use rayon::prelude::*;
@@ -110,19 +110,17 @@ impl SystemOptions {
 #[derive(Debug)]
 pub struct System {
     options: SystemOptions,
-    /// Whether the binary knows `-e` (since 1.19.5): without it a test also opens the built-in log
-    /// file.
-    knows_error_option: bool,
+    /// Whether the binary knows `-e` (since 1.19.5), once a test has asked: without it a test also
+    /// opens the built-in log file.
+    knows_error_option: OnceLock<bool>,
     /// How long a test may take at present.
     limit: Duration,
 }
 
 impl System {
-    /// The nginx of these options; runs `nginx -V` to learn its version.
-    pub fn new(options: SystemOptions) -> Result<System, ApplyError> {
-        let mut system = System { limit: options.test_timeout, options, knows_error_option: false };
-        system.knows_error_option = knows_error_option(&build_information(&system.options.binary)?);
-        Ok(system)
+    /// The nginx of these options; it is asked for its version before its first test.
+    pub fn new(options: SystemOptions) -> System {
+        System { limit: options.test_timeout, options, knows_error_option: OnceLock::new() }
     }
 
     /// Where this nginx is.
@@ -131,13 +129,20 @@ impl System {
     }
 
     fn judge(&self, instead: Option<&Path>) -> Result<Tested, ApplyError> {
+        let knows_error_option = match self.knows_error_option.get() {
+            Some(knows) => *knows,
+            None => {
+                let knows = knows_error_option(&build_information(&self.options.binary)?);
+                *self.knows_error_option.get_or_init(|| knows)
+            }
+        };
         let mut arguments = vec![OsString::from("-t"), "-q".into()];
         let mut add = |name: &str, value: Option<&Path>| {
             arguments.extend(value.iter().flat_map(|value| [name.into(), value.as_os_str().to_owned()]));
         };
         add("-p", self.options.prefix.as_deref());
         add("-c", instead.or(self.options.configuration.as_deref()));
-        add("-e", self.knows_error_option.then_some(Path::new("stderr")));
+        add("-e", knows_error_option.then_some(Path::new("stderr")));
         run(&self.options.binary, &arguments, self.limit)
     }
 

@@ -67,11 +67,14 @@ pub fn run(arguments: &Arguments) -> Ended {
             Ok(script) => return output::show(script, Exit::Success),
             Err(error) => Err(error),
         },
-        false => Setup::open(&settings, &folder, choices).and_then(|mut setup| match (arguments.undo, arguments.yes) {
-            (true, _) => undo(&mut setup, arguments.step, arguments.keep_edited),
-            (_, true) => carry_out(&mut setup),
-            (_, false) => preview(&mut setup),
-        }),
+        false => {
+            let mut setup = Setup::new(&settings, &folder, choices);
+            match (arguments.undo, arguments.yes) {
+                (true, _) => undo(&mut setup, arguments.step, arguments.keep_edited),
+                (_, true) => carry_out(&mut setup),
+                (_, false) => preview(&mut setup),
+            }
+        }
     };
     match done {
         Ok(exit) if arguments.undo || arguments.undo_script => Ok(exit),

@@ -122,7 +122,7 @@ impl Pipeline {
             // A reload takes longer than the test before it.
             test_timeout: settings.apply.confirm_timeout,
             ..SystemOptions::default()
-        })?;
+        });
         let applier = Applier::open(
             Options {
                 root: settings.apply.root.clone(),

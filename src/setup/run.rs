@@ -95,13 +95,8 @@ pub struct Setup<'s> {
 }
 
 impl<'s> Setup<'s> {
-    /// Setup of the nginx that the settings name; the settings file is in this folder. This
-    /// changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// When there is no nginx.
-    pub fn open(settings: &'s Settings, settings_folder: &Path, choices: Choices) -> Result<Self, Error> {
+    /// Setup of the nginx that the settings name; the settings file is in this folder.
+    pub fn new(settings: &'s Settings, settings_folder: &Path, choices: Choices) -> Self {
         let nginx = &settings.nginx;
         let host = System::new(SystemOptions {
             binary: nginx.binary.clone(),
@@ -109,8 +104,8 @@ impl<'s> Setup<'s> {
             prefix: nginx.prefix.clone(),
             pid_file: nginx.pid_file.clone(),
             ..SystemOptions::default()
-        })?;
-        Ok(Setup { settings, settings_folder: settings_folder.to_owned(), choices, host })
+        });
+        Setup { settings, settings_folder: settings_folder.to_owned(), choices, host }
     }
 
     /// The folder of the journal.

@@ -105,7 +105,6 @@ impl Nginx {
             status: self.status,
             ..SystemOptions::default()
         })
-        .unwrap()
     }
 
     pub fn options(&self) -> Options {

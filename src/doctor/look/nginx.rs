@@ -32,8 +32,7 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         unit: nginx.unit.clone(),
         status: settings.gate.status,
         ..SystemOptions::default()
-    })
-    .map_err(|error| error.to_string())?;
+    });
     let tested = system.test(None).map_err(|error| error.to_string());
     let master = system.master().and_then(|master| {
         system.table(master).ok_or_else(|| format!("process {} ended while it was looked at", master.pid))
