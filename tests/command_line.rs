@@ -103,7 +103,7 @@ fn closed() -> Stdio {
     writer.into()
 }
 
-/// Commands that print, and how they end when somebody reads.
+/// Commands that print, and how they end when their output is read.
 const PRINTING: &[(&[&str], i32)] = &[
     (&["--help"], 0),
     (&["completions", "bash"], 0),

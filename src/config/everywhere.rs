@@ -188,7 +188,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether nginx serves certificates with an answer about their revocation (OCSP stapling), where `tls.ocsp-responders` lists the responder that a certificate names. Other certificates are served without, with a finding. The first connections to each worker are without: nginx asks when somebody wants the answer.",
+        doc: "Whether nginx serves certificates with an answer about their revocation (OCSP stapling), where `tls.ocsp-responders` lists the responder that a certificate names. Other certificates are served without, with a finding. The first connections to each worker are without: nginx asks when the first client wants the answer.",
         set: |settings, value| put(&mut settings.gate.everywhere.ocsp, value),
     },
     Row {

@@ -94,7 +94,7 @@ impl Dns {
         resolver
     }
 
-    /// Whether there may be anybody to ask.
+    /// Whether there may be a DNS server to ask.
     pub fn is_set(&self) -> bool {
         !self.resolvers.is_empty()
     }

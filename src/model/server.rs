@@ -306,8 +306,8 @@ mod tests {
             (&[("a", ONE, "a"), ("a", "open", "a"), ("b", ONE, "b"), ("c", "open", "")], &[0, 1]),
             // Other namespaces do not ask for it.
             (&[("a", ONE, "a"), ("b", "loose 10.0.0.0/8", "b"), ("b", "open", "b"), ("b", "open", "")], &[]),
-            // The administrator's default backend gets the requests that no path matches, whoever
-            // owns the rest of the host.
+            // The administrator's default backend gets the requests that no path matches, in hosts
+            // of all namespaces.
             (&[("d", ONE, "d"), ("b", "open", "b"), ("b", "open", "d")], &[0, 2]),
             (&[("d", "open", "d"), ("b", "open", "b"), ("b", ONE, "d")], &[1, 2]),
             (&[("d", "open", "d"), ("b", ONE, "d")], &[]),

@@ -381,7 +381,7 @@ impl<'a> Backends<'a> {
         self.permitted(addresses.into_iter().map(endpoint).collect(), Chosen::ByTenant, &subject, notes)
     }
 
-    /// The addresses of a name in the last DNS answer; empty only where nobody asks.
+    /// The addresses of a name in the last DNS answer; empty only where DNS is not asked.
     fn resolved(&self, host: &HostName, subject: &str, notes: &mut Vec<Note>) -> Result<Vec<IpAddr>, (Reason, String)> {
         let answer = self.known.0.get(host);
         let failure = answer.map_or(Some("there is no answer of DNS yet"), |answer| answer.failure.as_deref());

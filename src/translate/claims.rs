@@ -69,8 +69,8 @@ impl<'c> InOrder<'c> {
 }
 
 /// Decides among claims that are first seen at the same time: by the object's age, then its UID,
-/// which nobody can choose, or when its file was written, and by its name only where nothing else
-/// differs.
+/// which its author cannot choose, or when its file was written, and by its name only where
+/// nothing else differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Since<'a> {
     is_undated: bool,
@@ -307,7 +307,7 @@ pub struct Line<'a> {
     places: Option<Vec<LinePlace<'a>>>,
 }
 
-/// A path, its age, and since when nobody claims it.
+/// A path, its age, and since when it has no claim.
 type LinePlace<'a> = (Cow<'a, str>, u64, Option<i64>);
 
 impl Claimant {

@@ -291,8 +291,8 @@ impl Translator {
             streams::build(&claims_on_ports, passed.upstreams, &mut backends, options, &mut findings);
         translation.note_names(&backends.names);
         findings.extend(budget::near_names(&translation.names, &options.limits));
-        // Several objects may have asked for the same; one of them counts, whoever was resolved
-        // first.
+        // Several objects may have asked for the same; which of them was resolved first does not
+        // matter.
         upstreams.par_sort_by(|one, other| one.id.cmp(&other.id).then_with(|| one.origin.cmp(&other.origin)));
         upstreams.dedup_by(|one, other| Arc::ptr_eq(one, other) || one.id == other.id);
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);

@@ -134,8 +134,8 @@ impl<'a> Servers<'a> {
             ..Server::usual(name.clone(), fallback)
         };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
-        // Where client certificates are required, plain requests are redirected to https, whoever
-        // has the certificate of the host.
+        // Where client certificates are required, plain requests are redirected to https, also
+        // where the certificate of the host is of another namespace.
         let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
         if let Some(namespace) = decided_by.filter(|_| !chooses) {
             let all = server.routes.iter_mut().chain([&mut server.fallback]);
@@ -391,9 +391,9 @@ impl<'a> Servers<'a> {
         }
     }
 
-    /// Adds the findings about the Service of a closed route, so that whoever mends the route sees
-    /// everything at once. Its upstream is not needed, and DNS is not asked for its name. What a
-    /// limit has closed is not looked at.
+    /// Adds the findings about the Service of a closed route, so that its author sees everything
+    /// at once. Its upstream is not needed, and DNS is not asked for its name. What a limit has
+    /// closed is not looked at.
     fn tell_behind_closed(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) {
         if subject.closed_rules.is_some() {
             return;

@@ -226,7 +226,7 @@ fn a_certificate_that_soon_ends_is_told_with_its_hosts() {
 fn endpoints_that_do_not_answer_and_settings_that_are_wrong_are_told() {
     rig::run(async |rig| {
         rig.manifests.write("shop.yaml", &[ingress("shop").host("shop.example", "web").build()]);
-        // Nobody listens on the port of the pods, and their network leads nowhere.
+        // No process listens on the port of the pods, and no route leads to their network.
         rig::namespace::ip(&["route", "del", "local", "10.244.0.0/16", "dev", "lo"]);
         rig::namespace::ip(&["route", "add", "unreachable", "10.244.0.0/16"]);
         let told = doctor(rig, &["endpoints"]);

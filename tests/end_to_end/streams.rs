@@ -81,8 +81,8 @@ async fn connect(port: u16) -> Option<TcpStream> {
     TcpStream::connect(here(port)).await.ok()
 }
 
-/// What a new connection to a port gives: the backend's answer, that it is closed, or that nobody
-/// listens.
+/// What a new connection to a port gives: the backend's answer, that it is closed, or that no
+/// process listens.
 async fn asked(port: u16) -> String {
     match connect(port).await {
         None => "refused".to_owned(),

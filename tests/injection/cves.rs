@@ -1,7 +1,7 @@
 //! The CVEs of ingress-nginx, number by number, each tried on a key that is served.
 //!
-//! A harmless value shows each time that the key has an effect: a row that passed because nobody
-//! reads the key would prove nothing. `docs/security.md` lists these tests;
+//! A harmless value shows each time that the key has an effect: a row that passed because the key
+//! is not read would prove nothing. `docs/security.md` lists these tests;
 //! `tests/end_to_end/cves.rs` sends requests through what is left.
 
 use ingressd::finding::Reason;
@@ -224,7 +224,7 @@ fn cve_2025_1098_mirror_targets_and_uids_carry_nothing() {
         assert!(!about(&outcome, "shop").is_empty(), "{annotations:?}");
         assert!(!outcome.server("shop.test").unwrap().contains("mirror"), "{annotations:?}");
     }
-    // Whatever is left of a value is within one word.
+    // The remains of a value are within one word.
     for target in ["http://192.0.2.7/x';#", "http://192.0.2.7/$host{", "http://192.0.2.7\n", "http://192.0.2.7/`x`"] {
         let text = refused(&[("mirror-target", target)], Reason::InvalidValue).server("shop.test").unwrap();
         assert!(text.contains("proxy_pass") && !text.contains("mirror"), "{target}");

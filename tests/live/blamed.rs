@@ -10,11 +10,12 @@ use crate::rig::client::get;
 use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
 use crate::rig::wait;
 
-/// What belongs to the victim and stands in no Event of anybody else: its host is what both name.
+/// Names of the victim's that no Event on an object of another namespace contains. Both sides name
+/// the victim's host.
 const TREASURES: &[&str] = &["treasure", "vault", "jewel"];
 
-/// An object of the attacker's, the reason that it is told, and words of the cause and of what to
-/// do about it.
+/// A mistake in an object of the attacker's, the reason of its Event, and words of the cause and
+/// of the remedy in its note.
 type Wrong = (&'static str, fn(Ingress) -> Ingress, &'static str, &'static [&'static str]);
 
 const WRONGS: &[Wrong] = &[

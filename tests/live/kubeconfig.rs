@@ -35,7 +35,7 @@ fn run(mut command: Command) -> (i32, String) {
     (status.code().unwrap(), text)
 }
 
-/// Whether whoever has this kubeconfig may do something.
+/// Whether the user of this kubeconfig has a right.
 async fn may(kubeconfig: &Path, verb: &str, resource: &str, namespace: &str) -> bool {
     use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview as Review;
     let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();

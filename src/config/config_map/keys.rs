@@ -84,7 +84,7 @@ impl Key {
         }
     }
 
-    /// Whether somebody could get further than before while its value cannot be used.
+    /// Whether clients could get access that they did not have while its value cannot be used.
     pub(super) fn protects(&self) -> bool {
         match self.effect {
             Effect::Forwarded(_) => true,

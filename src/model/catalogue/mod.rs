@@ -131,7 +131,7 @@ pub enum AskedFor {
     ByRoute,
 }
 
-/// When the server template writes the directive, whatever objects ask for.
+/// When the server template writes the directive without being asked by an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     /// Never, or only when something asks for it.

@@ -1,4 +1,4 @@
-//! Which Events are written, whoever leads.
+//! Which Events are written, by one leader or several in turn.
 
 use super::*;
 

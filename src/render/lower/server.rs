@@ -67,7 +67,7 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether anybody is trusted to name the scheme of a request, by headers or by the PROXY
+    /// Whether a proxy is trusted to name the scheme of a request, by headers or by the PROXY
     /// protocol.
     pub fn tells_scheme(&self) -> bool {
         self.believed() != Believed::Nobody

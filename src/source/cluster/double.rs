@@ -37,8 +37,7 @@ pub enum Mood {
     Away,
     /// It responds with errors.
     Broken,
-    /// It does not respond, and executes the request later, when nobody waits for the response any
-    /// more.
+    /// It does not respond, and executes the request later, when the client no longer waits.
     Late,
 }
 

@@ -26,7 +26,7 @@ const SUFFIXES: [(&str, Kind); 4] = [
 ];
 
 /// How many annotations of an object may name Secrets and ConfigMaps. No dialect has half as many
-/// such keys, and without a limit invented keys would make every node request whatever they name.
+/// such keys, and without a limit invented keys would make every node request each name in them.
 const MOST_ANNOTATIONS: usize = 64;
 
 /// Whether an annotation with this key may name a Secret or ConfigMap.
@@ -171,8 +171,9 @@ impl References {
     }
 }
 
-/// The queue of requests. The namespaces whose objects refer to what is missing take turns,
-/// whatever namespace that is in: a namespace that names many objects delays only its own.
+/// The queue of requests. The namespaces whose objects refer to what is missing take turns; the
+/// namespace of the missing object does not matter, so a namespace that names many objects delays
+/// only its own.
 #[derive(Debug, Default)]
 pub struct Missing {
     /// Every object without a response yet.
@@ -414,7 +415,7 @@ mod tests {
         references.change(&evil, &BTreeSet::new(), &flood(100));
         let mut taken: Vec<_> = (0..6).filter_map(|_| references.missing().take()).collect();
         assert!(own.iter().all(|id| taken.iter().any(|(name, _)| name == id)), "{taken:?}");
-        // What nobody waits for any more is in no queue.
+        // An object that no reference waits for is in no queue.
         let failed = taken.pop().unwrap();
         references.missing().put_back(&failed.0);
         references.change(&evil, &flood(0), &BTreeSet::new());

@@ -166,7 +166,7 @@ impl<'s, 'a> Askers<'s, 'a> {
 type Gathered<'s, 'a> = Vec<(ServerName, Site<'s, 'a>)>;
 
 /// A rule of an object that claims a host, by its index; `None` for an object without rules whose
-/// default backend claims the hosts that nobody has.
+/// default backend claims the hosts that no object names.
 type Wanting<'s, 'a> = (&'s ServerName, &'s Subject<'a>, Option<usize>);
 
 static CATCH_ALL: ServerName = ServerName::CatchAll;

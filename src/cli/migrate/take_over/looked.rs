@@ -17,7 +17,7 @@ use crate::source::Inventory;
 use crate::source::cluster::{Administrator, Extent};
 use crate::translate::is_ours;
 
-/// The annotation by which external-dns leads names somewhere, whatever the status says.
+/// The annotation that external-dns reads in the place of the status.
 pub const TARGET: &str = "external-dns.alpha.kubernetes.io/target";
 
 /// The state of the cluster.

@@ -12,7 +12,7 @@ struct Tenants {
     bytes: Vec<(String, usize)>,
     /// How much nginx takes; `None` when it does not even take what it runs.
     most: Option<usize>,
-    /// What everything costs, whatever the objects are.
+    /// The cost without any objects.
     fixed: usize,
     /// Beyond this cost nginx is killed and does not run any more.
     deadly: Option<usize>,

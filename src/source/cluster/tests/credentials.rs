@@ -336,7 +336,7 @@ async fn whoever_begins_does_not_wait_for_a_plugin_that_hangs() {
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
     // The connection has neither credentials nor a failure: a plugin that hangs is killed after a
-    // minute, for which nobody may have waited.
+    // minute, and the connection has not waited for that.
     let is_undecided = |line: &Line| line.connections.is_none() && line.failure.is_none();
     assert!(is_undecided(&clients.line().borrow()));
     fs::write(folder.path().join("go"), "").unwrap();
