@@ -287,7 +287,7 @@ mod tests {
     use super::{Effort, Idleness};
 
     #[test]
-    fn whoever_works_is_not_idle() {
+    fn a_master_that_works_is_not_idle() {
         let sleeps = |spent| Some(Effort { spent, sleeps: true });
         let works = |spent| Some(Effort { spent, sleeps: false });
         let rows = [

@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_stopped_or_crashed_was_not_killed() {
+    fn a_process_that_was_stopped_or_crashed_was_not_killed() {
         let master = Process { pid: 7, started: 1 };
         for (result, pid_file, expected) in [
             (Some("oom-kill"), None, true),

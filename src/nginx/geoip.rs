@@ -151,7 +151,7 @@ mod tests {
     use crate::model::catalogue::Version;
 
     #[test]
-    fn the_first_database_that_tells_something_counts_and_what_nobody_tells_is_empty() {
+    fn the_first_database_with_a_variable_counts_and_a_variable_without_one_is_empty() {
         let named = |name: &str| GeoVariable::named(name).unwrap();
         let asked = BTreeSet::from(["geoip2_city", "geoip2_asn", "geoip2_isp"].map(named));
         let file = |name: &str| GeoFile::of(Path::new("/db").join(name).as_ref()).unwrap();

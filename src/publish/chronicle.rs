@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_earlier_times_are_passed_over_for_what_nobody_can_have_told() {
+    fn names_of_earlier_events_are_passed_over_for_news_that_no_leader_can_have_written() {
         let now = Instant::now();
         let mut chronicle = Chronicle::default();
         let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_confirmed_while_nobody_led_is_told_by_whoever_leads_then() {
+    fn versions_that_were_confirmed_without_a_leader_are_reported_by_the_next_one() {
         let (now, lease) = (Instant::now(), Duration::from_secs(15));
         let earlier = || {
             let mut served = serving("1", "1", true);

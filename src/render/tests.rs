@@ -322,7 +322,7 @@ fn servers_say_what_the_catalogue_says_that_they_say() {
 }
 
 #[test]
-fn wildcards_of_whoever_has_many_come_last_and_those_that_nobody_serves_behind_them() {
+fn wildcards_of_a_namespace_with_many_come_last_and_those_that_are_not_served_behind_them() {
     let wildcard = |namespace: &str, host: &str| {
         let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, "wildcards"));
         let origin = Origin { object, field: Field::Object };

@@ -180,7 +180,7 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
 }
 
 #[test]
-fn addresses_are_those_of_the_config_map_whatever_is_checked() {
+fn addresses_are_those_of_the_config_map_for_every_selection_of_checks() {
     rig::run(async |rig| {
         let _other = TcpListener::bind("127.0.0.8:443").unwrap();
         rig.nginx.write_site("default", "server { listen 127.0.0.9:80 default_server; }\n");

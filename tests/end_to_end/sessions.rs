@@ -233,9 +233,10 @@ fn a_client_stays_on_its_side_of_a_canary_unless_the_object_says_otherwise() {
 }
 
 #[test]
-fn whoever_has_no_backend_gives_no_session_and_nginx_takes_that() {
+fn a_route_without_a_backend_gives_no_session_and_nginx_takes_that() {
     rig::run(async |rig| {
-        // No other client has a session, so nginx can know this one from its cookie only.
+        // No other route has a session, so the variables of a session would exist only for these
+        // routes.
         let closed = sticky("closed.test").annotation("allowlist-source-range", "everybody");
         let moved = sticky("moved.test").annotation("permanent-redirect", "https://elsewhere.test/");
         let away = ingress("away").class("nginx").host("away.test", "none").annotation("affinity", "cookie");

@@ -167,7 +167,7 @@ fn a_run_that_is_cut_off_anywhere_is_undone_to_the_byte() {
 }
 
 #[test]
-fn what_somebody_changed_since_is_never_overwritten() {
+fn files_that_were_edited_since_are_never_overwritten() {
     run(
         |host| {
             let before = host.tree();

@@ -237,7 +237,7 @@ impl Watching {
 }
 
 #[test]
-fn whoever_watches_sees_changes_outlives_the_daemon_and_ends_with_the_reader() {
+fn a_status_that_watches_shows_changes_outlives_the_daemon_and_ends_with_its_reader() {
     rig::run(async |rig| {
         rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
         rig.start().await;

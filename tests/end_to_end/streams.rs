@@ -242,7 +242,7 @@ fn datagrams_are_answered() {
 }
 
 #[test]
-fn ports_of_others_stay_theirs_and_nobody_else_waits() {
+fn ports_of_other_programs_stay_theirs_and_other_services_do_not_wait() {
     rig::run(async |rig| {
         prepare(rig).await;
         database(rig, &["10.244.0.1"]);

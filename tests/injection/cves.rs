@@ -129,7 +129,7 @@ fn cve_2022_4886_no_directive_comes_out_of_a_path() {
 }
 
 #[test]
-fn cve_2023_5043_snippets_are_not_configuration_for_whoever_may_write_them() {
+fn cve_2023_5043_authors_of_snippets_write_no_configuration() {
     no_snippet_is_read("proxy_pass http://127.0.0.1:10246/;");
     no_snippet_is_read("}\n}\nserver { listen 81; return 200; }\nserver {\nlocation /x {");
 }

@@ -78,7 +78,7 @@ fn text<'e>(event: &'e Value, field: &str) -> &'e str {
 }
 
 #[test]
-fn whoever_is_wrong_is_told_why_and_what_to_do_and_nobody_else_is() {
+fn the_event_of_a_mistake_is_on_its_object_alone_with_cause_and_remedy() {
     cluster::run(async |cluster| {
         cluster.daemon.set("limits.object-paths", "5");
         cluster.objects.serve("vault", &["10.244.0.1"]).await;

@@ -46,7 +46,7 @@ fn every_reason_is_told_by_a_test_or_excused() {
 }
 
 #[test]
-fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
+fn each_mistake_is_one_event_on_its_object() {
     cluster::run(async |cluster| {
         let _proxy = write_wrongs(cluster).await;
         cluster.daemon.set("publish.documentation", PAGES);

@@ -447,7 +447,7 @@ fn what_several_keys_say_together_has_the_origin_of_the_one_that_decides() {
 const TRUSTED: &str = "access.trusted-proxies";
 
 #[test]
-fn what_is_said_of_all_is_said_whatever_the_order_of_keys() {
+fn the_order_of_keys_does_not_change_what_is_said_of_all_hosts() {
     let retries = |data: &[(&str, &str)]| {
         let all = [&[("retry-non-idempotent", "true")], data].concat();
         let defaults = layered(&all).settings.translate.defaults;

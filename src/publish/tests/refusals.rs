@@ -114,7 +114,7 @@ fn findings(world: &World, name: &str) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trouble_with_what_nobody_wants_any_more_is_over() {
+async fn a_failed_write_that_is_not_needed_any_more_is_no_trouble() {
     let refusal = REFUSALS[0];
     // The node is drained, so that nothing has to be written.
     let mut world = world(1);

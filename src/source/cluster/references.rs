@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_names_objects_of_another_namespace_delays_nothing_there() {
+    fn references_to_another_namespace_delay_nothing_there() {
         let mut references = References::default();
         references.begin(SECRET, None);
         let (evil, flood) = (Arc::from("evil"), |from| (from..from + 99).map(|number| format!("{number:03}")));
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_makes_up_keys_has_few_of_them_asked_for() {
+    fn few_references_of_invented_keys_are_requested() {
         let annotations = (0..43_000).map(|number| (format!("example.com/{number}-secret"), format!("name-{number}")));
         let ingress = Ingress { annotations: annotations.collect(), ..Ingress::default() };
         assert_eq!(of_ingress(&stored(Kind::Ingress, "shop", ingress)).len(), MOST_ANNOTATIONS);

@@ -155,7 +155,7 @@ fn an_older_api_server_is_asked_nothing_that_it_cannot_answer() {
 }
 
 #[test]
-fn there_is_a_policy_and_a_binding_for_whatever_asks_for_something() {
+fn each_chosen_requirement_has_a_policy_and_a_binding() {
     let options = Options::default();
     let kinds = |choices: &[&str]| {
         let text = admission(&options, choices).documents().concat();

@@ -107,7 +107,7 @@ fn a_path_is_reserved_since_nobody_asks_for_it() {
 }
 
 #[test]
-fn a_path_comes_back_to_whoever_was_alone_on_its_host() {
+fn a_path_comes_back_to_the_namespace_that_was_alone_on_its_host() {
     let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /a"]);
     let evil = of("evil", "e", "nginx", HOST, "", &["Prefix /a", "Prefix /b"]);
     let mut cluster = Cluster::new(options());

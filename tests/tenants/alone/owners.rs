@@ -218,12 +218,12 @@ fn at_first_sight_no_name_decides() {
 }
 
 #[test]
-fn a_host_belongs_to_one_namespace_whatever_the_class() {
+fn a_host_belongs_to_one_namespace_in_every_class() {
     one_rule("namespace", ask("http://shop.{h}/below").gets("victim"));
 }
 
 #[test]
-fn a_host_is_shared_whatever_the_class() {
+fn a_host_is_shared_in_every_class() {
     one_rule("shared", ask("http://shop.{h}/below").gets("evil"));
 }
 

@@ -31,7 +31,7 @@ fn without(what: &str) -> (Reason, String) {
 }
 
 #[test]
-fn whatever_counts_with_another_key_is_told_alone_and_closes_nothing() {
+fn a_key_that_counts_with_another_one_has_a_finding_alone_and_closes_nothing() {
     let mut told = 0;
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let is_listed = COUNT_ALONE.contains(&row.key) || PROTECT.contains(&row.key);
