@@ -8,7 +8,7 @@ use config::Value;
 use super::table::Row;
 use super::value::{Form, Setting, put, text};
 use crate::model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
-use crate::nginx::{OcspResponder, SetHeader, Test};
+use crate::nginx::{HeaderTest, OcspResponder, SetHeader};
 use crate::render::headers::{HEADERS, Value as Told};
 use crate::translate::Scope;
 use crate::translate::value::{byte_size, is_harmless};
@@ -329,10 +329,10 @@ impl Setting for OcspResponder {
     }
 }
 
-impl Setting for Test {
+impl Setting for HeaderTest {
     fn read(value: &Value) -> Result<Self, String> {
         let text = text(value)?;
-        Test::new(text).map_err(|refused| format!("{text:?} is refused: {refused}"))
+        HeaderTest::new(text).map_err(|refused| format!("{text:?} is refused: {refused}"))
     }
 }
 

@@ -84,7 +84,7 @@ use self::endpoint::Slices;
 use self::memory::{KnownObject, Memory};
 use self::passthrough::Passed;
 use self::server::Servers;
-use self::site::{Askers, Refusals, Sites};
+use self::site::{ClaimingObjects, Refusals, Sites};
 use self::subject::{Subject, Withheld};
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
@@ -224,13 +224,13 @@ impl Translator {
             subjects.into_iter().partition(|subject| subject.reading.canary.is_some());
         let offers = Canaries::of(&canaries, &mut findings);
         let allowances = Allowances::new(options, snapshot);
-        let askers = Askers { subjects: &subjects, withheld: &withheld, allowances };
+        let claiming = ClaimingObjects { subjects: &subjects, withheld: &withheld, allowances };
         let default = options.default_certificate.as_ref();
         let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
         let named = subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot));
         // Claims are decided on one processor, so certificates are checked on the others.
         let (sites, ()) = rayon::join(
-            || askers.settle(options, claims, &mut findings),
+            || claiming.settle(options, claims, &mut findings),
             || memory.certificates.prepare(named.chain(default)),
         );
         let Sites { sites, claims, ends, refusals, outsiders } = sites;

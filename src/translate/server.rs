@@ -21,7 +21,7 @@ use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Handover, Hsts, Kind,
+    Action, Argument, Balance, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, Kind,
     ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::Version;
@@ -129,7 +129,7 @@ impl<'a> Servers<'a> {
             tls,
             directives: site::directives(name, site, &mut self.findings),
             hsts: self.hsts(oldest.rule.dialect),
-            handover: handover(oldest.rule.dialect),
+            header_set: header_set(oldest.rule.dialect),
             routes,
             ..Server::usual(name.clone(), fallback)
         };
@@ -223,7 +223,7 @@ impl<'a> Servers<'a> {
             authentication::apply_to(self, &mut fallback, requested);
         }
         let (routes, hsts) = (health(dialect).into_iter().collect(), self.hsts(dialect));
-        Some(Server { origin, hsts, handover: handover(dialect), routes, fallback, ..Server::of_unknown_hosts()? })
+        Some(Server { origin, hsts, header_set: header_set(dialect), routes, fallback, ..Server::of_unknown_hosts()? })
     }
 
     /// The route of a claim; if that cannot be written, a route that closes its prefix.
@@ -517,10 +517,10 @@ fn health(dialect: Dialect) -> Option<Route> {
 }
 
 /// The headers that backends expect from the dialect.
-const fn handover(dialect: Dialect) -> Handover {
+const fn header_set(dialect: Dialect) -> HeaderSet {
     match dialect {
-        Dialect::Specification => Handover::Usual,
-        Dialect::IngressNginx => Handover::Detailed,
+        Dialect::Specification => HeaderSet::Usual,
+        Dialect::IngressNginx => HeaderSet::Detailed,
     }
 }
 

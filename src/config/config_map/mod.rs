@@ -156,7 +156,7 @@ impl Layer<'_> {
     }
 
     /// Says directives in every server.
-    fn say(&mut self, said: Vec<keys::Said>, origin: &Origin) {
+    fn say(&mut self, said: Vec<keys::Statement>, origin: &Origin) {
         let directive = |(row, arguments)| Directive { row, arguments, origin: origin.clone() };
         self.settings.translate.server_directives.extend(said.into_iter().map(directive));
     }
