@@ -51,7 +51,7 @@ mod tls_entries;
 mod tls_idle;
 pub mod value;
 
-pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
+pub use allowed::{Allowance, Allowances, Allowed, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
 pub use budget::keys as budget_keys;
 pub use canary::Canary;
@@ -78,7 +78,7 @@ use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _, ParallelS
 
 use self::aliases::Expanded;
 use self::backend::{Backends, NamedBy};
-use self::built::Surroundings;
+use self::built::{Gathered, Surroundings};
 use self::canary::Canaries;
 use self::endpoint::Slices;
 use self::memory::{KnownObject, Memory};
@@ -268,21 +268,8 @@ impl Translator {
             });
             parts.collect::<Vec<_>>().into_iter().flatten().collect()
         }));
-        let (mut built, mut upstreams, mut certificates) =
-            (Vec::with_capacity(hosts.len()), Vec::new(), BTreeMap::new());
-        let (mut passed, mut taken, mut due) = (Passed::default(), BTreeSet::new(), ends);
-        for host in &hosts {
-            built.extend(host.server.clone());
-            upstreams.extend_from_slice(&host.upstreams);
-            certificates
-                .extend(host.certificates.iter().map(|certificate| (certificate.id.clone(), Arc::clone(certificate))));
-            passed.extend(&host.passed);
-            taken.extend(&host.taken);
-            translation.note_names(&host.names);
-            findings.extend_from_slice(&host.findings);
-            translation.refused.extend_from_slice(&host.refused);
-            due = [due, host.due].into_iter().flatten().min();
-        }
+        let Gathered { mut built, mut upstreams, mut certificates, passed, taken, due } =
+            Gathered::of(&hosts, ends, &mut translation, &mut findings);
         let of_closed = admission.close(&mut built);
         site::reserve(&mut built, &translation.claims);
         offers.tell(&taken, &mut findings);

@@ -474,7 +474,7 @@ fn labels_of_the_namespace_decide_about_its_snippets_whenever_they_change() {
     let mut settings = settings();
     let allowed = crate::translate::AllowedSnippets {
         selector: Some("team=edge".parse().unwrap()),
-        kinds: vec![SnippetKind::Location],
+        items: vec![SnippetKind::Location],
         ..Default::default()
     };
     settings.translate.snippets = vec![allowed];

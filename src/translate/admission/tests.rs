@@ -66,7 +66,7 @@ fn each_policy_does_what_is_chosen_for_it() {
     let entry = AllowedHosts {
         namespaces: vec!["shop".into()],
         selector: None,
-        hosts: vec!["*.good.example".parse().unwrap()],
+        items: vec!["*.good.example".parse().unwrap()],
     };
     let options = Options { max_trust: Trust::Medium, allowed_hosts: vec![entry], ..Options::default() };
     let field = |key: &str| format!("metadata.annotations[nginx.ingress.kubernetes.io/{key}]");

@@ -228,7 +228,7 @@ fn an_expression_takes_hosts_that_nobody_has() {
     let allowed = |namespace: &str, hosts: &str| AllowedHosts {
         namespaces: vec![namespace.into()],
         selector: None,
-        hosts: vec![hosts.parse().unwrap()],
+        items: vec![hosts.parse().unwrap()],
     };
     let with = |allowed_hosts: Vec<AllowedHosts>| move || Options { allowed_hosts: allowed_hosts.clone(), ..options() };
     // Where hosts are exclusive the administrator has to allow it.

@@ -324,7 +324,7 @@ fn what_is_over_the_limit_of_a_namespace_is_its_own_affair() {
 fn a_namespace_asks_for_what_the_administrator_lets_it() {
     let allowed = |namespace: &str, hosts: &[&str]| AllowedHosts {
         namespaces: vec![namespace.into()],
-        hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+        items: hosts.iter().map(|host| host.parse().unwrap()).collect(),
         ..AllowedHosts::default()
     };
     let wild = of("victim", "v", "ingressd", "*.example", "", &["Prefix /"]);
@@ -499,7 +499,7 @@ fn what_an_attacker_tried() {
 fn what_may_not_be_asked_for_is_not_kept_either() {
     let allowed = |namespace: &str, hosts: &[&str]| AllowedHosts {
         namespaces: vec![namespace.into()],
-        hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+        items: hosts.iter().map(|host| host.parse().unwrap()).collect(),
         ..AllowedHosts::default()
     };
     let broken = of("evil", "e", "ingressd", HOST, "canary: maybe", &["Prefix /"]);

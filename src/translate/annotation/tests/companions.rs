@@ -101,7 +101,7 @@ fn what_the_administrator_says_counts_beside_it_where_it_does() {
 fn a_snippet_may_bring_what_a_key_counts_with_and_a_key_that_counts_with_another() {
     let mut options = Options::default();
     let entry = crate::translate::AllowedSnippets {
-        kinds: SnippetKind::ALL.to_vec(),
+        items: SnippetKind::ALL.to_vec(),
         namespaces: vec!["default".into()],
         ..Default::default()
     };
