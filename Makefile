@@ -3,8 +3,9 @@
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-# Tests run in a network namespace, so that they reach nothing and may use any port; each end-to-end test makes one of
-# its own. Root may do that; anybody else gets a user namespace in which to be root.
+# Tests run in a network namespace, so that they reach nothing and may use any port; each
+# end-to-end test makes one of its own. Root may do that; other users get a user namespace in which
+# to be root.
 ifneq ($(shell id -u),0)
 AS_ROOT := --user --map-root-user
 endif
@@ -80,7 +81,7 @@ boot-packages: requirements
 	PACKAGES=$(TARGET)/boot/next-packages PACKAGE_VERSION=99.0.0 packaging/build dev
 	$(CARGO) test --locked --no-run --test boot
 
-# The tests have processes of their own as well: whatever they start ends with them.
+# The tests have processes of their own as well: processes that they start end with them.
 ON_A_HOST := unshare --net --mount --pid --fork --kill-child --mount-proc -- sh -c 'ip link set lo up && exec "$$@"' --
 
 test-packages: boot-packages ## the packages as files: lintian, rpm, manual pages, units (root)

@@ -45,9 +45,9 @@ impl Severity {
 /// Who can correct it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Audience {
-    /// Whoever wrote the object.
+    /// The author of the object.
     Author,
-    /// Whoever runs the edge node.
+    /// The administrator of the edge node.
     Operator,
 }
 
@@ -88,8 +88,8 @@ impl Finding {
         Finding { origin, severity: reason.row().severity, reason, note }
     }
 
-    /// The note as it may be shown: it may quote what a user wrote, and whatever could forge a
-    /// line in a log is escaped.
+    /// The note as it may be shown: it may quote what a user wrote, so characters that could forge
+    /// a line in a log are escaped.
     pub fn printable_note(&self) -> String {
         printable(&self.note)
     }

@@ -103,7 +103,7 @@ fn closed() -> Stdio {
     writer.into()
 }
 
-/// Commands that print, and how they end when somebody reads.
+/// Commands that print, and how they end when their output is read.
 const PRINTING: &[(&[&str], i32)] = &[
     (&["--help"], 0),
     (&["completions", "bash"], 0),
@@ -166,7 +166,7 @@ fn kubeconfig_prints_the_manifests_of_packages() {
 
 /// What may be deleted again: all but the namespace, in which there may be more.
 #[test]
-fn whoever_takes_everything_back_deletes_no_namespace() {
+fn the_command_that_takes_everything_back_deletes_no_namespace() {
     let ingressd = |arguments: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_ingressd")).args(arguments).output().unwrap();
         String::from_utf8(output.stdout).unwrap()

@@ -137,7 +137,7 @@ fn mistakes_and_what_is_missing_are_told() {
     assert!(!output.text.contains("further settings"), "{}", output.text);
 }
 
-/// Whoever writes manifests writes to no terminal.
+/// No text of an object reaches a terminal as a control character.
 #[test]
 fn what_objects_say_steers_no_terminal() {
     let hostile = DUMP.replace("10.0.0.0/33", r#""\e[2J\x9b2J\u202e""#);
@@ -213,7 +213,7 @@ fn lists_within_lists_fields_of_managers_and_unknown_kinds_are_no_hindrance() {
     }
 }
 
-/// Whoever holds a namespace to the exit status hears of what was not read.
+/// The exit status of a namespace also counts objects that could not be read.
 #[test]
 fn what_could_not_be_read_counts_as_refused() {
     let dump =
@@ -241,7 +241,7 @@ fn what_could_not_be_read_counts_as_refused() {
     }
 }
 
-/// The flags as they may stand there, and a ConfigMap that nobody gave.
+/// The flags as they may stand there, and a ConfigMap that is not among the input.
 #[test]
 fn flags_that_are_none_and_a_config_map_that_is_away_are_told() {
     let flags = "          - --validating-webhook=:8443\n";

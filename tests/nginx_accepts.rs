@@ -13,8 +13,8 @@ use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, AnswerDuration, AnswerHeader, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
     BasicAuthentication, Behaviour, Branch, ByteSize, Certificate, CertificateId, Choice, ClientLimits, Connection,
-    CookiePath, Cors, Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover,
-    HeaderName, HeaderText, HeaderValue, HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate,
+    CookiePath, Cors, Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, HeaderName,
+    HeaderSet, HeaderText, HeaderValue, HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate,
     Listener, LogLine, Mirror, MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl, ParameterName,
     Passthrough, Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
     RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session,
@@ -252,7 +252,7 @@ fn model() -> Model {
         Server {
             tls: TlsTermination::Own(own.clone()),
             hsts: Some(Hsts { max_age: 300, include_subdomains: true, preload: true }),
-            handover: Handover::Detailed,
+            header_set: HeaderSet::Detailed,
             routes: vec![
                 route(exact("/exact/"), proxy("web", Protocol::Http), everything()),
                 route(prefix("/grpc"), proxy("grpc", Protocol::Grpc), everything()),

@@ -120,7 +120,7 @@ fn instances_run_as_the_first_one_does() {
     assert_eq!(template.collect::<Vec<_>>(), read("ingressd.service"));
 }
 
-/// Whoever reads an Event or the journal finds the place that it names.
+/// Places in the documentation that Events and the journal name exist.
 #[test]
 fn the_page_that_findings_name_is_installed_and_has_their_places() {
     let text = fs::read_to_string(root().join("docs/findings.md")).unwrap();

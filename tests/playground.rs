@@ -50,7 +50,7 @@ async fn serve_backends(cluster: &Cluster) {
 /// the cluster.
 fn write_enter(cluster: &Cluster) -> PathBuf {
     let process = format!("/proc/{}/task/{}/ns", std::process::id(), nix::unistd::gettid());
-    // Whoever is not root is root in a user namespace alone, and has to enter that one as well.
+    // A user other than root is root in a user namespace only, and has to enter that as well.
     let user = if rig::namespace::has_users() {
         String::new()
     } else {

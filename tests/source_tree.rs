@@ -50,7 +50,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 /// semantics of Ingresses, which know no annotation.
 const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
     ("value", &[]),
-    // Policies for the API server come from whatever table they are given.
+    // Policies for the API server are made of the table that is given.
     (
         "admission",
         &["allowed", "annotation", "class", "host", "limits", "mod", "options", "path", "subject", "tables", "value"],
@@ -103,7 +103,7 @@ const KEPT_CRATES: &[(&str, &[&str])] = &[
     ("k8s_openapi", &["source", "publish", "translate", "daemon/access/manifests"]),
     ("handlebars", &["render"]),
     ("sha2", &["model/digest"]),
-    // Whoever reads YAML elsewhere would read it without bounds.
+    // YAML that is read elsewhere would be read without bounds.
     ("serde_saphyr", &["source/place", "source/yaml"]),
     ("hickory_resolver", &["daemon"]),
     ("rtnetlink", &["doctor/look/routes", "publish/kernel"]),

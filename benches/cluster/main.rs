@@ -28,7 +28,7 @@ use common::report::Report;
 use options::Options;
 
 fn main() -> ExitCode {
-    // Whatever ends the process that waits for this one, what was started here ends too.
+    // The processes that this one starts end with it, also when its parent ends first.
     set_pdeathsig(Signal::SIGTERM).unwrap();
     let options = Options::parse();
     if let (Some(size), Some(file)) = (options.alone, &options.figures) {

@@ -9,8 +9,8 @@ use crate::rig::wait;
 /// Least time between two requests that ask whether a change is served.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Which part of the time that has passed may pass until the next request: whoever measures uses
-/// the same processors, so what takes long is looked at less often, with the same relative error.
+/// Which part of the time that has passed may pass until the next request: the measurement uses
+/// the same processors, so a long wait is measured less often, with the same relative error.
 const RESOLUTION: u32 = 50;
 
 /// Sends requests until the answer is right, and returns the time that it took.

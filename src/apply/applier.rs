@@ -449,7 +449,7 @@ impl<H: Host> Applier<H> {
         let confirm = Confirm::of(&self.options, generation);
         match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(effort, master, reload),
-            // Nobody is to blame when nginx is killed by what it ran before.
+            // No object is to blame when nginx is killed although it runs what it ran before.
             Ok(Confirmation::Killed(why)) if !self.generations.is_confirmed(generation) => {
                 let generation = self.generations.switch_back(&mut self.steps)?;
                 self.killed = true;

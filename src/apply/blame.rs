@@ -96,8 +96,8 @@ pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirme
     };
     let origin = match line {
         Some(line) => file.owners.of_line(line).cloned(),
-        // A certificate or a password file has one owner; a server file has one only when nobody
-        // shares it.
+        // A certificate or a password file has one owner; a server file has one only when all of
+        // its lines are of one object.
         None => file
             .owners
             .0

@@ -218,7 +218,7 @@ impl<'a> Confirm<'a> {
                     }
                     passed = Some(Instant::now());
                 }
-                // A test waits for whatever a master waits for, such as DNS answers for names in
+                // A test waits for the same things as a master, such as DNS answers for names in
                 // other sites: only a master that was idle all the time may have given up.
                 (Verdict::Pending(Pending::NoNewWorker), Ok(_))
                     if passed.is_some_and(|passed| passed.elapsed().min(idle) > self.options.resignation) =>
@@ -287,7 +287,7 @@ mod tests {
     use super::{Effort, Idleness};
 
     #[test]
-    fn whoever_works_is_not_idle() {
+    fn a_master_that_works_is_not_idle() {
         let sleeps = |spent| Some(Effort { spent, sleeps: true });
         let works = |spent| Some(Effort { spent, sleeps: false });
         let rows = [

@@ -27,8 +27,8 @@ pub enum Existing {
 ///
 /// # Errors
 ///
-/// What the file system says, and `PermissionDenied` when the folder, or the link in its place,
-/// belongs to somebody else.
+/// Errors of the file system, and `PermissionDenied` when the folder, or the link in its place,
+/// belongs to another user.
 pub fn make(path: &Path, mode: u32, existing: Existing) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -40,7 +40,8 @@ pub fn make(path: &Path, mode: u32, existing: Existing) -> io::Result<()> {
         Ok(_) if existing == Existing::Shared => Ok(()),
         Ok(entry) => {
             of_nobody_else(&entry)?;
-            // From here on the open folder is used, whatever takes its place under the name.
+            // From here on the open folder is used, also when another one takes its place under
+            // the name.
             let folder = File::options().read(true).custom_flags(OFlag::O_DIRECTORY.bits()).open(path)?;
             let metadata = folder.metadata()?;
             of_nobody_else(&metadata)?;

@@ -257,7 +257,7 @@ impl Generations {
         self.pin
     }
 
-    /// Pins a generation, whichever is in use; also across restarts.
+    /// Pins a generation, which need not be the one in use; also across restarts.
     pub fn pin(&mut self, pin: Pin) -> Result<(), ApplyError> {
         pin.keep(&self.state)?;
         self.pin = Some(pin);
@@ -380,7 +380,7 @@ impl Generations {
     }
 }
 
-/// An existing folder keeps its mode, but nobody else may be able to write to it.
+/// An existing folder keeps its mode, but no other user may be able to write to it.
 fn make_folder(path: &Path, mode: u32) -> Result<(), ApplyError> {
     folder::make(path, mode, Existing::Closed).map_err(ApplyError::files("use folder", path))
 }

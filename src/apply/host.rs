@@ -337,7 +337,7 @@ fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested
     let (reader, writer) = std::io::pipe().map_err(failed)?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(writer.try_clone().map_err(failed)?).stderr(writer);
-    // Messages in English; and no sockets inherited from whoever started us.
+    // Messages in English; and no sockets inherited from the process that started us.
     command.env("LC_ALL", "C").env_remove("NGINX").env_remove("NGINX_BPF_MAPS");
     let mut child = command.spawn().map_err(failed)?;
     // The command holds the writing end of the pipe: without this the reader would not see its
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_stopped_or_crashed_was_not_killed() {
+    fn a_process_that_was_stopped_or_crashed_was_not_killed() {
         let master = Process { pid: 7, started: 1 };
         for (result, pid_file, expected) in [
             (Some("oom-kill"), None, true),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ApplyError;
 
-/// How many numbers are remembered; more than anybody keeps on disk.
+/// How many numbers are remembered: more than generations are kept on disk.
 const REMEMBERED: usize = 256;
 
 /// The content of the journal file.

@@ -278,7 +278,7 @@ fn object((kind, namespace, name): &Id<'_>) -> Option<ObjectId> {
     Some(ObjectId::new(kind, namespace, name))
 }
 
-/// The field as an unescaped text: whoever shows it escapes it.
+/// The field as an unescaped text; the caller escapes it before it is shown.
 fn field(origin: &Origin) -> Cow<'_, str> {
     match &origin.field {
         Field::Object => Cow::Borrowed(""),
@@ -359,7 +359,7 @@ mod tests {
             let segment = record.segment(before.as_ref().map(|before| (before, &*earlier)), &cause(number));
             segment.write(&place(number), number).unwrap();
             let (mut expected, found) = (told(&record), told(&Record::read(&place(number)).unwrap()));
-            // Owners of a file that is gone may stay: nobody asks for them.
+            // Owners of a file that is gone may stay: they are never looked up.
             expected.0.retain(|(path, _)| path != paths[2]);
             let owners: Vec<_> = found.0.into_iter().filter(|(path, _)| path != paths[2]).collect();
             assert_eq!((owners, found.1), expected, "{number}");

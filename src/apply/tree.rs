@@ -85,7 +85,7 @@ pub fn built_in(build_information: &str, flag: &str) -> Option<PathBuf> {
     build_information.split_whitespace().find_map(|word| word.strip_prefix(flag)).map(PathBuf::from)
 }
 
-/// The group ID of nginx's workers; `None` when they run as whoever started nginx.
+/// The group ID of nginx's workers; `None` when they run as the user that started nginx.
 ///
 /// `user` is what the configuration says; without it the built-in user from the output of
 /// `nginx -V` counts.

@@ -157,8 +157,8 @@ fn unified(difference: &Difference, before: u64, after: u64) -> String {
     text
 }
 
-/// A line of a diff. Generated files contain no control characters, but somebody may have edited
-/// them.
+/// A line of a diff. Generated files contain no control characters, but an administrator may have
+/// edited them.
 fn printable(line: &str, tag: ChangeTag) -> String {
     let (line, end) = match line.strip_suffix('\n') {
         Some(line) => (line, "\n"),

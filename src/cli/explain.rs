@@ -204,7 +204,7 @@ fn file_of(value: &Value) -> String {
     value["file"].as_str().map(|file| format!(" ({})", printable(file))).unwrap_or_default()
 }
 
-/// A value on one line: nobody reads longer ones here.
+/// A value on one line, cut where it is longer.
 fn value_of(written: &Value) -> String {
     const LONGEST: usize = 200;
     let value = written["value"].as_str().unwrap_or_default();

@@ -21,7 +21,7 @@ use crate::doctor::certificate_names;
 use crate::finding::on_one_line;
 use crate::migrate::compare::{BESIDE, Ports, side_by_side, taken};
 use crate::migrate::{
-    Controller, DropIn, Judged, Report, SiteCertificate, Verdict, controllers, drop_in, judge, page as html,
+    Controller, DropIn, Report, ReportInput, SiteCertificate, Verdict, controllers, drop_in, judge, page as html,
     stand_in_for_secrets,
 };
 use crate::model::Kind;
@@ -204,7 +204,7 @@ impl Judging {
         let findings = &processed.findings;
         let (drop_in, is_this_host) = (&drop_in, host.is_this);
         let (of_node, of_sites) = (&of_node, &of_sites[..]);
-        Ok(judge(&Judged { inventory, findings, controller, drop_in, is_this_host, of_node, of_sites }))
+        Ok(judge(&ReportInput { inventory, findings, controller, drop_in, is_this_host, of_node, of_sites }))
     }
 }
 

@@ -98,7 +98,7 @@ fn write(bytes: &[u8]) -> Result<Reader, Exit> {
     }
 }
 
-/// Prints a line about progress; whether anybody reads it does not matter.
+/// Prints a line about progress, and ignores a closed output.
 pub fn line(words: Arguments<'_>) {
     let _ = writeln!(io::stdout(), "{words}");
 }

@@ -8,7 +8,7 @@ use config::Value;
 use super::table::Row;
 use super::value::{Form, Setting, put, text};
 use crate::model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
-use crate::nginx::{OcspResponder, SetHeader, Test};
+use crate::nginx::{HeaderTest, OcspResponder, SetHeader};
 use crate::render::headers::{HEADERS, Value as Told};
 use crate::translate::Scope;
 use crate::translate::value::{byte_size, is_harmless};
@@ -188,7 +188,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether nginx serves certificates with an answer about their revocation (OCSP stapling), where `tls.ocsp-responders` lists the responder that a certificate names. Other certificates are served without, with a finding. The first connections to each worker are without: nginx asks when somebody wants the answer.",
+        doc: "Whether nginx serves certificates with an answer about their revocation (OCSP stapling), where `tls.ocsp-responders` lists the responder that a certificate names. Other certificates are served without, with a finding. The first connections to each worker are without: nginx asks when the first client wants the answer.",
         set: |settings, value| put(&mut settings.gate.everywhere.ocsp, value),
     },
     Row {
@@ -329,10 +329,10 @@ impl Setting for OcspResponder {
     }
 }
 
-impl Setting for Test {
+impl Setting for HeaderTest {
     fn read(value: &Value) -> Result<Self, String> {
         let text = text(value)?;
-        Test::new(text).map_err(|refused| format!("{text:?} is refused: {refused}"))
+        HeaderTest::new(text).map_err(|refused| format!("{text:?} is refused: {refused}"))
     }
 }
 

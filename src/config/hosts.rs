@@ -9,7 +9,7 @@ use super::table::Row;
 use super::value::{Column, Form, Setting, list, put, read_table, text};
 use crate::model::is_label;
 use crate::source::Selector;
-use crate::translate::{AllowedHosts, HostPattern, Scope};
+use crate::translate::{Allowed, HostPattern, Scope};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
@@ -55,14 +55,7 @@ pub const ROWS: &[Row] = &[
         form: Form::Tables(ALLOWED),
         default: "[]",
         doc: "Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim only the hosts in the tables that select it. A table selects the namespaces in `namespaces`, or those with the labels in `selector`, or with both keys those that meet both. Everybody who may change Namespaces can set labels; as a rule only administrators may. A namespace whose labels are not known yet is selected by no `selector`, not even by one such as `!restricted`; in a folder of manifests the labels are known when the Namespace is among the manifests.",
-        set: |settings, value| {
-            let entries = list(value)?;
-            let read = |(number, entry): (usize, &Value)| {
-                AllowedHosts::read(entry).map_err(|why| format!("table {}: {why}", number + 1))
-            };
-            settings.translate.allowed_hosts = entries.iter().enumerate().map(read).collect::<Result<_, _>>()?;
-            Ok(())
-        },
+        set: |settings, value| put_allowed(&mut settings.translate.allowed_hosts, value, ALLOWED, "it lists no hosts"),
     },
 ];
 
@@ -83,29 +76,36 @@ const ALLOWED: &[Column] = &[
     },
 ];
 
-/// The mistake of a table that selects namespaces neither by name nor by label.
-pub const SELECTS_NOTHING: &str = "it selects no namespace: add namespaces, or a selector of their labels";
+/// Reads tables of namespaces and what they may use; `nothing` is the mistake of a table that
+/// allows nothing.
+pub fn put_allowed<T: Setting>(
+    place: &mut Vec<Allowed<T>>,
+    value: &Value,
+    columns: &[Column],
+    nothing: &str,
+) -> Result<(), String> {
+    let read = |(number, entry): (usize, &Value)| {
+        let entry = read_table(entry, columns, Allowed::default(), |entry, key, value| match key {
+            "namespaces" => put_namespaces(&mut entry.namespaces, value),
+            "selector" => put(&mut entry.selector, value),
+            _ => put(&mut entry.items, value),
+        });
+        let entry = entry.and_then(|entry| match (entry.namespaces.is_empty(), &entry.selector, &*entry.items) {
+            (true, None, _) => Err("it selects no namespace: add namespaces, or a selector of their labels".to_owned()),
+            (_, _, []) => Err(nothing.to_owned()),
+            _ => Ok(entry),
+        });
+        entry.map_err(|why| format!("table {}: {why}", number + 1))
+    };
+    *place = list(value)?.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+    Ok(())
+}
 
 /// Parses names of namespaces, or `*` for all.
-pub fn put_namespaces(place: &mut Vec<Arc<str>>, value: &Value) -> Result<(), String> {
+fn put_namespaces(place: &mut Vec<Arc<str>>, value: &Value) -> Result<(), String> {
     put(place, value)?;
     let wrong = place.iter().find(|name| &***name != "*" && !is_label(name));
     wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
-}
-
-impl Setting for AllowedHosts {
-    fn read(value: &Value) -> Result<Self, String> {
-        let entry = read_table(value, ALLOWED, AllowedHosts::default(), |entry, key, value| match key {
-            "namespaces" => put_namespaces(&mut entry.namespaces, value),
-            "selector" => put(&mut entry.selector, value),
-            _ => put(&mut entry.hosts, value),
-        })?;
-        match (entry.namespaces.is_empty() && entry.selector.is_none(), entry.hosts.is_empty()) {
-            (true, _) => Err(SELECTS_NOTHING.to_owned()),
-            (false, true) => Err("it lists no hosts".to_owned()),
-            (false, false) => Ok(entry),
-        }
-    }
 }
 
 impl Setting for HostPattern {
@@ -141,8 +141,8 @@ mod tests {
         let read = load(text).unwrap().translate;
         assert!(read.needs_labels());
         let [first, second] = &*read.allowed_hosts else { panic!("{read:?}") };
-        assert_eq!((&*first.namespaces, &first.selector, first.hosts.len()), (&["a".into()][..], &None, 2));
-        assert_eq!(first.hosts[1], "a.example.com".parse().unwrap());
+        assert_eq!((&*first.namespaces, &first.selector, first.items.len()), (&["a".into()][..], &None, 2));
+        assert_eq!(first.items[1], "a.example.com".parse().unwrap());
         assert_eq!((second.namespaces.len(), &second.selector), (0, &Some("team in (b,c)".parse().unwrap())));
         let inline = "hosts.allowed = [{ namespaces = ['a'], hosts = ['*'] }]";
         assert!(!load(inline).unwrap().translate.needs_labels());

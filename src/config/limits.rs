@@ -340,8 +340,8 @@ mod tests {
         }
     }
 
-    /// What takes its ceiling where more is asked for, or bounds what is told: nothing is left
-    /// out.
+    /// Limits that leave nothing out: a value above them is reduced to them, or they bound
+    /// reports.
     const CEILINGS: &[&str] = &[
         "limits.findings-of-object",
         "limits.findings-of-namespace",

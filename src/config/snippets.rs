@@ -2,10 +2,10 @@
 
 use config::Value;
 
-use super::hosts::{SELECTS_NOTHING, put_namespaces};
+use super::hosts::put_allowed;
 use super::table::Row;
-use super::value::{Column, Form, Setting, list, one_of, put, read_table};
-use crate::translate::{AllowedSnippets, Scope, SnippetKind};
+use super::value::{Column, Form, Setting, one_of, put};
+use crate::translate::{Scope, SnippetKind};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
@@ -16,11 +16,7 @@ pub const ROWS: &[Row] = &[
         default: "[]",
         doc: "Which namespaces may use which snippets of nginx's configuration. Without a table none may, and an object with a snippet is refused. The namespaces may then use the directives in docs/snippets.md for their own routes; their snippets also make nginx do more work for each request. Tables select namespaces as in `hosts.allowed`. `access.max-trust` has no effect on snippets.",
         set: |settings, value| {
-            let read = |(number, entry): (usize, &Value)| {
-                AllowedSnippets::read(entry).map_err(|why| format!("table {}: {why}", number + 1))
-            };
-            settings.translate.snippets = list(value)?.iter().enumerate().map(read).collect::<Result<_, _>>()?;
-            Ok(())
+            put_allowed(&mut settings.translate.snippets, value, ALLOWED, "it lists no kinds of snippets")
         },
     },
     Row {
@@ -49,21 +45,6 @@ const ALLOWED: &[Column] = &[
         example: r#"["configuration-snippet"]"#,
     },
 ];
-
-impl Setting for AllowedSnippets {
-    fn read(value: &Value) -> Result<Self, String> {
-        let entry = read_table(value, ALLOWED, AllowedSnippets::default(), |entry, key, value| match key {
-            "namespaces" => put_namespaces(&mut entry.namespaces, value),
-            "selector" => put(&mut entry.selector, value),
-            _ => put(&mut entry.kinds, value),
-        })?;
-        match (entry.namespaces.is_empty() && entry.selector.is_none(), entry.kinds.is_empty()) {
-            (true, _) => Err(SELECTS_NOTHING.to_owned()),
-            (false, true) => Err("it lists no kinds of snippets".to_owned()),
-            (false, false) => Ok(entry),
-        }
-    }
-}
 
 impl Setting for SnippetKind {
     fn read(value: &Value) -> Result<Self, String> {

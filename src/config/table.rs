@@ -18,8 +18,7 @@ use crate::translate::Scope;
 pub struct Row {
     /// Its path: `section.key`, or a key of the top level.
     pub key: &'static str,
-    /// What it is about. Whoever explains an answer tells of those that are not about the whole
-    /// node.
+    /// What it is about. `ingressd explain` shows those that are not about the whole node.
     pub scope: Scope,
     /// How its value is written.
     pub form: Form,

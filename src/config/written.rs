@@ -48,8 +48,8 @@ impl Layers {
         Some(&self.0.get(key)?.last()?.at)
     }
 
-    /// A note with places behind the first mention of each setting that somebody wrote; `None`
-    /// where it mentions none.
+    /// A note with places behind the first mention of each setting that is written; `None` where
+    /// it mentions none.
     fn with_places(&self, note: &str) -> Option<String> {
         let is_of_key = |character: char| character.is_ascii_alphanumeric() || ".-".contains(character);
         let (mut told, mut rest, mut known) = (String::new(), note, Vec::new());

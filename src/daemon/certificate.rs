@@ -8,7 +8,7 @@ use rcgen::{CertificateParams, DnType, KeyPair};
 use super::state_file;
 use crate::model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes, Validity};
 
-/// The common name of the certificate, which tells whoever looks at it what is missing.
+/// The common name of the certificate, which tells its readers what is missing.
 const COMMON_NAME: &str = "ingressd default certificate";
 
 /// Why there is no default certificate.

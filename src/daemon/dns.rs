@@ -28,7 +28,7 @@ const ATTEMPTS: usize = 2;
 
 /// The result of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Looked {
+pub enum LookupResult {
     /// These addresses, sorted, and how long they are valid; never empty.
     Addresses(Vec<IpAddr>, Duration),
     /// DNS says that there is no address; one clause says how.
@@ -94,21 +94,21 @@ impl Dns {
         resolver
     }
 
-    /// Whether there may be anybody to ask.
+    /// Whether there may be a DNS server to ask.
     pub fn is_set(&self) -> bool {
         !self.resolvers.is_empty()
     }
 
     /// Asks for IPv4 and IPv6 addresses.
-    pub async fn ask(&self, name: &HostName) -> Looked {
+    pub async fn ask(&self, name: &HostName) -> LookupResult {
         let resolver = match self.resolver() {
             Ok(resolver) => resolver,
-            Err(why) => return Looked::Failed(why),
+            Err(why) => return LookupResult::Failed(why),
         };
         // With a trailing dot no search list applies.
         let name = match Name::from_ascii(format!("{}.", name.as_str())) {
             Ok(name) => name,
-            Err(_) => return Looked::Nothing("it is no name of DNS"),
+            Err(_) => return LookupResult::Nothing("it is no name of DNS"),
         };
         let (four, six) = tokio::join!(resolver.ipv4_lookup(name.clone()), resolver.ipv6_lookup(name));
         merge([four, six], Instant::now())
@@ -147,7 +147,7 @@ fn asking(servers: &[SocketAddr]) -> Result<TokioResolver, String> {
 }
 
 /// One family is enough: many servers cannot answer for the other.
-fn merge(answers: [Result<Lookup, NetError>; 2], now: Instant) -> Looked {
+fn merge(answers: [Result<Lookup, NetError>; 2], now: Instant) -> LookupResult {
     let mut addresses = Vec::new();
     let mut lasts = Duration::MAX;
     let mut failure = None;
@@ -166,9 +166,9 @@ fn merge(answers: [Result<Lookup, NetError>; 2], now: Instant) -> Looked {
     addresses.sort();
     addresses.dedup();
     match (addresses.is_empty(), failure) {
-        (false, _) => Looked::Addresses(addresses, lasts),
-        (true, Some(why)) => Looked::Failed(why),
-        (true, None) => Looked::Nothing(nothing),
+        (false, _) => LookupResult::Addresses(addresses, lasts),
+        (true, Some(why)) => LookupResult::Failed(why),
+        (true, None) => LookupResult::Nothing(nothing),
     }
 }
 
@@ -221,9 +221,9 @@ mod tests {
     #[test]
     fn one_family_is_enough() {
         let addresses = |looked| match looked {
-            Looked::Addresses(addresses, _) => addresses.iter().map(ToString::to_string).collect(),
-            Looked::Nothing(why) => vec![why.to_owned()],
-            Looked::Failed(why) => vec![why],
+            LookupResult::Addresses(addresses, _) => addresses.iter().map(ToString::to_string).collect(),
+            LookupResult::Nothing(why) => vec![why.to_owned()],
+            LookupResult::Failed(why) => vec![why],
         };
         let late = || Err(NetError::Timeout);
         let rows = [

@@ -59,7 +59,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Whether somebody wrote it.
+    /// Whether it is written: in the settings, the ConfigMap or an object.
     pub fn is_written(&self) -> bool {
         self.effective.counts.at != WrittenAt::BuiltIn
     }
@@ -88,7 +88,7 @@ impl InForce {
     /// What is answered to a request, and why. Names of members are a contract.
     pub fn explain(&self, address: &Address, findings: &[Finding], file: &dyn Fn(&Origin) -> Option<String>) -> Value {
         let taken = address.server(&self.servers);
-        // Where no Ingress takes hosts that nobody has, the server that does so is of no model.
+        // Where no Ingress takes unknown hosts, the server that does so is in no model.
         let unknown = Server::of_unknown_hosts().filter(|_| taken.is_none());
         let Some(server) = taken.map(|taken| taken.server).or(unknown.as_ref()) else { return Value::Null };
         let name = taken.map_or(&ServerName::CatchAll, |taken| taken.name);
@@ -168,7 +168,7 @@ impl InForce {
         (told, options)
     }
 
-    /// What somebody wrote of the options of an Ingress, whether anything is served of it or not.
+    /// The options of an Ingress that are written, whether anything is served of it or not.
     pub fn written_for(&self, id: &ObjectId, findings: &[Finding]) -> Vec<Told> {
         let says = |Effective { counts, overridden }: &Effective| {
             // Above it may be a ceiling.
@@ -178,7 +178,7 @@ impl InForce {
         told.filter(|told| is_counting(&told.effective, findings)).collect()
     }
 
-    /// Every setting that somebody wrote, with the value that counts under the ConfigMap.
+    /// Every setting that is written, with the value that counts under the ConfigMap.
     pub fn written_settings(&self) -> Vec<Told> {
         let settings = rows().filter_map(|row| self.setting(row.key, row.scope));
         settings.chain(self.defaults()).filter(Told::is_written).collect()
@@ -250,7 +250,7 @@ impl InForce {
     }
 }
 
-/// Whether nobody was told that this is without effect.
+/// Whether no finding says that this is without effect.
 fn is_counting(effective: &Effective, findings: &[Finding]) -> bool {
     let WrittenAt::Object(origin) = &effective.counts.at else { return true };
     let is_lost = |finding: &Finding| {

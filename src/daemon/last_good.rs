@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_for_the_end_of_the_keeper_holds_up_nobody() {
+    async fn waiting_for_the_end_of_the_keeper_blocks_no_thread() {
         let state = tempfile::tempdir().unwrap();
         let store = Arc::new(Mutex::new(LastGood::open(state.path(), None)));
         let keeper = Keeper::start(Arc::clone(&store), state.path());

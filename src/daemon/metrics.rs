@@ -227,7 +227,24 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
             age,
         );
     }
+    register_workers(registry, status);
+    register_objects(registry, status);
+    super::estimate::register(registry, &status.costs);
+    register_watches(registry, status, now);
+    if let Some(view) = status.outlook.as_ref().map(Outlook::view) {
+        register_nodes(registry, &view);
+    }
 
+    let expiry = Family::<NameLabels, Gauge>::default();
+    for (id, not_after) in status.certificates.iter() {
+        let labels = NameLabels { namespace: id.namespace.to_string(), name: id.name.to_string() };
+        expiry.get_or_create(&labels).set(*not_after);
+    }
+    let help = "End of validity of each certificate that is served, by its Secret";
+    registry.register_with_unit("certificate_expiry_timestamp", help, Unit::Seconds, expiry);
+}
+
+fn register_workers(registry: &mut Registry, status: &Status) {
     let workers = Family::<StateLabel, Gauge>::default();
     for (state, count) in [("current", status.workers), ("draining", status.crowd.draining)] {
         workers.get_or_create(&StateLabel { state }).set(whole(count));
@@ -244,7 +261,9 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     ended.inc_by(status.ended);
     let help = "Workers of nginx that the daemon ended because too many were draining";
     registry.register("nginx_draining_workers_ended", help, ended);
+}
 
+fn register_objects(registry: &mut Registry, status: &Status) {
     let objects = Family::<ObjectLabels, Gauge>::default();
     for (kind, count) in &status.objects {
         objects.get_or_create(&ObjectLabels { kind, state: "read" }).set(whole(*count));
@@ -264,20 +283,6 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
         findings.get_or_create(&labels).inc();
     }
     registry.register("findings", "Present findings, by reason", findings);
-
-    super::estimate::register(registry, &status.costs);
-    register_watches(registry, status, now);
-    if let Some(view) = status.outlook.as_ref().map(Outlook::view) {
-        register_nodes(registry, &view);
-    }
-
-    let expiry = Family::<NameLabels, Gauge>::default();
-    for (id, not_after) in status.certificates.iter() {
-        let labels = NameLabels { namespace: id.namespace.to_string(), name: id.name.to_string() };
-        expiry.get_or_create(&labels).set(*not_after);
-    }
-    let help = "End of validity of each certificate that is served, by its Secret";
-    registry.register_with_unit("certificate_expiry_timestamp", help, Unit::Seconds, expiry);
 }
 
 fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {

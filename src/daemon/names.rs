@@ -12,7 +12,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use self::agenda::Agenda;
 use self::bulletin::Bulletin;
 use self::wanted::WantedNames;
-use super::dns::{Dns, Looked};
+use super::dns::{Dns, LookupResult};
 use super::state_file;
 use crate::finding::count;
 use crate::model::HostName;
@@ -47,7 +47,7 @@ struct Keeper {
     refused: BTreeSet<HostName>,
     agenda: Agenda,
     bulletin: Bulletin,
-    questions: JoinSet<(HostName, Looked)>,
+    questions: JoinSet<(HostName, LookupResult)>,
     /// The answers that were reported last.
     told: Arc<Names>,
     kept: StoredAnswers,
@@ -208,8 +208,8 @@ impl Keeper {
         std::mem::replace(&mut self.refused, refused) != self.refused
     }
 
-    fn learn(&mut self, name: HostName, looked: Looked, now: Instant) {
-        let lasts = if let Looked::Addresses(_, lasts) = &looked { Some(*lasts) } else { None };
+    fn learn(&mut self, name: HostName, looked: LookupResult, now: Instant) {
+        let lasts = if let LookupResult::Addresses(_, lasts) = &looked { Some(*lasts) } else { None };
         if !self.agenda.answered(&name, lasts, now) {
             return;
         }
@@ -274,17 +274,17 @@ fn kept(names: &Names) -> StoredAnswers {
     addresses.map(|(name, answer)| (name.as_str().to_owned(), answer.addresses.clone())).collect()
 }
 
-async fn ask(dns: &Dns, name: &HostName, patience: Duration) -> Looked {
+async fn ask(dns: &Dns, name: &HostName, patience: Duration) -> LookupResult {
     let asked = tokio::time::timeout(patience, dns.ask(name)).await;
-    asked.unwrap_or_else(|_| Looked::Failed(format!("DNS gave no answer within {} s", patience.as_secs())))
+    asked.unwrap_or_else(|_| LookupResult::Failed(format!("DNS gave no answer within {} s", patience.as_secs())))
 }
 
 /// Merges an answer with the previous one. Addresses stay while DNS fails; where there are too
 /// many, those in use stay.
-fn judged(before: Option<&NameAnswer>, looked: Looked, most: usize) -> NameAnswer {
+fn judged(before: Option<&NameAnswer>, looked: LookupResult, most: usize) -> NameAnswer {
     let known = before.map(|answer| answer.addresses.as_slice()).unwrap_or_default();
     match looked {
-        Looked::Addresses(mut addresses, _) => {
+        LookupResult::Addresses(mut addresses, _) => {
             let is_cut = addresses.len() > most;
             if is_cut {
                 addresses.sort_by_key(|address| (!known.contains(address), *address));
@@ -293,8 +293,8 @@ fn judged(before: Option<&NameAnswer>, looked: Looked, most: usize) -> NameAnswe
             }
             NameAnswer { addresses, is_cut, ..NameAnswer::default() }
         }
-        Looked::Nothing(why) => NameAnswer { failure: Some(why.into()), ..NameAnswer::default() },
-        Looked::Failed(why) => {
+        LookupResult::Nothing(why) => NameAnswer { failure: Some(why.into()), ..NameAnswer::default() },
+        LookupResult::Failed(why) => {
             let is_cut = before.is_some_and(|answer| answer.is_cut);
             NameAnswer { addresses: known.to_vec(), is_cut, failure: Some(why.into()), ..NameAnswer::default() }
         }
@@ -354,20 +354,20 @@ mod tests {
         HostName::new(text).unwrap()
     }
 
-    fn found(addresses: &[&str]) -> Looked {
-        Looked::Addresses(answer(addresses, None).addresses, LEAST)
+    fn found(addresses: &[&str]) -> LookupResult {
+        LookupResult::Addresses(answer(addresses, None).addresses, LEAST)
     }
 
     #[test]
     fn addresses_stay_while_nobody_knows_better() {
         let known = answer(&["192.0.2.1"], None);
-        let failed = || Looked::Failed("late".to_owned());
+        let failed = || LookupResult::Failed("late".to_owned());
         let rows = [
             (None, found(&["192.0.2.2"]), answer(&["192.0.2.2"], None)),
             (Some(&known), found(&["192.0.2.2"]), answer(&["192.0.2.2"], None)),
             (Some(&known), failed(), answer(&["192.0.2.1"], Some("late"))),
             (None, failed(), answer(&[], Some("late"))),
-            (Some(&known), Looked::Nothing("gone"), answer(&[], Some("gone"))),
+            (Some(&known), LookupResult::Nothing("gone"), answer(&[], Some("gone"))),
         ];
         for (before, looked, expected) in rows {
             let shown = format!("{before:?} {looked:?}");

@@ -78,8 +78,8 @@ pub fn withhold(snapshot: &mut Snapshot, id: &ObjectId, newest: &Snapshot) {
     }
 }
 
-/// Restores the Secrets and ConfigMaps that an Ingress refers to, where they are missing and
-/// nobody `refuses` them: an earlier version of an Ingress needs what it was served with.
+/// Restores the Secrets and ConfigMaps that an Ingress refers to, where they are missing and no
+/// object `refuses` them: an earlier version of an Ingress needs what it was served with.
 pub fn put_back_references(
     snapshot: &mut Snapshot,
     id: &ObjectId,

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_last_and_are_not_made_anew_slow_nobody() {
+    fn connections_that_last_and_are_not_made_anew_hardly_delay_reloads() {
         let outcome =
             Churn { rules: rules(150), cost: 40, serves: |number| if number == 3 { 200_000 } else { 50 } }.run();
         assert_eq!((outcome.most, gaps(&outcome.reloads).filter(|gap| *gap > 230).count()), (2, 1));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_lasts_among_those_that_end_by_themselves_lasts_as_long() {
+    fn a_lasting_connection_among_short_ones_is_kept_as_long() {
         let patterns: [fn(usize) -> u64; 4] = [
             |number| if number % 2 == 0 { u64::MAX / 2 } else { 40 },
             |number| if number % 5 == 0 { u64::MAX / 2 } else { 40 },

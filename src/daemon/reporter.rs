@@ -124,7 +124,7 @@ impl Reporter {
         }
     }
 
-    /// Reports that nginx started, stopped or was restarted by somebody else.
+    /// Reports that nginx started, stopped, or was restarted by another process.
     pub fn nginx_changed(&self, outcome: &Outcome) {
         tracing::info!("nginx changed by itself: {}", describe(outcome));
         // An nginx that was restarted has read everything without our signal.
@@ -157,8 +157,8 @@ impl Reporter {
         };
         let heard = heard.filter(|_| nginx.status.served.is_none() && nginx.status.master.is_ok());
         let served = self.served(nginx).or(heard);
-        // This is set at once, so that nobody sees nginx run a generation that is not reported as
-        // confirmed yet.
+        // This is set at once, so that no reader sees nginx run a generation that is not reported
+        // as confirmed yet.
         self.change(|status| {
             set_nginx(status, nginx, served);
             set_outcome(status, &outcome);

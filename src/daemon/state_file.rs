@@ -47,8 +47,8 @@ fn put(path: &Path, bytes: &[u8], synced: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a folder that only root may enter. An existing one keeps its mode, but nobody else may
-/// be able to write to it.
+/// Creates a folder that only root may enter. An existing one keeps its mode, but no other user
+/// may be able to write to it.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     folder::make(path, 0o700, Existing::Closed)
 }

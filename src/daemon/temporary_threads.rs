@@ -2,7 +2,7 @@
 
 use rayon::ThreadPoolBuilder;
 
-/// Runs work, and whatever it divides among threads, on threads of its own.
+/// Runs work on threads of its own, also the parts that it divides among threads.
 ///
 /// The allocator keeps freed memory for each thread until the thread ends. Threads that live on
 /// between changes would hold megabytes that nothing uses. Where no thread can be made, the work

@@ -16,7 +16,7 @@ use crate::translate::{ANNOTATIONS, snippet_alternatives};
 
 /// The input of a report.
 #[derive(Debug)]
-pub struct Judged<'a> {
+pub struct ReportInput<'a> {
     /// What there is.
     pub inventory: &'a Inventory,
     /// The findings of the pipeline.
@@ -37,7 +37,7 @@ pub struct Judged<'a> {
 type ByObject<'a> = HashMap<&'a ObjectId, Vec<&'a Finding>>;
 
 /// Makes the report.
-pub fn judge(judged: &Judged<'_>) -> Report {
+pub fn judge(judged: &ReportInput<'_>) -> Report {
     let mut by_object = ByObject::new();
     judged.findings.iter().for_each(|finding| by_object.entry(&finding.origin.object).or_default().push(finding));
     let flag = |name: &str| judged.controller.and_then(|controller| controller.value(name));
@@ -149,13 +149,13 @@ fn object(name: &str) -> ObjectId {
 }
 
 /// The entries of a ConfigMap.
-fn data<'a>(judged: &Judged<'a>, id: &ObjectId) -> impl Iterator<Item = (&'a String, &'a String)> + use<'a> {
+fn data<'a>(judged: &ReportInput<'a>, id: &ObjectId) -> impl Iterator<Item = (&'a String, &'a String)> + use<'a> {
     let stored = judged.inventory.snapshot.config_map(&id.namespace, &id.name);
     stored.into_iter().flat_map(|stored| stored.object.data.iter().flatten())
 }
 
 /// The items of the ConfigMap with this name, or one that it is missing.
-fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<Item> {
+fn config_map(judged: &ReportInput<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<Item> {
     let id = object(name);
     if let Some(missing) = missing(judged, "the ConfigMap", "configmap", &id) {
         return vec![missing];
@@ -183,7 +183,7 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
 }
 
 /// The item of a ConfigMap that a flag names and that was not read.
-fn missing(judged: &Judged<'_>, name: &str, flag: &str, id: &ObjectId) -> Option<Item> {
+fn missing(judged: &ReportInput<'_>, name: &str, flag: &str, id: &ObjectId) -> Option<Item> {
     let (namespace, map) = (&id.namespace, &id.name);
     // A flag that names none is told among the flags.
     if namespace.is_empty() || map.is_empty() || judged.inventory.snapshot.config_map(namespace, map).is_some() {
@@ -211,7 +211,11 @@ fn of_node(item: Item, said: &OfNode) -> Item {
 }
 
 /// What is said of TCP and UDP services.
-fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str) -> Option<&'a str>) -> Vec<Item> {
+fn streams<'a>(
+    judged: &ReportInput<'_>,
+    by_object: &ByObject<'_>,
+    flag: impl Fn(&str) -> Option<&'a str>,
+) -> Vec<Item> {
     let mut items = Vec::new();
     for (of_flag, transport) in [("tcp-services-configmap", "TCP"), ("udp-services-configmap", "UDP")] {
         let Some(name) = flag(of_flag) else { continue };
@@ -237,7 +241,7 @@ fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str
 }
 
 /// What is wrong with what was read, or is not known.
-fn notes(judged: &Judged<'_>, classless: &[String]) -> Vec<String> {
+fn notes(judged: &ReportInput<'_>, classless: &[String]) -> Vec<String> {
     let mut notes = Vec::new();
     let controller =
         judged.controller.map_or("k8s.io/ingress-nginx", |found| found.value_or_default("controller-class"));

@@ -23,6 +23,6 @@ pub use drop_in::{Class, DropIn, drop_in};
 pub use flags::{Counterpart, FLAGS, Flag, Takes};
 pub use html::page;
 pub use item::{Item, KnownKey, Verdict};
-pub use judge::{Judged, judge};
+pub use judge::{ReportInput, judge};
 pub use report::{Ingress, Report};
 pub use secrets::stand_in_for_secrets;

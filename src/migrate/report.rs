@@ -62,7 +62,7 @@ impl Report {
         self.flags.iter().chain(of_map).chain(&self.streams)
     }
 
-    /// The worst verdict. Whatever could not be read counts as refused.
+    /// The worst verdict. Objects that could not be read count as refused.
     pub fn verdict(&self) -> Verdict {
         if self.unread > 0 {
             return Verdict::Refused;

@@ -130,8 +130,7 @@ const VARIABLES: &[&str] = &[
     "uri",
 ];
 
-/// What a line says of a connection to a TCP or UDP service where nobody says otherwise, in the
-/// order of ingress-nginx.
+/// The default log line of a connection to a TCP or UDP service, in the order of ingress-nginx.
 pub const USUAL_LINE_OF_STREAMS: &str =
     "[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time";
 

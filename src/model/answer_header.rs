@@ -1,4 +1,5 @@
-//! A response header that is set whatever the backend sends. It must not know who asked for it.
+//! A response header that is set in the place of the backend's. It must not know which option sets
+//! it.
 
 use super::{HeaderName, HeaderText, Refused};
 

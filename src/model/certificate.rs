@@ -64,8 +64,8 @@ pub struct PasswordFile {
     pub content: SecretBytes,
 }
 
-/// A key by which nginx encrypts sessions of TLS that clients keep: whoever has it can read what
-/// was sent with them.
+/// A key by which nginx encrypts the TLS sessions that clients keep. With it an attacker can
+/// decrypt recorded connections of these sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketKey {
     /// Who says it.

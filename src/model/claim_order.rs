@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_fills_the_list_comes_last_and_nobody_else() {
+    fn only_the_namespace_that_fills_the_list_comes_last() {
         let hosts: Vec<_> = (0..=MOST / 2).map(|number| host(&format!("h{number}.example"))).collect();
         let shop = host("shop.example");
         let of_crowd = |(host, number)| {

@@ -54,7 +54,7 @@ impl ClientCertificates {
         self.demand == Demand::Required || self.common_name.is_some()
     }
 
-    /// Whether both require the same, whichever fields they come from.
+    /// Whether both require the same, also when they come from different fields.
     pub fn is_like(&self, other: &Self) -> bool {
         *self == ClientCertificates { origin: self.origin.clone(), ..other.clone() }
     }

@@ -17,7 +17,7 @@ pub struct ExternalAuthentication {
 }
 
 impl ExternalAuthentication {
-    /// Whether both have the same effect, whichever fields they come from.
+    /// Whether both have the same effect, also when they come from different fields.
     pub fn is_like(&self, other: &Self) -> bool {
         self.service == other.service && (Arc::ptr_eq(&self.policy, &other.policy) || self.policy == other.policy)
     }

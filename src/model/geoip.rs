@@ -8,7 +8,7 @@ use std::fmt;
 pub enum GeoDatabase {
     /// Whose network an address is of.
     Asn,
-    /// Whether it hides somebody.
+    /// Whether the address belongs to a service that hides its clients.
     AnonymousIp,
     /// Where it is, down to the city.
     City,

@@ -70,7 +70,7 @@ pub use name::{is_label, is_subdomain};
 pub use origin::{Field, Kind, ObjectId, Origin};
 pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, PathMatch, Protocol, Route};
-pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
+pub use server::{HeaderSet, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use snippet::{
     Burden, LONGEST_HOST, OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader,
     SnippetPart, SnippetStatement, SnippetText,

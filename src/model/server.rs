@@ -48,7 +48,7 @@ pub enum TlsTermination {
 /// Which headers backends get where no route says otherwise. It is the same for a whole host,
 /// because nginx keeps headers as one list that a differing location would have to repeat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Handover {
+pub enum HeaderSet {
     /// The usual headers of proxies, and nginx's default buffers.
     #[default]
     Usual,
@@ -80,7 +80,7 @@ pub struct Server {
     /// The HSTS policy, sent in responses by TLS; `None` sends none.
     pub hsts: Option<Hsts>,
     /// Which headers the backends of its routes get.
-    pub handover: Handover,
+    pub header_set: HeaderSet,
     /// Routes in order of precedence: exact paths, then regular expressions in the order in which
     /// they are tried, then prefixes from the longest to the shortest.
     pub routes: Vec<Route>,
@@ -153,7 +153,7 @@ impl Server {
             client_certificates: None,
             directives: Vec::new(),
             hsts: None,
-            handover: Handover::Usual,
+            header_set: HeaderSet::Usual,
             routes: Vec::new(),
             fallback,
         }
@@ -306,8 +306,8 @@ mod tests {
             (&[("a", ONE, "a"), ("a", "open", "a"), ("b", ONE, "b"), ("c", "open", "")], &[0, 1]),
             // Other namespaces do not ask for it.
             (&[("a", ONE, "a"), ("b", "loose 10.0.0.0/8", "b"), ("b", "open", "b"), ("b", "open", "")], &[]),
-            // The administrator's default backend gets the requests that no path matches, whoever
-            // owns the rest of the host.
+            // The administrator's default backend gets the requests that no path matches, in hosts
+            // of all namespaces.
             (&[("d", ONE, "d"), ("b", "open", "b"), ("b", "open", "d")], &[0, 2]),
             (&[("d", "open", "d"), ("b", "open", "b"), ("b", ONE, "d")], &[1, 2]),
             (&[("d", "open", "d"), ("b", ONE, "d")], &[]),

@@ -234,7 +234,7 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
     }
 }
 
-/// nginx keeps one buffer for each file, whoever logs to it, and refuses two of different sizes.
+/// nginx keeps one buffer for each file, also when several sites log to it, and refuses two sizes.
 pub(super) fn buffering(
     wanted: Buffering,
     place: &LogPlace,

@@ -33,9 +33,9 @@ pub struct Everywhere {
     /// Networks whose clients are refused.
     pub blocked_networks: Vec<Cidr>,
     /// User agents that are refused.
-    pub blocked_agents: Vec<Test>,
+    pub blocked_agents: Vec<HeaderTest>,
     /// Referers that are refused.
-    pub blocked_referers: Vec<Test>,
+    pub blocked_referers: Vec<HeaderTest>,
     /// Path prefixes whose routes are not redirected to https.
     pub plain_paths: Vec<UrlPath>,
     /// The status of requests above a rate limit.
@@ -195,7 +195,7 @@ pub struct SetHeader {
 
 /// A condition on a request header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Test {
+pub enum HeaderTest {
     /// It equals this value, case-insensitively.
     Exact(HeaderValue),
     /// It matches this expression.
@@ -207,17 +207,17 @@ pub enum Test {
     },
 }
 
-impl Test {
+impl HeaderTest {
     /// Parses a value, or an expression behind `~` or `~*`.
     pub fn new(text: &str) -> Result<Self, Refused> {
         let expression = |text: &str, case_sensitive| {
-            Pattern::new(text.trim()).map(|pattern| Test::Expression { pattern, case_sensitive })
+            Pattern::new(text.trim()).map(|pattern| HeaderTest::Expression { pattern, case_sensitive })
         };
         match (text.strip_prefix("~*"), text.strip_prefix('~')) {
             _ if text.is_empty() => Err(Refused::because("it is empty")),
             (Some(text), _) => expression(text, false),
             (_, Some(text)) => expression(text, true),
-            _ => HeaderValue::new(text).map(Test::Exact),
+            _ => HeaderValue::new(text).map(HeaderTest::Exact),
         }
     }
 }

@@ -51,12 +51,12 @@ pub struct Geo {
     pub files: Vec<(PathBuf, Vec<(GeoVariable, &'static str)>)>,
     /// How often nginx looks whether they are others.
     pub reload: Option<Duration>,
-    /// What nobody tells here: it is empty for all clients.
+    /// Variables without a database: they are empty for all clients.
     pub unknown: Vec<GeoVariable>,
 }
 
 impl Geo {
-    /// Whether anybody asks.
+    /// Whether any variable is used.
     pub fn is_asked(&self) -> bool {
         !(self.files.is_empty() && self.unknown.is_empty())
     }
@@ -124,7 +124,7 @@ pub fn decide(
     geo
 }
 
-/// Why nobody tells these, and what to do.
+/// Why there is no database for these, and what to do.
 pub fn why(unknown: &[GeoVariable], options: &GeoOptions, capabilities: &Capabilities) -> Option<String> {
     if unknown.is_empty() {
         return None;
@@ -151,7 +151,7 @@ mod tests {
     use crate::model::catalogue::Version;
 
     #[test]
-    fn the_first_database_that_tells_something_counts_and_what_nobody_tells_is_empty() {
+    fn the_first_database_with_a_variable_counts_and_a_variable_without_one_is_empty() {
         let named = |name: &str| GeoVariable::named(name).unwrap();
         let asked = BTreeSet::from(["geoip2_city", "geoip2_asn", "geoip2_isp"].map(named));
         let file = |name: &str| GeoFile::of(Path::new("/db").join(name).as_ref()).unwrap();

@@ -18,7 +18,7 @@ pub use crate::model::language::{lexer, syntax};
 pub use access_log::{AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs};
 pub use capabilities::{Capabilities, UnknownBuild};
 pub use everywhere::{
-    Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, OcspResponder, SetHeader, StapleSource, Test, Uncompressed,
+    Everywhere, HeaderTest, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, OcspResponder, SetHeader, StapleSource, Uncompressed,
 };
 pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
 pub use gate::{gate, wanted};

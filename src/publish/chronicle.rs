@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::bucket::Bucket;
 use super::notice::Notice;
-use super::queue::{Queue, Sort};
+use super::queue::{Priority, Queue};
 use super::served::{Carried, Served};
 use super::status::published_addresses;
 use crate::finding::{Finding, Severity, limit};
@@ -75,13 +75,13 @@ impl Chronicle {
     /// Whether the queue has room again for notices that did not fit, so that an update is due
     /// although nothing is new.
     pub fn is_due(&self) -> bool {
-        self.is_due_for(Sort::Warning) || self.is_due_for(Sort::Good)
+        self.is_due_for(Priority::Warning) || self.is_due_for(Priority::Good)
     }
 
-    fn is_due_for(&self, sort: Sort) -> bool {
+    fn is_due_for(&self, sort: Priority) -> bool {
         let namespaces = match sort {
-            Sort::Warning => &self.crowded_out_warnings,
-            Sort::Good => &self.crowded_out_synced,
+            Priority::Warning => &self.crowded_out_warnings,
+            Priority::Good => &self.crowded_out_synced,
         };
         namespaces.iter().any(|namespace| self.queue.has_enough_room(sort, namespace))
     }
@@ -89,7 +89,7 @@ impl Chronicle {
     fn update_findings(&mut self, served: &Served, others: &[Finding], now: Instant) -> usize {
         let first = *self.first.get_or_insert(now);
         let is_same = self.findings.as_ref().is_some_and(|known| Arc::ptr_eq(known, &served.findings));
-        if is_same && self.others == others && !self.is_due_for(Sort::Warning) {
+        if is_same && self.others == others && !self.is_due_for(Priority::Warning) {
             return 0;
         }
         let is_first = self.findings.replace(Arc::clone(&served.findings)).is_none();
@@ -110,7 +110,7 @@ impl Chronicle {
             if self.told.contains(finding) {
                 continue;
             }
-            if !self.queue.has_room(Sort::Warning, namespace) {
+            if !self.queue.has_room(Priority::Warning, namespace) {
                 self.crowded_out_warnings.insert(Arc::clone(namespace));
                 continue;
             }
@@ -133,7 +133,7 @@ impl Chronicle {
         let Some(carried) = served.carried.as_ref().filter(|_| served.serving) else { return 0 };
         // Changes by others to objects that are served do not matter here.
         let is_same = self.carried.as_ref().is_some_and(|known| Arc::ptr_eq(known, carried));
-        if is_same && !self.is_due_for(Sort::Good) {
+        if is_same && !self.is_due_for(Priority::Good) {
             return 0;
         }
         self.carried = Some(Arc::clone(carried));
@@ -153,7 +153,7 @@ impl Chronicle {
             }
             let is_news = before.as_ref().and_then(Option::as_ref) != Some(version);
             let mut told = Some(version.clone());
-            if is_news && !self.queue.has_room(Sort::Good, &id.namespace) {
+            if is_news && !self.queue.has_room(Priority::Good, &id.namespace) {
                 self.crowded_out_synced.insert(Arc::clone(&id.namespace));
                 told = before.flatten();
             } else if is_news {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_earlier_times_are_passed_over_for_what_nobody_can_have_told() {
+    fn names_of_earlier_events_are_passed_over_for_news_that_no_leader_can_have_written() {
         let now = Instant::now();
         let mut chronicle = Chronicle::default();
         let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_confirmed_while_nobody_led_is_told_by_whoever_leads_then() {
+    fn versions_that_were_confirmed_without_a_leader_are_reported_by_the_next_one() {
         let (now, lease) = (Instant::now(), Duration::from_secs(15));
         let earlier = || {
             let mut served = serving("1", "1", true);

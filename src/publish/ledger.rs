@@ -49,8 +49,8 @@ pub struct Write<C = Vec<Address>> {
     pub again: bool,
     /// Whether the last attempt failed.
     pub failed: bool,
-    /// Whether it withdraws, from an object of ours, an address of a node that somebody else
-    /// wrote.
+    /// Whether it withdraws, from an object of ours, an address of a node that another field
+    /// manager wrote.
     pub theirs: bool,
     created: Option<Timestamp>,
 }
@@ -62,7 +62,7 @@ pub struct Plan<C = Vec<Address>> {
     pub writes: Vec<Write<C>>,
     /// When an object that waits has to be compared again.
     pub next: Option<Instant>,
-    /// Objects whose status somebody else keeps changing, sorted.
+    /// Objects whose status another field manager keeps changing, sorted.
     pub contended: Vec<Arc<ObjectId>>,
     /// Whether an object was skipped because it is being written, and has to be compared again
     /// afterwards.
@@ -356,9 +356,10 @@ impl<C: Content> Entry<C> {
     }
 
     /// Whether the status has addresses that we have to withdraw: what our group applied, and in
-    /// an object of ours the address of a node, whoever wrote it. If the object has no managed
-    /// fields, it is any address in an object of ours, because a node may have had another address
-    /// before, and the known addresses of nodes in other objects. That is tried only once.
+    /// an object of ours the address of a node, also when another field manager wrote it. If the
+    /// object has no managed fields, it is any address in an object of ours, because a node may
+    /// have had another address before, and the known addresses of nodes in other objects. That is
+    /// tried only once.
     fn is_ours(&self, subject: Subject<'_>, nodes: &Nodes, applied: Option<bool>) -> bool {
         let withdrawn = self.written.as_ref().is_some_and(|written| written.content.is_empty());
         let is_meant = |address: &Address| match applied {

@@ -29,8 +29,7 @@ const VERSION: &str = "ingressd/version";
 const PHASE: &str = "ingressd/phase";
 const WRITES: &str = "ingressd/writes";
 
-/// The most addresses of one node that are used, and the longest texts: anybody with the right may
-/// write a Lease.
+/// The most addresses of one node that are used, and the longest texts: the Lease may be forged.
 pub const MOST_ADDRESSES: usize = 16;
 const LONGEST_TEXT: usize = 253;
 const LONGEST_DURATION: Duration = Duration::from_secs(24 * 3600);
@@ -115,7 +114,7 @@ impl Member {
     }
 
     /// The record in a Lease and its duration; `None` for Leases of other kinds. Invalid parts are
-    /// left out, because anybody with the right may have written them.
+    /// left out, because the Lease may be forged.
     pub fn read(lease: &Lease) -> Option<(Self, Duration)> {
         let whole = |key: &str| lease.metadata.annotations.as_ref()?.get(key).map(String::as_str);
         let text = |key: &str| whole(key).filter(|value| value.len() <= LONGEST_TEXT * MOST_ADDRESSES);

@@ -19,16 +19,16 @@ const WARNINGS_IN_A_ROW: usize = 3;
 
 /// The two priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
+pub enum Priority {
     /// A problem.
     Warning,
     /// Good news.
     Good,
 }
 
-impl Sort {
+impl Priority {
     fn of(notice: &Notice) -> Self {
-        if notice.warns { Sort::Warning } else { Sort::Good }
+        if notice.warns { Priority::Warning } else { Priority::Good }
     }
 }
 
@@ -92,34 +92,34 @@ fn key(notice: &Notice) -> String {
 
 impl Queue {
     /// Whether one more notice of this priority fits.
-    pub fn has_room(&self, sort: Sort, namespace: &str) -> bool {
+    pub fn has_room(&self, sort: Priority, namespace: &str) -> bool {
         self.turns(sort).of(namespace) < OF_EACH || self.waiting(sort) < most(sort)
     }
 
     /// Whether there is enough room to make notices again: each attempt compares everything.
-    pub fn has_enough_room(&self, sort: Sort, namespace: &str) -> bool {
+    pub fn has_enough_room(&self, sort: Priority, namespace: &str) -> bool {
         self.turns(sort).of(namespace) <= OF_EACH / 2 || self.waiting(sort) + MOST_WAITING / 2 <= most(sort)
     }
 
-    fn turns(&self, sort: Sort) -> &Turns {
+    fn turns(&self, sort: Priority) -> &Turns {
         match sort {
-            Sort::Warning => &self.warnings,
-            Sort::Good => &self.good,
+            Priority::Warning => &self.warnings,
+            Priority::Good => &self.good,
         }
     }
 
-    fn waiting(&self, sort: Sort) -> usize {
+    fn waiting(&self, sort: Priority) -> usize {
         match sort {
-            Sort::Warning => self.warnings.count + self.good.count,
-            Sort::Good => self.good.count,
+            Priority::Warning => self.warnings.count + self.good.count,
+            Priority::Good => self.good.count,
         }
     }
 
     /// Adds a notice.
     pub fn push(&mut self, notice: Notice) {
-        match Sort::of(&notice) {
-            Sort::Warning => self.warnings.push(notice),
-            Sort::Good => self.good.push(notice),
+        match Priority::of(&notice) {
+            Priority::Warning => self.warnings.push(notice),
+            Priority::Good => self.good.push(notice),
         }
     }
 
@@ -136,9 +136,9 @@ impl Queue {
         let mut good = || self.good.take(may);
         let taken = if good_first { good() } else { None };
         let taken = taken.or_else(|| self.warnings.take(may)).or_else(good)?;
-        self.in_a_row = match Sort::of(&taken) {
-            Sort::Warning => self.in_a_row + 1,
-            Sort::Good => 0,
+        self.in_a_row = match Priority::of(&taken) {
+            Priority::Warning => self.in_a_row + 1,
+            Priority::Good => 0,
         };
         Some(taken)
     }
@@ -150,10 +150,10 @@ impl Queue {
     }
 }
 
-const fn most(sort: Sort) -> usize {
+const fn most(sort: Priority) -> usize {
     match sort {
-        Sort::Warning => 2 * MOST_WAITING,
-        Sort::Good => MOST_WAITING,
+        Priority::Warning => 2 * MOST_WAITING,
+        Priority::Good => MOST_WAITING,
     }
 }
 
@@ -168,16 +168,16 @@ mod tests {
     use crate::source::Snapshot;
 
     /// A notice about the object `NAMESPACE/NAME`.
-    fn notice(object: &str, sort: Sort) -> Notice {
+    fn notice(object: &str, sort: Priority) -> Notice {
         let (namespace, name) = object.split_once('/').unwrap();
         let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, name));
         let finding = Finding::new(Reason::MissingService, Origin::object(&id), "x");
         let mut notice = Notice::of_finding(&finding, &Snapshot::default(), 0).unwrap();
-        notice.warns = sort == Sort::Warning;
+        notice.warns = sort == Priority::Warning;
         notice
     }
 
-    fn queue(objects: &[(&str, Sort)]) -> Queue {
+    fn queue(objects: &[(&str, Priority)]) -> Queue {
         let mut queue = Queue::default();
         objects.iter().for_each(|(object, sort)| queue.push(notice(object, *sort)));
         queue
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn warnings_go_first_but_never_keep_what_is_good_waiting() {
-        use Sort::{Good, Warning};
+        use Priority::{Good, Warning};
         let objects = [
             ("a/1", Good),
             ("a/2", Warning),
@@ -208,12 +208,12 @@ mod tests {
     fn a_namespace_with_much_to_tell_waits_for_it_alone() {
         let now = Instant::now();
         let mut queue = Queue::default();
-        for sort in [Sort::Good, Sort::Warning] {
+        for sort in [Priority::Good, Priority::Warning] {
             while queue.has_room(sort, "crowd") {
                 queue.push(notice("crowd/1", sort));
             }
         }
-        for sort in [Sort::Good, Sort::Warning] {
+        for sort in [Priority::Good, Priority::Warning] {
             assert!(!queue.has_enough_room(sort, "crowd") && queue.has_room(sort, "victim"));
             for number in 0..OF_EACH {
                 queue.push(notice(&format!("victim/{number}"), sort));
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_namespace_that_rests_keeps_nobody_waiting() {
         let (now, later) = (Instant::now(), Instant::now() + Duration::from_secs(9));
-        let mut queue = queue(&[("a/1", Sort::Warning), ("b/2", Sort::Good)]);
+        let mut queue = queue(&[("a/1", Priority::Warning), ("b/2", Priority::Good)]);
         queue.rest("a".to_owned(), later);
         assert_eq!((queue.due(now), rest(&mut queue, now)), (Some(now), vec!["b/2".to_owned()]));
         assert_eq!(queue.due(now), Some(later));

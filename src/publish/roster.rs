@@ -210,7 +210,7 @@ mod tests {
             (&[(0, 5000), (3, 4000)], 3, Life::Alive),
             (&[(0, 5000), (3, 4000)], 17, Life::Alive),
             (&[(0, 5000), (3, 4000)], 18, Life::Expired),
-            // A change of the Lease by somebody else is no sign of life.
+            // A change of the Lease by another client is no sign of life.
             (&[(0, 5000), (3, 5000)], 14, Life::Presumed),
             (&[(0, 5000), (3, 5000)], 15, Life::Expired),
             // The node comes back.

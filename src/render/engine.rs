@@ -29,7 +29,7 @@ pub struct Source {
 /// A template that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("template {template}: {words}")]
-pub struct Unfit {
+pub struct TemplateError {
     /// The name of the template.
     pub template: &'static str,
     /// The line, where it is known.
@@ -54,7 +54,7 @@ impl Engine {
     /// # Errors
     ///
     /// The templates that break a rule; the list is never empty.
-    pub fn load(sources: Vec<Source>, instance: &Instance) -> Result<Self, Vec<Unfit>> {
+    pub fn load(sources: Vec<Source>, instance: &Instance) -> Result<Self, Vec<TemplateError>> {
         let mut registry = Handlebars::new();
         registry.set_strict_mode(true);
         registry.register_escape_fn(handlebars::no_escape);
@@ -67,7 +67,7 @@ impl Engine {
         for source in &sources {
             match source.proven(&partials) {
                 Ok(template) => registry.register_template(source.name, template),
-                Err((line, words)) => wrong.push(Unfit { template: source.name, line, words }),
+                Err((line, words)) => wrong.push(TemplateError { template: source.name, line, words }),
             }
         }
         match wrong.is_empty() {

@@ -28,7 +28,7 @@ pub enum Value {
     SetOrTold(&'static str, &'static str, &'static str),
     /// The first, or the second where some proxy is trusted, also by the PROXY protocol.
     Scheme(&'static str, &'static str, &'static str),
-    /// Removed, whoever sends it.
+    /// Removed from all requests.
     Cleared,
     /// Removed, unless a trusted proxy sends it.
     ClearedUnlessTold,
@@ -128,7 +128,7 @@ enum Spoken {
 /// Who is trusted to name clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Believed {
-    /// Nobody.
+    /// No client.
     Nobody,
     /// Proxies that speak the PROXY protocol, which tells the scheme by a port.
     Protocol,

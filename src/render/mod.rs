@@ -19,7 +19,7 @@ mod token;
 mod view;
 
 pub use content::{Content, Part};
-pub use engine::Unfit;
+pub use engine::TemplateError;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
 pub use lower::{Place, has_own_tls, places, to_https};
 pub use names::{passthrough_file, recounts, stream_port};

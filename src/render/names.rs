@@ -274,7 +274,7 @@ pub fn certificate_file(id: &CertificateId) -> FilePath {
     }
 }
 
-/// The file of a client certificate for backends: that of the Secret, whatever else uses it.
+/// The file of a client certificate for backends: that of the Secret, shared with its other uses.
 pub fn client_file(secret: &Arc<ObjectId>) -> FilePath {
     certificate_file(&CertificateId::Secret(Arc::clone(secret)))
 }
@@ -306,9 +306,9 @@ pub fn password_file(id: &PasswordFileId) -> FilePath {
 }
 
 /// The internal location that asks an authentication service for a namespace; each distinct policy
-/// has one. Cached answers begin with this name, and those of one namespace must let nobody into
-/// another one: the service may have judged by the path. Its name does not begin with a slash, so
-/// no request path matches it.
+/// has one. Cached answers begin with this name, and those of one namespace must let no client
+/// into another one: the service may have judged by the path. Its name does not begin with a
+/// slash, so no request path matches it.
 pub fn authentication(external: &ExternalAuthentication, namespace: &str) -> String {
     let ExternalAuthentication { service, policy, origin: _ } = external;
     let whose = policy.memory.as_ref().map(|_| namespace);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::engine::{Engine, Source, Unfit};
+use super::engine::{Engine, Source, TemplateError};
 use super::file_set::Digest;
 use super::token::{Literal, Word, Words};
 use super::view::{self, View};
@@ -27,7 +27,7 @@ impl Templates {
     /// # Errors
     ///
     /// The texts that break a rule; the list is never empty.
-    pub fn of(texts: BTreeMap<&'static str, String>) -> Result<Self, Vec<Unfit>> {
+    pub fn of(texts: BTreeMap<&'static str, String>) -> Result<Self, Vec<TemplateError>> {
         let templates = Templates(Arc::new(texts));
         load(&Instance::default(), &templates).map(|_| templates)
     }
@@ -58,7 +58,7 @@ impl fmt::Debug for Templates {
 ///
 /// When one of them breaks a rule. A test loads the program's own; replacements are checked when
 /// they are read.
-pub fn load(instance: &Instance, templates: &Templates) -> Result<Engine, Vec<Unfit>> {
+pub fn load(instance: &Instance, templates: &Templates) -> Result<Engine, Vec<TemplateError>> {
     Engine::load(sources(instance, &templates.0), instance)
 }
 
@@ -166,7 +166,7 @@ fn server() -> view::Server {
 fn statement() -> view::Statement {
     view::Statement {
         conditional: vec![view::Conditional { condition: WORD, name: WORD, arguments: words() }],
-        compared: vec![view::Compared {
+        compared: vec![view::Comparison {
             variable: WORD,
             operator: WORD,
             value: words(),

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::*;
-use crate::model::catalogue::{self, CLIENT_MAX_BODY_SIZE, Context, Inherited, PROXY_READ_TIMEOUT, Said, Version};
+use crate::model::catalogue::{
+    self, CLIENT_MAX_BODY_SIZE, Context, InTemplate, Inherited, PROXY_READ_TIMEOUT, Version,
+};
 use crate::model::{
-    Action, Argument, Behaviour, ByteSize, Directive, Endpoint, Field, Handover, HeaderName, HostListeners, HostName,
+    Action, Argument, Behaviour, ByteSize, Directive, Endpoint, Field, HeaderName, HeaderSet, HostListeners, HostName,
     Kind, Model, ObjectId, Origin, PathMatch, Pattern, Protocol, Route, Snippet, Upstream, UpstreamId,
     UpstreamIdentity, UrlPath,
 };
@@ -287,9 +289,9 @@ fn upstreams_of_a_namespace_with_many_delay_no_request_of_others() {
 }
 
 /// The names of the directives that a server sets itself, with a route of this protocol.
-fn said(protocol: Protocol, handover: Handover) -> BTreeSet<String> {
+fn said(protocol: Protocol, header_set: HeaderSet) -> BTreeSet<String> {
     let upstream: UpstreamId = UpstreamIdentity { protocol, ..UpstreamIdentity::usual("default", "web", "80") }.into();
-    let mut server = Server { handover, ..Server::clone(&server("a.example", Vec::new())) };
+    let mut server = Server { header_set, ..Server::clone(&server("a.example", Vec::new())) };
     server.fallback.action = Action::Proxy { upstream: upstream.clone(), split: None };
     let upstreams = vec![Arc::new(Upstream { id: upstream, origin: server.origin.clone(), endpoints: Vec::new() })];
     let model = Model { servers: vec![Arc::new(server)], upstreams, ..Model::default() };
@@ -304,25 +306,25 @@ fn said(protocol: Protocol, handover: Handover) -> BTreeSet<String> {
 #[test]
 fn servers_say_what_the_catalogue_says_that_they_say() {
     for protocol in [Protocol::Http, Protocol::Grpc] {
-        for handover in [Handover::Usual, Handover::Detailed] {
-            let said = said(protocol, handover);
+        for header_set in [HeaderSet::Usual, HeaderSet::Detailed] {
+            let said = said(protocol, header_set);
             for row in catalogue::all().filter(|row| row.contexts.hold(Context::Server)) {
-                let expected = match row.said {
-                    Said::Always => true,
-                    Said::Grpc => protocol == Protocol::Grpc,
-                    Said::Detailed => handover == Handover::Detailed,
+                let expected = match row.in_template {
+                    InTemplate::Always => true,
+                    InTemplate::Grpc => protocol == Protocol::Grpc,
+                    InTemplate::Detailed => header_set == HeaderSet::Detailed,
                     // Where it is overridden, nginx would refuse a second one.
-                    Said::Never if matches!(row.inherited, Inherited::TakenBack(_)) => false,
-                    Said::Never => continue,
+                    InTemplate::Never if matches!(row.inherited, Inherited::TakenBack(_)) => false,
+                    InTemplate::Never => continue,
                 };
-                assert_eq!(said.contains(row.name), expected, "{} with {protocol:?}, {handover:?}", row.name);
+                assert_eq!(said.contains(row.name), expected, "{} with {protocol:?}, {header_set:?}", row.name);
             }
         }
     }
 }
 
 #[test]
-fn wildcards_of_whoever_has_many_come_last_and_those_that_nobody_serves_behind_them() {
+fn wildcards_of_a_namespace_with_many_come_last_and_those_that_are_not_served_behind_them() {
     let wildcard = |namespace: &str, host: &str| {
         let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, "wildcards"));
         let origin = Origin { object, field: Field::Object };

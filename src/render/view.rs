@@ -169,7 +169,7 @@ views! {
         /// It applies when a variable is set.
         pub conditional: Vec<Conditional>,
         /// It applies when a variable compares with a value.
-        pub compared: Vec<Compared>,
+        pub compared: Vec<Comparison>,
         /// It applies to all requests.
         pub plain: Vec<Directive>,
     }
@@ -186,7 +186,7 @@ views! {
 
     /// A directive that applies to requests for which a variable compares with a value.
     #[derive(Debug, Clone)]
-    pub struct Compared {
+    pub struct Comparison {
         /// The variable.
         pub variable: Word,
         /// The operator of nginx's `if`.

@@ -16,8 +16,8 @@ use crate::config::Settings;
 const HEAD: &str = include_str!("undo.sh");
 
 /// A shell script that restores the files and links that setup changed, the last change first,
-/// unless somebody changed them since or nginx refuses the result. Folders and permissions stay:
-/// who removes ingressd removes its folders, and closed files stay closed.
+/// unless they were edited since or nginx refuses the result. Folders and permissions stay: the
+/// administrator removes the folders with ingressd, and closed files stay closed.
 ///
 /// # Errors
 ///

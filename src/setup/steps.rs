@@ -14,7 +14,7 @@ use crate::source::cluster::DEFAULT_KUBECONFIG;
 /// The file that the packages install, when the folder of generations is the default one.
 const HTTP_FILE: &str = include_str!("../../packaging/nginx/ingressd.conf");
 
-/// Server names without meaning: a site with another name belongs to somebody.
+/// Server names without meaning: a site with another name is in use.
 const NOBODYS_NAMES: &[&str] = &["_", "localhost", "", "localhost.localdomain"];
 
 /// Permission bits of group and others.

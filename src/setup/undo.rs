@@ -1,4 +1,4 @@
-//! Undoes the changes of setup, unless somebody changed them since.
+//! Undoes the changes of setup, except for files that were edited since.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub enum Undone {
     Restored(PathBuf),
     /// A folder is in use: it stays, with its content.
     InUse(PathBuf),
-    /// Somebody changed it since: it is left as it is.
+    /// It was edited since, and is left as it is.
     Edited {
         /// The path.
         path: PathBuf,
@@ -29,8 +29,8 @@ pub enum Undone {
 
 impl Setup<'_> {
     /// Undoes everything, or one step, in an order that nginx accepts, and reports each result.
-    /// What somebody edited since is left as it is, and stays in the journal unless `keep_edited`
-    /// is set.
+    /// Files that were edited since are left as they are, and stay in the journal unless
+    /// `keep_edited` is set.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ fn take_folder_back(group: &Group, journal: &mut Journal) -> Result<Undone, Erro
     let journal_path = journal.path();
     if journal_path.starts_with(path) && journal.changes().iter().any(|change| !journal_path.starts_with(&change.path))
     {
-        // The journal in it still has changes that somebody edited.
+        // The journal in it still has files that were edited.
         return Ok(Undone::InUse(path.clone()));
     }
     let gone = match journal.path().parent() == Some(path.as_path()) {

@@ -29,8 +29,8 @@ impl DropUnread for Secret {
         self.metadata.labels = None;
         self.metadata.annotations = None;
         self.metadata.creation_timestamp = None;
-        // The list leaves these out. A request for a single object cannot, and whoever names them
-        // would have their contents kept: many may be a megabyte large.
+        // The list leaves these out. A request for a single object cannot, so a reference to one
+        // would keep its content in memory: many may be a megabyte large.
         if self.type_.as_deref().is_some_and(|own| UNREAD_SECRETS.contains(&own)) {
             self.data = None;
         }

@@ -135,8 +135,8 @@ fn further_rules(
     further
 }
 
-/// What the aliases of each namespace may cause together. Whatever is written down once more takes
-/// memory before any budget is asked.
+/// What the aliases of each namespace may cause together. Each copy takes memory before any budget
+/// is checked.
 struct Room<'l> {
     limits: &'l Limits,
     used: BTreeMap<Arc<str>, Used>,

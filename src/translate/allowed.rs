@@ -13,38 +13,36 @@ use crate::source::{Selector, Snapshot};
 /// The text for all namespaces, and for all hosts.
 const ALL: &str = "*";
 
-/// An entry of the settings: namespaces, and hosts that they may claim.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AllowedHosts {
+/// An entry of the settings: namespaces, and what they may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allowed<T> {
     /// Their names, or `*`; empty for all with the labels.
     pub namespaces: Vec<Arc<str>>,
     /// A selector that their labels must match, if any.
     pub selector: Option<Selector>,
-    /// The hosts.
-    pub hosts: Vec<HostPattern>,
+    /// What they may use.
+    pub items: Vec<T>,
 }
 
-impl AllowedHosts {
-    /// Whether the entry is about this namespace; `None` when that depends on labels that are not
-    /// known.
-    fn selects(&self, namespace: &str, labels: Option<&BTreeMap<String, String>>) -> Option<bool> {
-        selects(&self.namespaces, self.selector.as_ref(), namespace, labels)
+/// Namespaces, and hosts that they may claim.
+pub type AllowedHosts = Allowed<HostPattern>;
+
+impl<T> Default for Allowed<T> {
+    fn default() -> Self {
+        Allowed { namespaces: Vec::new(), selector: None, items: Vec::new() }
     }
 }
 
-/// Whether names and a selector, of which one may be missing, select a namespace; `None` when that
-/// depends on labels that are not known.
-pub fn selects(
-    namespaces: &[Arc<str>],
-    selector: Option<&Selector>,
-    namespace: &str,
-    labels: Option<&BTreeMap<String, String>>,
-) -> Option<bool> {
-    let is_named = namespaces.iter().any(|name| **name == *namespace || **name == *ALL);
-    match (selector, is_named || namespaces.is_empty()) {
-        (_, false) => Some(false),
-        (None, true) => Some(true),
-        (Some(selector), true) => labels.map(|labels| selector.selects(labels)),
+impl<T> Allowed<T> {
+    /// Whether the entry is about this namespace; `None` when that depends on labels that are not
+    /// known.
+    pub fn selects(&self, namespace: &str, labels: Option<&BTreeMap<String, String>>) -> Option<bool> {
+        let is_named = self.namespaces.iter().any(|name| **name == *namespace || **name == *ALL);
+        match (&self.selector, is_named || self.namespaces.is_empty()) {
+            (_, false) => Some(false),
+            (None, true) => Some(true),
+            (Some(selector), true) => labels.map(|labels| selector.selects(labels)),
+        }
     }
 }
 
@@ -98,7 +96,7 @@ impl<'a> Allowance<'a> {
             match entry.selects(namespace, labels) {
                 None => allowance.undecided = true,
                 Some(false) => {}
-                Some(true) => entry.hosts.iter().for_each(|pattern| allowance.add(pattern)),
+                Some(true) => entry.items.iter().for_each(|pattern| allowance.add(pattern)),
             }
         }
         allowance
@@ -200,7 +198,7 @@ mod tests {
         AllowedHosts {
             namespaces: namespaces.iter().map(|name| Arc::from(*name)).collect(),
             selector: (!selector.is_empty()).then(|| selector.parse().unwrap()),
-            hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+            items: hosts.iter().map(|host| host.parse().unwrap()).collect(),
         }
     }
 

@@ -8,7 +8,7 @@ use super::server::Servers;
 use super::service::{self, Target};
 use super::site::Site;
 use super::subject::Subject;
-use super::value::Whereabouts;
+use super::value::ServiceAddress;
 use super::{EndpointMode, Options, RequestedAuthentication};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
@@ -68,7 +68,7 @@ fn protect(
     let place = Arc::as_ptr(&route.behaviour).addr();
     let behaviour = asked.entry(place).or_insert_with(|| {
         let service = match &requested.service.whereabouts {
-            Whereabouts::SameHost => match target {
+            ServiceAddress::SameHost => match target {
                 Some(Ok(upstream)) => Ok(upstream.clone()),
                 Some(Err(fault)) => Err(fault.clone()),
                 None => Err((
@@ -104,7 +104,7 @@ fn protect(
 /// request in memory.
 fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> HashMap<usize, Target> {
     let all = subjects.values().filter_map(|subject| subject.reading.authentication.as_ref());
-    let all = all.filter(|requested| requested.service.whereabouts == Whereabouts::SameHost);
+    let all = all.filter(|requested| requested.service.whereabouts == ServiceAddress::SameHost);
     let target =
         |requested: &Arc<RequestedAuthentication>| (Arc::as_ptr(requested).addr(), target(server, requested, subjects));
     all.map(target).collect()
@@ -138,7 +138,7 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
     let asks_itself = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
     match &route.action {
         // In ingress-nginx such a request would loop.
-        _ if asks_itself.is_some_and(|other| other.service.whereabouts == Whereabouts::SameHost) => Err((
+        _ if asks_itself.is_some_and(|other| other.service.whereabouts == ServiceAddress::SameHost) => Err((
             Reason::ClosedRoute,
             format!(
                 "{} is a path of an object that needs this service itself; give the service an Ingress of its own in \

@@ -10,7 +10,7 @@ use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
 use super::value::ExternalName;
-use super::value::{Whereabouts, excerpt};
+use super::value::{ServiceAddress, excerpt};
 use super::{Dialect, EndpointMode, Names, Options, RequestedService, bounds};
 use crate::finding::Reason;
 use crate::model::{
@@ -85,7 +85,7 @@ pub struct Backends<'a> {
 
 /// A host that is not a Service: the object that names it, its address, its protocol, and the
 /// settings of connections.
-type Host = (Arc<ObjectId>, Whereabouts, Protocol, Option<Arc<ConnectionReuse>>);
+type Host = (Arc<ObjectId>, ServiceAddress, Protocol, Option<Arc<ConnectionReuse>>);
 
 /// A port of a Service that exists.
 struct Located<'a> {
@@ -203,13 +203,13 @@ impl<'a> Backends<'a> {
         notes: &mut Vec<Note>,
     ) -> Result<(String, u16, Vec<Endpoint>), (Reason, String)> {
         let (name, port, addresses) = match &requested.whereabouts {
-            Whereabouts::Address(address, port) => (address.to_string(), *port, vec![*address]),
-            Whereabouts::Name(name, port) => {
+            ServiceAddress::Address(address, port) => (address.to_string(), *port, vec![*address]),
+            ServiceAddress::Name(name, port) => {
                 self.names.push((name.clone(), Arc::clone(&requested.origin.object.namespace)));
                 let subject = format!("host {}: ", excerpt(name.as_str()));
                 (name.to_string(), *port, self.resolved(name, &subject, notes)?)
             }
-            Whereabouts::SameHost | Whereabouts::Service { .. } => {
+            ServiceAddress::SameHost | ServiceAddress::Service { .. } => {
                 return Err((Reason::MissingService, "it is not a host".to_owned()));
             }
         };
@@ -381,7 +381,7 @@ impl<'a> Backends<'a> {
         self.permitted(addresses.into_iter().map(endpoint).collect(), Chosen::ByTenant, &subject, notes)
     }
 
-    /// The addresses of a name in the last DNS answer; empty only where nobody asks.
+    /// The addresses of a name in the last DNS answer; empty only where DNS is not asked.
     fn resolved(&self, host: &HostName, subject: &str, notes: &mut Vec<Note>) -> Result<Vec<IpAddr>, (Reason, String)> {
         let answer = self.known.0.get(host);
         let failure = answer.map_or(Some("there is no answer of DNS yet"), |answer| answer.failure.as_deref());

@@ -1,7 +1,7 @@
 //! Caches hosts until something that they depend on changes. It must not know how a host is built.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
@@ -16,9 +16,11 @@ use super::passthrough::Passed;
 use super::path::Matching;
 use super::site::{Claim, Site};
 use super::subject::Subject;
-use super::{Options, Reading};
+use super::{Options, Reading, Translation};
 use crate::finding::Finding;
-use crate::model::{Behaviour, Certificate, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream};
+use crate::model::{
+    Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream,
+};
 use crate::source::{Endpoints, Ingress, List, Service, Snapshot, Stored, Version};
 
 /// The result of building a host.
@@ -44,6 +46,44 @@ pub struct Built {
     pub due: Option<i64>,
     /// The objects that were looked up in the snapshot.
     pub dependencies: Vec<Dependency>,
+}
+
+/// The results of all hosts together.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    pub built: Vec<Arc<Server>>,
+    /// In any order, perhaps repeated.
+    pub upstreams: Vec<Arc<Upstream>>,
+    pub certificates: BTreeMap<CertificateId, Arc<Certificate>>,
+    pub passed: Passed,
+    pub taken: BTreeSet<usize>,
+    /// When one of them changes by time alone.
+    pub due: Option<i64>,
+}
+
+impl Gathered {
+    /// Gathers them; `due` is when something else changes by time alone.
+    pub fn of(
+        hosts: &[Arc<Built>],
+        due: Option<i64>,
+        translation: &mut Translation,
+        findings: &mut Vec<Finding>,
+    ) -> Self {
+        let mut all = Gathered { built: Vec::with_capacity(hosts.len()), due, ..Gathered::default() };
+        for host in hosts {
+            all.built.extend(host.server.clone());
+            all.upstreams.extend_from_slice(&host.upstreams);
+            let certificates = host.certificates.iter().map(|one| (one.id.clone(), Arc::clone(one)));
+            all.certificates.extend(certificates);
+            all.passed.extend(&host.passed);
+            all.taken.extend(&host.taken);
+            translation.note_names(&host.names);
+            findings.extend_from_slice(&host.findings);
+            translation.refused.extend_from_slice(&host.refused);
+            all.due = [all.due, host.due].into_iter().flatten().min();
+        }
+        all
+    }
 }
 
 /// An object of the snapshot that exists or does not, as a hash. If two objects share a hash, a

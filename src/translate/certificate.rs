@@ -112,9 +112,9 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let responder = responder(leaf);
     let has_issuer = parsed.iter().skip(1).any(|other| other.subject().as_raw() == leaf.issuer().as_raw());
     let (written_chain, written_key) = (write_chain(&chain), write_key(&private)?);
-    let (sort, public) = (key::sort(leaf)?, leaf.public_key().subject_public_key.data.to_vec());
+    let (kind, public) = (key::kind(leaf)?, leaf.public_key().subject_public_key.data.to_vec());
     drop(parsed);
-    key::belongs(&private, sort, chain, &public)?;
+    key::belongs(&private, kind, chain, &public)?;
     let certificate = Certificate {
         id: CertificateId::Secret(Arc::clone(&secret.id)),
         origin: Origin::object(&secret.id),

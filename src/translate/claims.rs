@@ -69,8 +69,8 @@ impl<'c> InOrder<'c> {
 }
 
 /// Decides among claims that are first seen at the same time: by the object's age, then its UID,
-/// which nobody can choose, or when its file was written, and by its name only where nothing else
-/// differs.
+/// which its author cannot choose, or when its file was written, and by its name only where
+/// nothing else differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Since<'a> {
     is_undated: bool,
@@ -99,7 +99,7 @@ impl<'a> Since<'a> {
 
 /// A namespace that claims a host now.
 #[derive(Debug, Clone)]
-pub struct Asking<'a> {
+pub struct ClaimingNamespace<'a> {
     /// The namespace.
     pub namespace: &'a Arc<str>,
     /// Whether it claims the host exclusively.
@@ -195,7 +195,7 @@ impl Claims {
     /// from other nodes, that knows the host.
     pub fn follow(
         previous: &Arc<Self>,
-        asked: &[(&ServerName, Vec<Asking<'_>>)],
+        asked: &[(&ServerName, Vec<ClaimingNamespace<'_>>)],
         now: i64,
         grace: i64,
         orders: &[Arc<ClaimOrder>],
@@ -307,7 +307,7 @@ pub struct Line<'a> {
     places: Option<Vec<LinePlace<'a>>>,
 }
 
-/// A path, its age, and since when nobody claims it.
+/// A path, its age, and since when it has no claim.
 type LinePlace<'a> = (Cow<'a, str>, u64, Option<i64>);
 
 impl Claimant {
@@ -320,7 +320,7 @@ impl Claimant {
     }
 
     /// Whether it stays unchanged when it is and was the only claimant.
-    fn is_as(&self, asking: &Asking<'_>) -> bool {
+    fn is_as(&self, asking: &ClaimingNamespace<'_>) -> bool {
         self.namespace == *asking.namespace
             && self.gone.is_none()
             && self.places.is_none()
@@ -360,7 +360,7 @@ impl<'p> Moment<'p> {
     }
 
     /// The first order that knows the host.
-    fn order_of(&self, host: &ServerName, asking: &[Asking<'_>]) -> Option<&'p ClaimOrder> {
+    fn order_of(&self, host: &ServerName, asking: &[ClaimingNamespace<'_>]) -> Option<&'p ClaimOrder> {
         let knows = |order: &&ClaimOrder| {
             asking.iter().any(|asking| order.seniority(host, asking.namespace, None) != Seniority::Unknown)
         };
@@ -371,7 +371,7 @@ impl<'p> Moment<'p> {
         &mut self,
         host: &'a ServerName,
         before: &[Claimant],
-        asking: &[Asking<'a>],
+        asking: &[ClaimingNamespace<'a>],
         new: &mut Vec<New<'a>>,
     ) -> Vec<Claimant> {
         let find = |namespace: &str| asking.iter().find(|asking| **asking.namespace == *namespace);
@@ -410,7 +410,7 @@ impl<'p> Moment<'p> {
         host: &ServerName,
         claimant: &Claimant,
         is_alone: bool,
-        asking: Option<&Asking<'_>>,
+        asking: Option<&ClaimingNamespace<'_>>,
     ) -> Option<Claimant> {
         Some(match asking {
             // A claim on a shared host cannot become exclusive at once: others were let in.
@@ -439,7 +439,7 @@ impl<'p> Moment<'p> {
         &mut self,
         host: &'a ServerName,
         claimant: &mut Claimant,
-        asking: &Asking<'a>,
+        asking: &ClaimingNamespace<'a>,
         order: Option<&ClaimOrder>,
         new: &mut Vec<New<'a>>,
     ) {

@@ -31,7 +31,7 @@ const SORT: Fault = "its key is of a kind that is not supported; use RSA with 20
 
 /// The kinds of keys whose cost is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
+pub enum KeyKind {
     /// A key that the library can check.
     Known,
     /// ECDSA with P-521, which the library does not support.
@@ -39,16 +39,16 @@ pub enum Sort {
 }
 
 /// The kind of the certificate's key, or why it is not served.
-pub fn sort(leaf: &X509Certificate<'_>) -> Result<Sort, Fault> {
+pub fn kind(leaf: &X509Certificate<'_>) -> Result<KeyKind, Fault> {
     let key = leaf.public_key();
     if key.algorithm.algorithm == ED25519 {
-        return Ok(Sort::Known);
+        return Ok(KeyKind::Known);
     }
     if key.algorithm.algorithm == EC {
         let curve = key.algorithm.parameters.as_ref().and_then(|parameters| parameters.as_oid().ok());
         return match curve {
-            Some(curve) if curve == P256 || curve == P384 => Ok(Sort::Known),
-            Some(curve) if curve == P521 => Ok(Sort::P521),
+            Some(curve) if curve == P256 || curve == P384 => Ok(KeyKind::Known),
+            Some(curve) if curve == P521 => Ok(KeyKind::P521),
             _ => Err(SORT),
         };
     }
@@ -64,7 +64,7 @@ pub fn sort(leaf: &X509Certificate<'_>) -> Result<Sort, Fault> {
             _ if bits(key.exponent) > LONGEST_EXPONENT => {
                 Err("its RSA key has a public exponent of more than 32 bits; make one with the usual exponent, 65537")
             }
-            _ => Ok(Sort::Known),
+            _ => Ok(KeyKind::Known),
         },
         _ => Err(SORT),
     }
@@ -82,22 +82,22 @@ fn bits(number: &[u8]) -> usize {
 /// Checks that the key belongs to the first certificate, which has a key of this kind.
 pub fn belongs(
     key: &PrivateKeyDer<'_>,
-    sort: Sort,
+    kind: KeyKind,
     chain: Vec<CertificateDer<'static>>,
     public: &[u8],
 ) -> Result<(), Fault> {
-    match (sort, any_supported_type(key)) {
-        (Sort::Known, Ok(signing)) => match CertifiedKey::new(chain, signing).keys_match() {
+    match (kind, any_supported_type(key)) {
+        (KeyKind::Known, Ok(signing)) => match CertifiedKey::new(chain, signing).keys_match() {
             Ok(()) => Ok(()),
             Err(Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => Err(MISMATCH),
             Err(_) => Err(SORT),
         },
-        (Sort::Known, Err(_)) => Err(
+        (KeyKind::Known, Err(_)) => Err(
             "tls.key is of a kind that is not supported, or its numbers contradict each other; make a new one: RSA \
              with 2048 to 4096 bits and the exponent 65537, ECDSA with P-256, P-384 or P-521, or Ed25519",
         ),
-        (Sort::P521, Ok(_)) => Err(MISMATCH),
-        (Sort::P521, Err(_)) => match p521_point(key) {
+        (KeyKind::P521, Ok(_)) => Err(MISMATCH),
+        (KeyKind::P521, Err(_)) => match p521_point(key) {
             Some(point) if point == public => Ok(()),
             Some(_) => Err(MISMATCH),
             None => Err("tls.key is no key for P-521 with its public half; write it again with openssl pkey"),

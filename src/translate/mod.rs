@@ -51,7 +51,7 @@ mod tls_entries;
 mod tls_idle;
 pub mod value;
 
-pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
+pub use allowed::{Allowance, Allowances, Allowed, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
 pub use budget::keys as budget_keys;
 pub use canary::Canary;
@@ -78,13 +78,13 @@ use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _, ParallelS
 
 use self::aliases::Expanded;
 use self::backend::{Backends, NamedBy};
-use self::built::Surroundings;
+use self::built::{Gathered, Surroundings};
 use self::canary::Canaries;
 use self::endpoint::Slices;
 use self::memory::{KnownObject, Memory};
 use self::passthrough::Passed;
 use self::server::Servers;
-use self::site::{Askers, Refusals, Sites};
+use self::site::{ClaimingObjects, Refusals, Sites};
 use self::subject::{Subject, Withheld};
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
@@ -224,13 +224,13 @@ impl Translator {
             subjects.into_iter().partition(|subject| subject.reading.canary.is_some());
         let offers = Canaries::of(&canaries, &mut findings);
         let allowances = Allowances::new(options, snapshot);
-        let askers = Askers { subjects: &subjects, withheld: &withheld, allowances };
+        let claiming = ClaimingObjects { subjects: &subjects, withheld: &withheld, allowances };
         let default = options.default_certificate.as_ref();
         let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
         let named = subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot));
         // Claims are decided on one processor, so certificates are checked on the others.
         let (sites, ()) = rayon::join(
-            || askers.settle(options, claims, &mut findings),
+            || claiming.settle(options, claims, &mut findings),
             || memory.certificates.prepare(named.chain(default)),
         );
         let Sites { sites, claims, ends, refusals, outsiders } = sites;
@@ -268,21 +268,8 @@ impl Translator {
             });
             parts.collect::<Vec<_>>().into_iter().flatten().collect()
         }));
-        let (mut built, mut upstreams, mut certificates) =
-            (Vec::with_capacity(hosts.len()), Vec::new(), BTreeMap::new());
-        let (mut passed, mut taken, mut due) = (Passed::default(), BTreeSet::new(), ends);
-        for host in &hosts {
-            built.extend(host.server.clone());
-            upstreams.extend_from_slice(&host.upstreams);
-            certificates
-                .extend(host.certificates.iter().map(|certificate| (certificate.id.clone(), Arc::clone(certificate))));
-            passed.extend(&host.passed);
-            taken.extend(&host.taken);
-            translation.note_names(&host.names);
-            findings.extend_from_slice(&host.findings);
-            translation.refused.extend_from_slice(&host.refused);
-            due = [due, host.due].into_iter().flatten().min();
-        }
+        let Gathered { mut built, mut upstreams, mut certificates, passed, taken, due } =
+            Gathered::of(&hosts, ends, &mut translation, &mut findings);
         let of_closed = admission.close(&mut built);
         site::reserve(&mut built, &translation.claims);
         offers.tell(&taken, &mut findings);
@@ -291,8 +278,8 @@ impl Translator {
             streams::build(&claims_on_ports, passed.upstreams, &mut backends, options, &mut findings);
         translation.note_names(&backends.names);
         findings.extend(budget::near_names(&translation.names, &options.limits));
-        // Several objects may have asked for the same; one of them counts, whoever was resolved
-        // first.
+        // Several objects may have asked for the same; which of them was resolved first does not
+        // matter.
         upstreams.par_sort_by(|one, other| one.id.cmp(&other.id).then_with(|| one.origin.cmp(&other.origin)));
         upstreams.dedup_by(|one, other| Arc::ptr_eq(one, other) || one.id == other.id);
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);

@@ -19,7 +19,7 @@ pub struct NameAnswer {
     pub is_cut: bool,
     /// Why there is no newer answer; one clause.
     pub failure: Option<Arc<str>>,
-    /// Whether nobody asks for it: it counts as a name whose addresses are not known.
+    /// Whether DNS is not asked for it: it counts as a name whose addresses are not known.
     pub is_unasked: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct NameAnswer {
 pub struct Names(pub BTreeMap<HostName, NameAnswer>);
 
 impl Names {
-    /// Names that nobody asks for.
+    /// Names that DNS is not asked for.
     pub fn unasked(names: impl IntoIterator<Item = HostName>) -> Self {
         let unasked = || NameAnswer { is_unasked: true, ..NameAnswer::default() };
         Names(names.into_iter().map(|name| (name, unasked())).collect())

@@ -2,9 +2,9 @@
 //! objects.
 //!
 //! The path `/` of a host decides, when its object asks for passthrough and is of the namespace
-//! that owns the host: TLS of the host then goes to the backend of that path, whoever has others.
-//! An object of another namespace that asks for it gets its own routes closed, because terminating
-//! its TLS is not what it asked for.
+//! that owns the host: TLS of the host then goes to the backend of that path, also where other
+//! namespaces have other paths. An object of another namespace that asks for it gets its own
+//! routes closed, because terminating its TLS is not what it asked for.
 
 use std::collections::BTreeMap;
 

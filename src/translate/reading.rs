@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::rare::Rare;
-use super::value::Whereabouts;
+use super::value::ServiceAddress;
 use super::{Canary, Dialect};
 use crate::finding::Finding;
 use crate::model::{
@@ -104,7 +104,7 @@ pub struct RequestedService {
     /// Whether the administrator asks for it, for all objects.
     pub is_everywhere: bool,
     /// Its address.
-    pub whereabouts: Whereabouts,
+    pub whereabouts: ServiceAddress,
     /// Its protocol.
     pub protocol: Protocol,
     /// How long connections to it are kept, when that differs from the general setting.

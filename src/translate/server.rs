@@ -21,7 +21,7 @@ use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Handover, Hsts, Kind,
+    Action, Argument, Balance, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, Kind,
     ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::Version;
@@ -129,13 +129,13 @@ impl<'a> Servers<'a> {
             tls,
             directives: site::directives(name, site, &mut self.findings),
             hsts: self.hsts(oldest.rule.dialect),
-            handover: handover(oldest.rule.dialect),
+            header_set: header_set(oldest.rule.dialect),
             routes,
             ..Server::usual(name.clone(), fallback)
         };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
-        // Where client certificates are required, plain requests are redirected to https, whoever
-        // has the certificate of the host.
+        // Where client certificates are required, plain requests are redirected to https, also
+        // where the certificate of the host is of another namespace.
         let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
         if let Some(namespace) = decided_by.filter(|_| !chooses) {
             let all = server.routes.iter_mut().chain([&mut server.fallback]);
@@ -223,7 +223,7 @@ impl<'a> Servers<'a> {
             authentication::apply_to(self, &mut fallback, requested);
         }
         let (routes, hsts) = (health(dialect).into_iter().collect(), self.hsts(dialect));
-        Some(Server { origin, hsts, handover: handover(dialect), routes, fallback, ..Server::of_unknown_hosts()? })
+        Some(Server { origin, hsts, header_set: header_set(dialect), routes, fallback, ..Server::of_unknown_hosts()? })
     }
 
     /// The route of a claim; if that cannot be written, a route that closes its prefix.
@@ -391,9 +391,9 @@ impl<'a> Servers<'a> {
         }
     }
 
-    /// Adds the findings about the Service of a closed route, so that whoever mends the route sees
-    /// everything at once. Its upstream is not needed, and DNS is not asked for its name. What a
-    /// limit has closed is not looked at.
+    /// Adds the findings about the Service of a closed route, so that its author sees everything
+    /// at once. Its upstream is not needed, and DNS is not asked for its name. What a limit has
+    /// closed is not looked at.
     fn tell_behind_closed(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) {
         if subject.closed_rules.is_some() {
             return;
@@ -517,10 +517,10 @@ fn health(dialect: Dialect) -> Option<Route> {
 }
 
 /// The headers that backends expect from the dialect.
-const fn handover(dialect: Dialect) -> Handover {
+const fn header_set(dialect: Dialect) -> HeaderSet {
     match dialect {
-        Dialect::Specification => Handover::Usual,
-        Dialect::IngressNginx => Handover::Detailed,
+        Dialect::Specification => HeaderSet::Usual,
+        Dialect::IngressNginx => HeaderSet::Detailed,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::backend::BackendReference;
 use super::port::PortReference;
 use super::server::Servers;
-use super::value::Whereabouts;
+use super::value::ServiceAddress;
 use super::{Dialect, EndpointMode, RequestedService};
 use crate::finding::{Finding, Reason};
 use crate::model::UpstreamId;
@@ -24,8 +24,8 @@ pub fn resolve<'a>(
 ) -> Target {
     let own = &requested.origin.object.namespace;
     let resolution = match &requested.whereabouts {
-        Whereabouts::SameHost => return Err((Reason::MissingService, "it has no host".into())),
-        Whereabouts::Service { namespace, name, port } => {
+        ServiceAddress::SameHost => return Err((Reason::MissingService, "it has no host".into())),
+        ServiceAddress::Service { namespace, name, port } => {
             let is_foreign = namespace != own && !requested.is_everywhere;
             if is_foreign && !servers.options.cross_namespace {
                 let note =
@@ -51,7 +51,7 @@ pub fn resolve<'a>(
             };
             servers.backends.resolve(&reference)
         }
-        Whereabouts::Name(..) | Whereabouts::Address(..) => servers.backends.resolve_host(requested),
+        ServiceAddress::Name(..) | ServiceAddress::Address(..) => servers.backends.resolve_host(requested),
     };
     let told = |note: &(Reason, Arc<str>)| Finding::new(note.0, requested.origin.clone(), Arc::clone(&note.1));
     match &resolution.target {

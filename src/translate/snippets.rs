@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::allowed::selects;
+use super::allowed::Allowed;
 use super::site::Site;
 use super::{Limits, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{Action, Behaviour, Origin, Route, Server, Snippet};
-use crate::source::Selector;
 
 /// The kinds of snippets, by the place where they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,16 +51,8 @@ impl SnippetKind {
     }
 }
 
-/// An entry of the settings: namespaces, and the snippets that are allowed there.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AllowedSnippets {
-    /// Their names, or `*`; empty for all with the labels.
-    pub namespaces: Vec<Arc<str>>,
-    /// A selector that their labels must match, if any.
-    pub selector: Option<Selector>,
-    /// The snippets.
-    pub kinds: Vec<SnippetKind>,
-}
+/// Namespaces, and the snippets that are allowed there.
+pub type AllowedSnippets = Allowed<SnippetKind>;
 
 impl Options {
     /// Whether snippets of this kind are allowed in a namespace with these labels. Unknown labels
@@ -72,15 +63,13 @@ impl Options {
         namespace: &str,
         labels: Option<&BTreeMap<String, String>>,
     ) -> bool {
-        self.snippets.iter().any(|entry| {
-            entry.kinds.contains(&kind)
-                && selects(&entry.namespaces, entry.selector.as_ref(), namespace, labels) == Some(true)
-        })
+        let mut entries = self.snippets.iter().filter(|entry| entry.items.contains(&kind));
+        entries.any(|entry| entry.selects(namespace, labels) == Some(true))
     }
 
     /// Whether they are allowed in any namespace.
     pub fn allows_snippet_somewhere(&self, kind: SnippetKind) -> bool {
-        self.snippets.iter().any(|entry| entry.kinds.contains(&kind))
+        self.snippets.iter().any(|entry| entry.items.contains(&kind))
     }
 }
 

@@ -32,7 +32,7 @@ impl StreamOptions {
     }
 }
 
-/// Somebody wants connections to a port of the host to go to a Service.
+/// A claim on a port of the host, for a Service.
 #[derive(Debug, Clone)]
 pub struct StreamClaim<'a> {
     pub origin: Origin,

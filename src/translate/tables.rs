@@ -93,7 +93,7 @@ pub fn hosts_of_services<'a>(snapshot: &'a Snapshot, options: &'a Options) -> Ve
     let everywhere = everywhere
         .filter_map(|default| Some((external_authentication::name(&default.value)?, &default.origin.object.namespace)));
     let of_objects = snapshot.ingresses.iter().flat_map(|stored| {
-        // Whatever dialect reads the annotation, it is a key of the table.
+        // The annotation is a key of the table in both dialects.
         let names = SERVICES.iter().filter_map(move |(key, name)| name(stored.object.annotations.get(key)?));
         names.filter(|_| class::select(stored, snapshot, options).is_ok()).map(|name| (name, &stored.id.namespace))
     });

@@ -42,7 +42,7 @@ fn what_is_too_much_only_together_is_no_files_fault() {
         matches!(&outcome_of_many, Outcome::RolledBack { generation: None, too_much: Some(words), .. } if told(words)),
         "{outcome_of_many:?}"
     );
-    // nginx runs out of memory, whichever place it names and whichever object is there.
+    // nginx runs out of memory with any object, and the file and line that it names mean nothing.
     let short: fn(&str) -> Option<String> = |configuration| {
         let last = included(configuration).filter(|path| path.contains("/http/s")).nth(3)?;
         let words = "nginx: [emerg] malloc(9) failed (12: Cannot allocate memory)";

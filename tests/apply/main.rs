@@ -180,7 +180,7 @@ fn a_worker_that_dies_and_a_connection_that_stays_do_not_matter() {
     let held = hold(nginx.status);
     let mut applier = applier.with_steps(Steps::observed_by(move |step| {
         if step == Step::HungUp {
-            // nginx may have told it to end already, and then there is nobody to kill.
+            // The worker may have ended already, because nginx told it to.
             let _ = kill(victims[0], Signal::SIGKILL);
         }
     }));

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 /// How long an event may take before a test is given up.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A folder with a configuration, and whatever nginx runs on it.
+/// A folder with a configuration, and the nginx that runs on it.
 pub struct Nginx {
     pub folder: tempfile::TempDir,
     pub status: SocketAddr,

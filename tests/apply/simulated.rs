@@ -26,7 +26,7 @@ struct State {
     workers: u32,
     served: Option<u64>,
     hang_ups: u32,
-    /// It serves no generation, whatever it reads.
+    /// It never serves the generation that it reads.
     deaf: bool,
 }
 

@@ -173,8 +173,7 @@ fn take(roots: &Path) -> (fs::File, String) {
     (lock, mark)
 }
 
-/// What no other process has, whatever its namespaces: numbers of processes are the same in
-/// several of them.
+/// A name that no other process has: process ids alone are unique only within a namespace.
 fn own_name() -> String {
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap();
     format!("{} {}", namespace.display(), std::process::id())

@@ -143,7 +143,7 @@ async fn is_restarted_unnoticed(node: &Node) {
     assert_ne!(node.property("MainPID"), before);
 }
 
-/// Somebody is there who could withdraw it.
+/// Another node leads, and could withdraw this one.
 async fn is_stopped_for_a_while_unnoticed(node: &Node) {
     node.unnoticed(async |machine| {
         machine.run("systemctl stop ingressd");

@@ -69,7 +69,7 @@ pub async fn leaves_nothing_when_it_is_purged(node: &Node) {
     let left = machine.run("find /etc /run /usr /var/lib /var/cache -xdev -name '*ingressd*'");
     assert_eq!(left, "");
     machine.run("systemctl restart nginx");
-    // Nobody listens there, or another site of the host does.
+    // No process listens there, or another site of the host does.
     let answer = get("http://shop.example/").to(node.around.address).try_send().await;
     assert!(answer.as_ref().map_or(true, |reply| reply.try_echo().is_none()), "{answer:?}");
 }

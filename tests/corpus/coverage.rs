@@ -36,8 +36,8 @@ pub fn missing(project: &Project) -> Vec<String> {
     complaints
 }
 
-/// Whether requests get to its backends: it is neither refused nor a redirect, and nobody is kept
-/// away from it.
+/// Whether requests get to its backends: the response is neither a refusal nor a redirect, and no
+/// client is kept out.
 fn is_served(project: &Project, ingress: &Value) -> bool {
     let name = ingress["metadata"]["name"].as_str().unwrap();
     let is_refused =

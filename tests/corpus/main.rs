@@ -3,8 +3,8 @@
 //!
 //! `manifests/NAME.yaml` is what an administrator has; `requests/NAME.yaml` is what comes of it
 //! (`project.rs`). What a cluster adds by itself, endpoints and certificates, is made here
-//! (`cluster.rs`). A finding that is not named there, a route that nobody asks and an answer that
-//! is another one fail.
+//! (`cluster.rs`). The test fails for a finding that is not named there, for a route without a
+//! request, and for another answer.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod asking;

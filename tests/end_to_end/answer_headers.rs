@@ -76,7 +76,7 @@ fn headers_of_an_object_take_the_place_of_all_others() {
         }
         let reply = grpc_check("https://grpc.test").send().await;
         assert_eq!((reply.status, reply.header("x-frame-options")), (200, Some("DENY")));
-        // The headers are set whoever answers.
+        // The headers are set on responses of backends and of nginx.
         let reply = get("http://moved.test/").send().await;
         assert_eq!((reply.status, reply.header("x-frame-options")), (301, Some("DENY")));
         let reply = get("https://secure.test/").send().await;

@@ -273,7 +273,7 @@ fn limits_for_which_there_is_too_little_memory() {
 }
 
 #[test]
-fn whoever_grows_step_by_step_leaves_room_for_the_changes_of_others() {
+fn a_namespace_that_grows_step_by_step_leaves_room_for_the_changes_of_others() {
     const STEP: usize = 100;
     rig::run(async |rig| {
         start(rig, "").await;

@@ -61,7 +61,7 @@ fn header_goes_before_cookie_and_cookie_before_weight() {
 }
 
 #[test]
-fn a_weight_is_a_share_of_the_requests_whatever_connection_they_come_by() {
+fn a_weight_is_a_share_of_the_requests_of_all_connections() {
     rig::run(async |rig| {
         rig.serve(&["main", "canary"]);
         let objects = both("a.test", &[("canary-weight", "250"), ("canary-weight-total", "1000")]);

@@ -152,7 +152,7 @@ const ROWS: &[Row] = &[
 ];
 
 #[test]
-fn a_challenge_reaches_its_solver_whatever_else_the_host_has() {
+fn a_challenge_reaches_its_solver_beside_every_feature_of_the_host() {
     rig::run(async |rig| {
         rig.serve(&["web"]);
         let hash = "shop:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n";

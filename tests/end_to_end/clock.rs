@@ -28,7 +28,7 @@ fn certificate_of(change: impl FnOnce(&mut rcgen::CertificateParams)) -> serde_j
 }
 
 #[test]
-fn changes_go_on_whatever_the_wall_clock_says() {
+fn changes_go_on_when_the_wall_clock_is_moved() {
     rig::run(async |rig| {
         let clock = Clock::of(&mut rig.daemon);
         let host = ingress("a").host("a.example", "web").tls(&["a.example"], "pair");

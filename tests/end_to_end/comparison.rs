@@ -11,8 +11,8 @@ use crate::rig::manifests::{self, Ingress, Manifests, ingress, service_at, tls_s
 use crate::rig::nginx::Nginx;
 use crate::rig::{self, Rig, wait};
 
-/// What a backend may say to whoever looks at it: it clears a screen and turns a line round, as
-/// far as a terminal reads UTF-8.
+/// A response that attacks the terminal on which it is shown: it clears a screen and turns a line
+/// round, as far as a terminal reads UTF-8.
 const HOSTILE: &str = "yes\u{9b}31m\u{85}\u{202e}";
 
 /// A backend that answers alike each time, but for one path.
@@ -168,7 +168,7 @@ fn compare(folder: &Path, objects: &[PathBuf], more: &[&str]) -> Compared {
     Compared { code: output.status.code().unwrap(), json, report: serde_json::from_str(&report).unwrap() }
 }
 
-/// Nothing but our own styles and ends of lines steers whoever shows this.
+/// Checks that the text has no control characters but our own styles and ends of lines.
 fn expect_harmless(shown: &[u8]) {
     let shown = std::str::from_utf8(shown).unwrap();
     let bare = regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap().replace_all(shown, "");
@@ -309,7 +309,7 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         let told = compare(rig.folder(), &[objects.folder().to_owned()], &ports);
         assert_eq!((told.code, &told.json["unanswered"]), (0, &0.into()), "{:#}", told.json);
 
-        // Nobody listens there.
+        // No process listens there.
         let gone = run(rig.folder(), &alike, &["--ingressd-ports", "81,8543"]);
         let complaints = String::from_utf8_lossy(&gone.stderr);
         assert_eq!(gone.status.code(), Some(69), "{complaints}");

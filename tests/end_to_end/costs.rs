@@ -11,7 +11,7 @@ fn expression_at(host: &str, path: &str) -> Ingress {
     ingress(&host.replace('.', "-")).path(host, "ImplementationSpecific", path, "web").annotation("use-regex", "true")
 }
 
-/// Numbers without an order that anybody would see, the same ones in each run.
+/// Numbers that look random, and are the same in each run.
 struct Dice(u64);
 
 impl Dice {

@@ -163,7 +163,7 @@ fn what_nginx_took_right_before_the_end_is_good_at_the_next_start() {
             run_until(rig, step).await;
             let works = get(&format!("http://{host}/works"));
             works.send_until("nginx to take it", |reply| reply.status == 200).await;
-            // Nobody but the daemon that was killed has seen the good version.
+            // Only the daemon that was killed has seen the good version.
             rig.manifests.write("fresh.yaml", &object("/works/a(?<=a+)"));
             rig.daemon.start();
             rig.daemon.ready().await;

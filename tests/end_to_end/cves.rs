@@ -45,7 +45,7 @@ fn both(name: &str, beside: &[(&str, &str)], key: &str, harmless: &str, hostile:
     [object(name, harmless), object(&format!("bad-{name}"), hostile)]
 }
 
-/// A namespace with a Service, a password of its own, and a host for whoever knows that.
+/// A namespace with a Service, a password of its own, and a host that asks for it.
 fn tenant(namespace: &str, users: &str, user: &str) -> Vec<Value> {
     let host = format!("{namespace}.test");
     let object = ingress("i").class("nginx").namespace(namespace).host(&host, "web");

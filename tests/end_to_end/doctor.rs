@@ -180,7 +180,7 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
 }
 
 #[test]
-fn addresses_are_those_of_the_config_map_whatever_is_checked() {
+fn addresses_are_those_of_the_config_map_for_every_selection_of_checks() {
     rig::run(async |rig| {
         let _other = TcpListener::bind("127.0.0.8:443").unwrap();
         rig.nginx.write_site("default", "server { listen 127.0.0.9:80 default_server; }\n");
@@ -226,7 +226,7 @@ fn a_certificate_that_soon_ends_is_told_with_its_hosts() {
 fn endpoints_that_do_not_answer_and_settings_that_are_wrong_are_told() {
     rig::run(async |rig| {
         rig.manifests.write("shop.yaml", &[ingress("shop").host("shop.example", "web").build()]);
-        // Nobody listens on the port of the pods, and their network leads nowhere.
+        // No process listens on the port of the pods, and no route leads to their network.
         rig::namespace::ip(&["route", "del", "local", "10.244.0.0/16", "dev", "lo"]);
         rig::namespace::ip(&["route", "add", "unreachable", "10.244.0.0/16"]);
         let told = doctor(rig, &["endpoints"]);

@@ -36,7 +36,7 @@ fn the_default_backend_answers_where_the_object_wants_it() {
             service("gone", 8080),
         ];
         objects.extend(service_at("pages", &["10.244.7.7"], PAGES));
-        // Nobody listens there.
+        // No process listens there.
         objects.extend([service("down", 9), endpoint_slice("down", &["10.244.7.8"], 9)]);
         rig.manifests.write("objects.yaml", &objects);
         rig.start().await;

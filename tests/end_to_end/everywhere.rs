@@ -74,7 +74,7 @@ fn headers_of_config_maps_reach_clients_and_backends() {
 }
 
 #[test]
-fn whoever_is_blocked_is_answered_403_by_all_hosts() {
+fn all_hosts_answer_403_to_blocked_clients() {
     rig::run(async |rig| {
         let data = [
             ("block-cidrs", "10.244.9.0/24,10.244.9.1"),

@@ -13,7 +13,7 @@ const SERVICES: &[&str] = &[
     "shop", "cart", "api", "wild", "alias", "rest", "long", "item", "items", "dir", "folder", "open", "admin", "bare",
 ];
 
-/// Requests, and which Service answers, or the status of whatever else does.
+/// Requests, and the Service that answers; or the status, where no Service does.
 const ROWS: &[(&str, &str)] = &[
     // Hosts are found by name, without regard to case and a dot behind it, and by wildcard; and
     // some are found nowhere.
@@ -288,7 +288,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("late1.wild.test/", "wild"),
     ("one.wild.test/", "wild"),
     ("any1.test/", "site:16"),
-    // What nobody has is the default server's, on the socket where that is.
+    // A host of no site goes to the default server of the socket.
     ("nobody.test/", "site:3"),
     ("192.0.2.1/", "site:3"),
     ("https://nobody.test/", "404"),

@@ -150,7 +150,7 @@ fn cookies(reply: &Reply) -> usize {
 }
 
 #[test]
-fn whoever_the_service_lets_in_is_let_in_and_nobody_else() {
+fn only_clients_that_the_service_lets_in_are_let_in() {
     rig::run(async |rig| {
         let service = Service::start().await;
         let headers = json!({

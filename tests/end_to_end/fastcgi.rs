@@ -60,7 +60,7 @@ async fn serve(mut stream: TcpStream) -> std::io::Result<()> {
     };
     let parameters = decode(&parameters);
     let status = parameters.get("HTTP_WANT").map_or("200", String::as_str);
-    // Whatever an application says about files of the node has no effect.
+    // Headers by which an application names files of the node have no effect.
     let text = format!(
         "Status: {status} Said\r\nContent-Type: application/json\r\nX-Accel-Redirect: /moved\r\n\r\n{}",
         json!({"parameters": parameters, "body": body})

@@ -77,7 +77,7 @@ fn an_expression_takes_the_hosts_that_nobody_has() {
             assert!(!told(named).1.contains("expression"), "{named}");
         }
 
-        // Whoever asks for one of the hosts by name gets it.
+        // An Ingress that names one of the hosts gets it.
         rig.manifests.write("late.yaml", &[object("team", "late", 2023).host("my-shop.test", "team").build()]);
         get("http://my-shop.test/").send_until("the host's own answer", |reply| reply.status == 200).await;
         rig.expect([(get("https://our-shop.test/"), "shops")]).await;

@@ -132,7 +132,7 @@ fn names_with_dashes_in_two_namespaces_never_meet() {
 }
 
 #[test]
-fn load_balancers_are_answered_whatever_host_they_ask_for() {
+fn load_balancers_are_answered_for_every_host_that_they_name() {
     rig::run(async |rig| {
         rig.serve(&["web", "own", "rest"]);
         rig.manifests.write("web.yaml", &[ingress("web").class("nginx").host("web.test", "web").build()]);

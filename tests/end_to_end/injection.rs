@@ -140,7 +140,7 @@ fn expressions_without_end_close_only_their_own_paths() {
 }
 
 #[test]
-fn the_host_decides_whoever_is_asked_for_in_the_handshake() {
+fn the_host_header_decides_and_not_the_name_in_the_handshake() {
     rig::run(async |rig| {
         let other =
             ingress("o").host("other.test", "web").tls(&["other.test"], "tls").annotation("ssl-redirect", "false");

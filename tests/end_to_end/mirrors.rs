@@ -31,7 +31,7 @@ impl Seen {
     }
 }
 
-/// A service that tells what it gets. It says who the client is, to whoever asks that.
+/// A service that tells what it gets. Its answer names the client when the request asks for that.
 struct Service {
     seen: UnboundedReceiver<Seen>,
     task: JoinHandle<()>,
@@ -155,7 +155,7 @@ fn a_service_gets_what_the_backend_gets() {
         let copy = service.next().await;
         assert_eq!((copy.line.as_str(), copy.header("Upgrade")), ("GET /chat HTTP/1.1", None));
 
-        // The client gets its answer, whatever becomes of the copy.
+        // The client gets its answer also when the copy fails.
         assert_eq!(get("http://away.test/").send().await.status, 200);
         let request = get("http://silent.test/");
         let mut connection = request.connect().await.unwrap();

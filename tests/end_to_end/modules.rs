@@ -179,7 +179,7 @@ fn nginx_is_named_nowhere_and_answers_are_smaller_where_modules_do_that() {
 }
 
 #[test]
-fn a_firewall_looks_into_requests_of_whoever_asks_for_it() {
+fn a_firewall_reads_the_requests_of_hosts_that_ask_for_it() {
     rig::run(async |rig| {
         rig.nginx.load_modules(&[MODSECURITY]);
         let shared = |name: &str| {
@@ -275,7 +275,7 @@ fn countries() -> Vec<u8> {
 }
 
 #[test]
-fn where_clients_are_is_told_by_databases_and_nobody_passes_by_what_they_do_not_tell() {
+fn databases_locate_clients_and_a_missing_one_lets_no_client_pass() {
     rig::run(async |rig| {
         rig.nginx.load_modules(&[GEOIP2]);
         let file = rig.folder().join("GeoLite2-Country.mmdb");

@@ -210,7 +210,7 @@ async fn reload(rig: &Rig) -> (Option<i32>, String) {
 }
 
 #[test]
-fn settings_switch_it_by_one_reload_and_need_somebody_who_is_trusted() {
+fn settings_switch_it_by_one_reload_and_need_a_trusted_load_balancer() {
     rig::run(async |rig| {
         write_hosts(rig);
         rig.start().await;
@@ -312,7 +312,7 @@ fn record(kind: u8, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn whatever_else_stands_in_a_header_opens_nothing() {
+fn no_other_content_of_a_header_opens_a_route() {
     rig::run(async |rig| {
         let list = ingress("allow").host("allow.test", "web").annotation("allowlist-source-range", "192.0.2.0/24");
         rig.manifests.write("lists.yaml", &[list.build()]);

@@ -267,7 +267,7 @@ fn an_object_that_turns_bad_on_two_hosts_is_served_as_it_was_on_both() {
 }
 
 #[test]
-fn a_line_that_somebody_laid_out_for_others_is_his_own_affair() {
+fn a_line_that_is_prepared_to_break_others_is_blamed_on_its_owner() {
     rig::run(async |rig| {
         rig.manifests
             .write("evil-web.yaml", &service_at("web", &["10.244.0.2"], ECHO).map(|it| in_namespace("evil", it)));

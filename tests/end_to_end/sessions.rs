@@ -105,7 +105,7 @@ fn the_cookie_is_what_the_object_says() {
             assert_eq!((own, cookie.strip_prefix(pair)), (name, Some(attributes)), "{url}");
             assert!(value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit()), "{url}: {value}");
         }
-        // Whoever is answered without a backend has no session yet.
+        // A client that nginx answers without a backend has no session yet.
         let preflight = Request::new(http::Method::OPTIONS, "https://tls.test/").header("Origin", "https://b.test");
         let preflight = preflight.header("Access-Control-Request-Method", "GET");
         for (request, status) in [(get("http://moved.test/"), 308), (get("http://closed.test/"), 403), (preflight, 204)]
@@ -233,9 +233,10 @@ fn a_client_stays_on_its_side_of_a_canary_unless_the_object_says_otherwise() {
 }
 
 #[test]
-fn whoever_has_no_backend_gives_no_session_and_nginx_takes_that() {
+fn a_route_without_a_backend_gives_no_session_and_nginx_takes_that() {
     rig::run(async |rig| {
-        // Nobody else has a session: what nginx knows of it comes from nowhere else.
+        // No other route has a session, so the variables of a session would exist only for these
+        // routes.
         let closed = sticky("closed.test").annotation("allowlist-source-range", "everybody");
         let moved = sticky("moved.test").annotation("permanent-redirect", "https://elsewhere.test/");
         let away = ingress("away").class("nginx").host("away.test", "none").annotation("affinity", "cookie");

@@ -132,7 +132,7 @@ fn systemd_hears_of_a_start_whose_first_change_fails_as_nginx_serves_what_it_did
 }
 
 #[test]
-fn whoever_asks_while_the_settings_are_read_again_is_answered() {
+fn requests_during_a_reading_of_the_settings_are_answered() {
     rig::run(async |rig| {
         rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
         rig.start().await;

@@ -107,7 +107,7 @@ fn the_default_site_goes_only_on_request_and_only_when_it_is_the_distributions()
                 let (code, text) = host.setup(&["--yes"]);
                 assert!(code == Some(0) && text.contains("--disable-default-site"), "{package:?}: {text}");
                 assert!(host.nginx("-T").1.contains("listen"), "{package:?}");
-                // Somebody made it a site of their own.
+                // The administrator made it a site of their own.
                 let file =
                     fs::canonicalize(host.path(site)).unwrap_or_else(|_| host.path("nginx/sites-available/default"));
                 let name = if package == NginxOrg { "server_name  localhost" } else { "server_name _" };
@@ -167,7 +167,7 @@ fn a_run_that_is_cut_off_anywhere_is_undone_to_the_byte() {
 }
 
 #[test]
-fn what_somebody_changed_since_is_never_overwritten() {
+fn files_that_were_edited_since_are_never_overwritten() {
     run(
         |host| {
             let before = host.tree();

@@ -11,7 +11,7 @@ use crate::rig::manifests::{ingress, service_at, tls_secret};
 
 const ADDRESS: &str = "10.244.3.9";
 const PORT: u16 = 18082;
-/// What somebody would have the backend take for a request.
+/// The request that an attacker hides in the body of another one.
 const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nHost: victim.test\r\n\r\n";
 
 /// A request as the backend reads it: its line, the headers that say where it ends, and its body.

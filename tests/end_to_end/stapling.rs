@@ -1,5 +1,5 @@
-//! Certificates with an answer about their revocation (OCSP stapling): of responders that the
-//! administrator lists, and of nobody else.
+//! Certificates with an answer about their revocation (OCSP stapling): nginx asks only responders
+//! that the administrator lists.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn a_listed_responder_is_asked_and_no_other_one() {
         rig.nginx.write_site("resolver.conf", "resolver 127.0.0.1:2562;\n");
         rig.start().await;
 
-        // nginx asks when somebody wants the answer, and has it for those who come later.
+        // nginx asks the responder at the first handshake, and staples the answer from then on.
         let told = |text: &String| text.contains("OCSP Response Status: successful") && text.contains("Status: good");
         wait::until_right("an answer about the certificate", async || handshake("one.test"), told).await;
         let status = rig.daemon.status().await.unwrap();

@@ -155,8 +155,8 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
         for arguments in [&["well"][..], &["a/b/c"], &["a b/c"], &["/"], &["a/b", "--cluster"], &["--host", "a\nb"]] {
             assert_eq!(status_of(rig, arguments).0, Some(64), "{arguments:?}");
         }
-        // Whatever is written into the socket is answered, and read no further than a question can
-        // be long.
+        // The daemon answers any input on the socket, and reads no more of it than the longest
+        // question has.
         let hostile = [
             "ingress default/well x",
             "ingress well",
@@ -217,7 +217,7 @@ impl Watching {
             let mut bytes = [0; 4096];
             while let Ok(length @ 1..) = output.read(&mut bytes) {
                 let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
-                // Whoever has seen enough closes the pipe.
+                // A reader that has seen enough closes the pipe.
                 if text.contains("enough.example") {
                     return;
                 }
@@ -237,7 +237,7 @@ impl Watching {
 }
 
 #[test]
-fn whoever_watches_sees_changes_outlives_the_daemon_and_ends_with_the_reader() {
+fn a_status_that_watches_shows_changes_outlives_the_daemon_and_ends_with_its_reader() {
     rig::run(async |rig| {
         rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
         rig.start().await;

@@ -50,6 +50,13 @@ async fn prepare(rig: &mut Rig) {
     });
 }
 
+/// The same with these TCP services, and one pod of the Service `db`.
+async fn prepare_services(rig: &mut Rig, entries: &[(&str, &str)]) {
+    prepare(rig).await;
+    database(rig, &["10.244.0.1"]);
+    tcp(rig, entries);
+}
+
 async fn answer(mut stream: TcpStream) {
     let address = stream.local_addr().unwrap().ip().to_canonical();
     let mut buffer = [0; 4096];
@@ -81,8 +88,8 @@ async fn connect(port: u16) -> Option<TcpStream> {
     TcpStream::connect(here(port)).await.ok()
 }
 
-/// What a new connection to a port gives: the backend's answer, that it is closed, or that nobody
-/// listens.
+/// What a new connection to a port gives: the backend's answer, that it is closed, or that no
+/// process listens.
 async fn asked(port: u16) -> String {
     match connect(port).await {
         None => "refused".to_owned(),
@@ -98,9 +105,7 @@ async fn until(port: u16, expected: &str) {
 #[test]
 fn connections_go_to_endpoints_and_stay_where_they_are_when_those_change() {
     rig::run(async |rig| {
-        prepare(rig).await;
-        database(rig, &["10.244.0.1"]);
-        tcp(rig, &[("7000", "default/db:80"), ("7001", "default/db:http")]);
+        prepare_services(rig, &[("7000", "default/db:80"), ("7001", "default/db:http")]).await;
         rig.start().await;
         assert_eq!(asked(7000).await, "10.244.0.1 ping\n");
         assert_eq!(asked(7001).await, "10.244.0.1 ping\n", "the port by its name");
@@ -126,18 +131,21 @@ fn connections_go_to_endpoints_and_stay_where_they_are_when_those_change() {
 }
 
 #[test]
-fn ports_come_and_go_and_connections_of_others_stay() {
+fn ports_come_and_go_and_connections_stay() {
     rig::run(async |rig| {
-        prepare(rig).await;
-        database(rig, &["10.244.0.1"]);
-        tcp(rig, &[("7001", "default/db:80"), ("7002", "default/db:80")]);
+        prepare_services(rig, &[("7001", "default/db:80"), ("7002", "default/db:80")]).await;
         rig.start().await;
-        let mut other = connect(7001).await.unwrap();
-        assert_eq!(exchange(&mut other, "a\n").await.unwrap(), "10.244.0.1 a\n");
-        assert_eq!(asked(7002).await, "10.244.0.1 ping\n");
+        let [mut other, mut removed] = [connect(7001).await.unwrap(), connect(7002).await.unwrap()];
+        for held in [&mut other, &mut removed] {
+            assert_eq!(exchange(held, "a\n").await.unwrap(), "10.244.0.1 a\n");
+        }
         tcp(rig, &[("7001", "default/db:80"), ("7003", "default/db:80")]);
         until(7002, "refused").await;
         until(7003, "10.244.0.1 ping\n").await;
+        // A connection outlives changes of other ports, and its own port.
+        for held in [&mut other, &mut removed] {
+            assert_eq!(exchange(held, "b\n").await.unwrap(), "10.244.0.1 b\n");
+        }
         // A port that nginx already has counts as its own, also for a daemon that has just
         // started.
         rig.daemon.stop().await;
@@ -155,28 +163,12 @@ fn ports_come_and_go_and_connections_of_others_stay() {
 }
 
 #[test]
-fn a_connection_outlives_every_change_of_ports() {
-    rig::run(async |rig| {
-        prepare(rig).await;
-        database(rig, &["10.244.0.1"]);
-        tcp(rig, &[("7001", "default/db:80")]);
-        rig.start().await;
-        let mut held = connect(7001).await.unwrap();
-        assert_eq!(exchange(&mut held, "a\n").await.unwrap(), "10.244.0.1 a\n");
-        tcp(rig, &[("7002", "default/db:80")]);
-        until(7001, "refused").await;
-        assert_eq!(exchange(&mut held, "b\n").await.unwrap(), "10.244.0.1 b\n");
-    });
-}
-
-#[test]
 fn the_proxy_protocol_is_read_and_written_where_an_entry_says_so() {
     rig::run(async |rig| {
-        prepare(rig).await;
-        database(rig, &["10.244.0.1"]);
         rig.daemon.set("access.trusted-proxies", "127.0.0.0/8");
         let entry = |suffix: &str| format!("default/db:80{suffix}");
-        tcp(rig, &[("7001", &entry(":PROXY")), ("7002", &entry("::PROXY")), ("7003", &entry(":PROXY:PROXY"))]);
+        let entries = [("7001", &*entry(":PROXY")), ("7002", &entry("::PROXY")), ("7003", &entry(":PROXY:PROXY"))];
+        prepare_services(rig, &entries).await;
         rig.start().await;
         let header = "PROXY TCP4 203.0.113.9 198.51.100.1 1111 2222\r\n";
         let got = async |port: u16, text: &str| {
@@ -242,14 +234,12 @@ fn datagrams_are_answered() {
 }
 
 #[test]
-fn ports_of_others_stay_theirs_and_nobody_else_waits() {
+fn ports_of_other_programs_stay_theirs_and_other_services_do_not_wait() {
     rig::run(async |rig| {
-        prepare(rig).await;
-        database(rig, &["10.244.0.1"]);
         rig.nginx.write_site("site.conf", "server { listen 127.0.0.1:7011; return 200 site; }\n");
         let program = TcpListener::bind(here(7010)).await.unwrap();
         let entries = ["80", "7010", "7011", "7012", "10246", "10254"].map(|port| (port, "default/db:80"));
-        tcp(rig, &entries);
+        prepare_services(rig, &entries).await;
         rig.start().await;
         assert_eq!(asked(7012).await, "10.244.0.1 ping\n");
         let status = rig.daemon.status().await.unwrap();
@@ -277,11 +267,9 @@ fn ports_of_others_stay_theirs_and_nobody_else_waits() {
 fn without_the_module_services_are_left_out_until_it_is_there() {
     rig::run(async |rig| {
         let configuration = fs::read_to_string(rig.nginx.configuration()).unwrap();
-        prepare(rig).await;
+        prepare_services(rig, &[("7000", "default/db:80")]).await;
         let complete = fs::read_to_string(rig.nginx.configuration()).unwrap();
         fs::write(rig.nginx.configuration(), &configuration).unwrap();
-        database(rig, &["10.244.0.1"]);
-        tcp(rig, &[("7000", "default/db:80")]);
         rig.manifests.write("web-host.yaml", &[ingress("web").host("web.test", "web").build()]);
         rig.start().await;
         assert_eq!((get("http://web.test/").send().await.status, &*asked(7000).await), (200, "refused"));
@@ -302,9 +290,7 @@ fn without_the_module_services_are_left_out_until_it_is_there() {
 #[test]
 fn a_stream_snippet_counts_for_each_service_and_opens_no_port() {
     rig::run(async |rig| {
-        prepare(rig).await;
-        database(rig, &["10.244.0.1"]);
-        tcp(rig, &[("5432", "default/db:80")]);
+        prepare_services(rig, &[("5432", "default/db:80")]).await;
         rig.daemon.set("ingress-nginx.configmap", "default/controller");
         rig.daemon.set("snippets.allowed", "[{namespaces = ['default'], kinds = ['stream-snippet']}]");
         says(rig, &[("stream-snippet", "deny 127.0.0.1;")]);

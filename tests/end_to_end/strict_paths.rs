@@ -50,7 +50,7 @@ async fn status(host: &str, path: &str) -> u16 {
     answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// `/admin` is protected, and this is its object; all else is served for whoever asks.
+/// `/admin` is protected, and this is its object; all other paths are open to every client.
 fn hosts(class: &str, mark: &str) -> Vec<Value> {
     let open = |name: &str, path: &str| ingress(name).class(class).path(&format!("{name}.test"), "Prefix", path, "web");
     let named = |kind: &str| format!("{kind}-{mark}");

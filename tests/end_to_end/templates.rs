@@ -22,7 +22,8 @@ fn edge(value: &str) -> String {
     with_line("{{#when strict_paths}}", &format!("    add_header X-Edge {value} always;"))
 }
 
-/// Makes a text the template of locations; whoever reads the settings from now on finds it.
+/// Makes a text the template of locations; the daemon uses it from its next reading of the
+/// settings.
 fn put(rig: &Rig, text: &str) {
     let folder = rig.folder().join("templates");
     fs::create_dir_all(&folder).unwrap();

@@ -44,7 +44,7 @@ pub fn context(path: &str) -> Option<Context> {
     }
 }
 
-/// Names of the directives that a template says itself, whatever fills it.
+/// Names of the directives that a template itself contains.
 fn names(template: &str) -> BTreeSet<String> {
     let tag = |line: &&str| !(line.trim().starts_with("{{") && line.trim().ends_with("}}") && !line.contains(';'));
     let mut text = String::new();

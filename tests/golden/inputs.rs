@@ -56,7 +56,7 @@ pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Option
         passthrough: true,
         snippets: vec![AllowedSnippets {
             namespaces: vec![SCRIBES.into()],
-            kinds: SnippetKind::ALL.to_vec(),
+            items: SnippetKind::ALL.to_vec(),
             ..AllowedSnippets::default()
         }],
         streams,

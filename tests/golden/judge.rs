@@ -61,7 +61,7 @@ impl Judge {
     pub fn weigh(&self, files: &FileSet) -> (u64, Duration) {
         self.accepts(files).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        // It opens logs when it has read everything, and waits for whoever reads them.
+        // nginx opens logs when it has read everything, and waits until each has a reader.
         let logs = ["first", "second"].map(|name| folder.path().join(name));
         logs.iter().for_each(|log| nix::unistd::mkfifo(log, nix::sys::stat::Mode::S_IRWXU).unwrap());
         let main =

@@ -1,6 +1,6 @@
 //! Every key of ingress-nginx's ConfigMap that is served: a good value and the lines that come of
-//! it, which real nginx accepts, and a bad value and what is told of it; and the setting or
-//! annotation that takes its place, which does the same.
+//! it, which real nginx accepts, and a bad value and its finding; and the setting or annotation
+//! that takes its place, which does the same.
 
 #[path = "keys/table.rs"]
 mod table;
@@ -26,7 +26,7 @@ struct Key {
     beside: &'static [(&'static str, &'static str)],
     /// Lines of which there are more with it (`+`), or fewer (`-`), or as many as before (`=`).
     shows: &'static [&'static str],
-    /// A value that it does not take, and words of what is told of that.
+    /// A value that it does not take, and words of the finding.
     bad: (&'static str, &'static str),
     /// The value in the setting that takes its place, as TOML; empty where no setting does.
     setting: &'static str,

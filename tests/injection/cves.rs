@@ -1,7 +1,7 @@
 //! The CVEs of ingress-nginx, number by number, each tried on a key that is served.
 //!
-//! A harmless value shows each time that the key has an effect: a row that passed because nobody
-//! reads the key would prove nothing. `docs/security.md` lists these tests;
+//! A harmless value shows each time that the key has an effect: a row that passed because the key
+//! is not read would prove nothing. `docs/security.md` lists these tests;
 //! `tests/end_to_end/cves.rs` sends requests through what is left.
 
 use ingressd::finding::Reason;
@@ -129,7 +129,7 @@ fn cve_2022_4886_no_directive_comes_out_of_a_path() {
 }
 
 #[test]
-fn cve_2023_5043_snippets_are_not_configuration_for_whoever_may_write_them() {
+fn cve_2023_5043_authors_of_snippets_write_no_configuration() {
     no_snippet_is_read("proxy_pass http://127.0.0.1:10246/;");
     no_snippet_is_read("}\n}\nserver { listen 81; return 200; }\nserver {\nlocation /x {");
 }
@@ -224,7 +224,7 @@ fn cve_2025_1098_mirror_targets_and_uids_carry_nothing() {
         assert!(!about(&outcome, "shop").is_empty(), "{annotations:?}");
         assert!(!outcome.server("shop.test").unwrap().contains("mirror"), "{annotations:?}");
     }
-    // Whatever is left of a value is within one word.
+    // The remains of a value are within one word.
     for target in ["http://192.0.2.7/x';#", "http://192.0.2.7/$host{", "http://192.0.2.7\n", "http://192.0.2.7/`x`"] {
         let text = refused(&[("mirror-target", target)], Reason::InvalidValue).server("shop.test").unwrap();
         assert!(text.contains("proxy_pass") && !text.contains("mirror"), "{target}");

@@ -66,8 +66,8 @@ impl Field {
         self
     }
 
-    /// The objects of one case: an Ingress for the host and whatever the field belongs to, with
-    /// the value planted.
+    /// The objects of one case: an Ingress for the host and the object of the field, with the
+    /// value planted.
     pub fn objects(&self, number: usize, class: &str, value: Option<&str>) -> Vec<Value> {
         let mut objects = case(number, class, self.object);
         for (key, beside) in &self.beside {

@@ -76,7 +76,7 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
     versions.iter().map(one).collect()
 }
 
-/// Whatever is asked, DNS answers.
+/// DNS has an answer for every name.
 fn names(snapshot: &Snapshot, options: &Options) -> Names {
     let answer = NameAnswer { addresses: vec![IpAddr::from([192, 0, 2, 80])], ..NameAnswer::default() };
     let wanted = Wanted::of(snapshot, options).referred.into_keys();
@@ -173,7 +173,7 @@ impl Outcome {
         Some(required.filter(|path| !shared.contains(&path.as_str())).chain([own.clone()]).collect())
     }
 
-    /// What holds whatever the input is.
+    /// What holds for all inputs.
     ///
     /// # Panics
     ///

@@ -14,7 +14,7 @@ use crate::fields::{ingress, surroundings};
 use crate::judge::judges;
 use crate::pipeline::{Outcome, of, parse};
 
-/// Words that no configuration of ours holds unless somebody got them in.
+/// Words that are in the configuration only if an attacker planted them.
 const LOOT: &[&str] =
     &["alias", "root", "load_module", "access_by_lua", "content_by_lua", "log_format", "include", "ssl_engine"];
 
@@ -30,7 +30,7 @@ pub fn shop(annotations: &[(&str, &str)], path: &str, path_type: &str) -> Value 
     shop
 }
 
-/// What the bystander's files are when nobody else is there.
+/// The bystander's files when it is alone.
 static UNDISTURBED: LazyLock<Option<BTreeMap<String, Vec<u8>>>> =
     LazyLock::new(|| of(&surroundings()).bytes("bystander.test"));
 

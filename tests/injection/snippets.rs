@@ -73,8 +73,7 @@ fn host(number: usize) -> String {
     format!("c{number}.test")
 }
 
-/// One object for each snippet, each with a host of its own, beside somebody who has nothing to do
-/// with them.
+/// One object for each snippet, each with a host of its own, beside a bystander without snippets.
 fn run(key: &str, snippets: &[String]) -> Outcome {
     let object = |(number, snippet): (usize, &String)| {
         let mut object = ingress(SCRIBES, &format!("c{number}"), "nginx", &host(number), "own");
@@ -134,7 +133,7 @@ fn check(key: &str, snippets: &[String]) -> Result<usize, String> {
             return Err(format!("{snippet:?} says {strange:?}"));
         }
     }
-    // Somebody else's files are the same whatever a snippet says.
+    // No snippet changes the bystander's files.
     let bystander = |outcome: &Outcome| outcome.bytes("bystander.test");
     if bystander(&outcome).is_none() || bystander(&outcome) != bystander(&run(key, &[])) {
         return Err("the files of another tenant changed".to_owned());

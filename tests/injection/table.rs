@@ -29,7 +29,7 @@ struct Allowed {
     words: Words,
 }
 
-/// What the bystander's files are when nobody else is there, for each version.
+/// The bystander's files when it is alone, for each version.
 static UNDISTURBED: LazyLock<Vec<BTreeMap<String, Vec<u8>>>> = LazyLock::new(|| {
     let alone = |version: &Version| run(&[], "nginx", *version).0.bytes("bystander.test").unwrap();
     VERSIONS.iter().map(alone).collect()

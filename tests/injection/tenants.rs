@@ -20,7 +20,7 @@ fn has(outcome: &Outcome, name: &str, reason: Reason) -> bool {
     outcome.findings.iter().any(|finding| &*finding.origin.object.name == name && finding.reason == reason)
 }
 
-/// Addresses that mean this host, its secrets, everybody or nobody, however they are written.
+/// Addresses of this host, of metadata services, of all hosts and of none, in all spellings.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("IPv4", "127.0.0.1"),
     ("IPv4", "127.1.2.3"),

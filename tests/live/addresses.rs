@@ -158,7 +158,7 @@ fn one_for_all_nodes_is_published_while_any_of_them_serves() {
             shop.until_published(&[SHARED]).await;
         }
         let [one, two] = &mut nodes;
-        // Whoever leads has to know of the other: that one sees its own record at another time.
+        // The leader has to know of the other node, which sees its own record at another time.
         let both = |status: &Value| {
             let members = status["members"].as_array().unwrap();
             members.len() == 2 && members.iter().all(|member| member["serving"] == true)

@@ -108,7 +108,7 @@ async fn refusal(api: &Api<DynamicObject>, object: &Value) -> Option<String> {
     }
 }
 
-/// The JSON of an object, in ASCII, so that whoever reads YAML sees the same letters.
+/// The JSON of an object, in ASCII, so that readers of YAML see the same letters.
 fn ascii(object: &Value) -> String {
     let escape = |letter: char| match letter {
         letter if letter.is_ascii() && letter != '\u{7f}' => letter.to_string(),
@@ -250,7 +250,7 @@ fn the_cluster_refuses_what_a_pipeline_refuses() {
         candidates.extend(large().map(|(annotations, spec)| (rig.candidate(annotations, spec), Some(false))));
         let backend = json!({"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}});
         candidates.push((rig.candidate(json!({}), backend), Some(true)));
-        // Objects of other classes are nobody's business.
+        // The policies do not concern objects of other classes.
         let mut foreign = with("proxy-read-timeout", "soon");
         foreign["spec"]["ingressClassName"] = json!("somebody-elses");
         candidates.push((foreign, Some(false)));

@@ -10,11 +10,12 @@ use crate::rig::client::get;
 use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
 use crate::rig::wait;
 
-/// What belongs to the victim and stands in no Event of anybody else: its host is what both name.
+/// Names of the victim's that no Event on an object of another namespace contains. Both sides name
+/// the victim's host.
 const TREASURES: &[&str] = &["treasure", "vault", "jewel"];
 
-/// An object of the attacker's, the reason that it is told, and words of the cause and of what to
-/// do about it.
+/// A mistake in an object of the attacker's, the reason of its Event, and words of the cause and
+/// of the remedy in its note.
 type Wrong = (&'static str, fn(Ingress) -> Ingress, &'static str, &'static [&'static str]);
 
 const WRONGS: &[Wrong] = &[
@@ -77,7 +78,7 @@ fn text<'e>(event: &'e Value, field: &str) -> &'e str {
 }
 
 #[test]
-fn whoever_is_wrong_is_told_why_and_what_to_do_and_nobody_else_is() {
+fn the_event_of_a_mistake_is_on_its_object_alone_with_cause_and_remedy() {
     cluster::run(async |cluster| {
         cluster.daemon.set("limits.object-paths", "5");
         cluster.objects.serve("vault", &["10.244.0.1"]).await;

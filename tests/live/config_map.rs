@@ -88,7 +88,7 @@ async fn until_site(value: Option<&str>) {
 }
 
 #[test]
-fn config_maps_with_headers_are_followed_whoever_names_them() {
+fn config_maps_with_headers_are_followed_for_objects_and_the_controller() {
     cluster::run(async |cluster| {
         let namespace = cluster.objects.namespace().to_owned();
         cluster.daemon.set("ingress-nginx.configmap", &format!("{namespace}/controller"));
@@ -160,7 +160,7 @@ fn config_maps_with_headers_are_followed_whoever_names_them() {
 }
 
 #[test]
-fn whoever_may_not_read_config_maps_closes_what_needs_one_and_says_what_to_grant() {
+fn without_the_right_to_config_maps_routes_that_need_one_are_closed_and_the_right_is_named() {
     cluster::run(async |cluster| {
         cluster.daemon.set("headers.allowed", "[\"X-Own\"]");
         cluster.objects.serve("web", &["10.244.0.1"]).await;

@@ -71,7 +71,7 @@ fn is_left_to_it_and_told((settings, own): Way) {
                 .await;
             cluster.objects.set_status("Service", "front", json!({"loadBalancer": {"ingress": [{"ip": own}]}})).await;
         }
-        // Whoever loses the lead forgets who overwrote what.
+        // A leader that loses its Lease would forget which status was overwritten.
         cluster.daemon.set("publish.lease-duration", "300s");
         cluster.start().await;
         let shop = cluster.objects.follow_addresses("shop").await;

@@ -80,8 +80,8 @@ fn it_returns_when_the_cluster_and_the_clients_are_gone() {
 fn the_only_one_is_drained_with_a_warning() {
     cluster::run(async |cluster| {
         let ([one], _) = nodes(cluster, ["one"], &[LONG]).await;
-        // Nobody is connected, which is looked at only when the drain is known: the withdrawal may
-        // be faster.
+        // No client is connected. The command counts connections only when the daemon has noted
+        // the drain, and the address may be withdrawn before.
         let (code, told) = run(&one, "drain", &["--connections-timeout", "30s"]).await;
         assert!(told.contains("warning: no other node is published"), "{told}");
         assert_eq!((code, cluster.objects.addresses("shop").await.len()), (Some(0), 0), "{told}");

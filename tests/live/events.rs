@@ -46,7 +46,7 @@ fn every_reason_is_told_by_a_test_or_excused() {
 }
 
 #[test]
-fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
+fn each_mistake_is_one_event_on_its_object() {
     cluster::run(async |cluster| {
         let _proxy = write_wrongs(cluster).await;
         cluster.daemon.set("publish.documentation", PAGES);
@@ -148,7 +148,7 @@ fn one_object_gets_no_more_than_its_share_and_no_note_is_too_long() {
         wait::until_right("the share of the one", async || of("many").await.len(), |count| *count == 22).await;
         let more = counts(cluster).await.get(&("Ingress many".to_owned(), "MoreFindings".to_owned())).copied();
         assert_eq!(more, Some(1));
-        // One is counted when the API server has answered, which whoever lists Events may know
+        // The daemon counts an Event when the API server has answered; a list may contain it
         // before.
         let sent = async || cluster.daemon.metric(r#"ingressd_events_total{result="sent"}"#).await;
         wait::until_right("all that was sent to be counted", sent, |sent| *sent >= 21.0).await;

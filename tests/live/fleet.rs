@@ -76,7 +76,7 @@ fn all_are_upgraded_one_after_the_other_while_the_leader_is_lost_and_no_request_
             assert!(nodes[upgraded].daemon.stop().await.success());
             nodes[upgraded].daemon.set_program(&new);
             if upgraded == 1 {
-                // While this one is down, whoever leads dies; the third is left alone.
+                // While this node is down, the leader is killed; the third node is left alone.
                 let lost = leader(&nodes).await;
                 nodes[lost].daemon.kill();
                 nodes[upgraded].daemon.start();
@@ -119,8 +119,8 @@ fn one_that_is_cut_off_is_withdrawn_in_time_serves_on_and_comes_back_with_what_c
         let cut = Instant::now();
         shop.until_published(&[&nodes[0].address, &nodes[2].address]).await;
         let after = cut.elapsed();
-        // Whoever saw nothing for two thirds of a Lease, as it can be on a machine that is busy,
-        // gives everybody the full time again.
+        // A leader that saw no event for two thirds of a Lease, as it can be on a busy machine,
+        // gives each node the full time again.
         assert!(after < 2 * LEASE + SLACK, "an address where nobody can be reached stood there for {after:?}");
         cluster.objects.delete("Ingress", "goes").await;
         cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
@@ -155,7 +155,7 @@ fn one_that_is_cut_off_is_withdrawn_in_time_serves_on_and_comes_back_with_what_c
 }
 
 /// Lets the API server be away for a node, or there again: what either sends to the other is lost.
-/// Everybody else is reached as ever.
+/// All other hosts are reached as ever.
 fn set_api(cluster: &Cluster, node: &Node, there: bool) {
     let verb = if there { "del" } else { "add" };
     let sides =

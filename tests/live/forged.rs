@@ -20,14 +20,14 @@ use crate::rig::wait;
 const VICTIM: &str = "10.244.0.1";
 const EVIL: &str = "10.244.0.2";
 
-/// An address that is nobody's.
+/// An address that no node has.
 const FOREIGN: &str = "203.0.113.66";
 
-/// How long nobody may take a forged Lease of the leader for one that ends.
+/// The duration of a forged Lease of the leader, in seconds: no node may wait for its end.
 const LONG: u32 = 100_000;
 
-/// A namespace with a backend, and a client with the rights that Kubernetes gives to whoever may
-/// edit it.
+/// A namespace with a backend, a client with the rights of the role `edit` in it, and one with all
+/// rights.
 async fn tenant(cluster: &Cluster) -> (Objects, Objects) {
     let namespace = format!("evil-{}", cluster.objects.namespace());
     cluster.objects.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await;
@@ -50,7 +50,7 @@ async fn tenant(cluster: &Cluster) -> (Objects, Objects) {
     (editor, administrator)
 }
 
-/// A Lease of this node's namespace as somebody else would write it.
+/// A Lease in the form of the nodes', as an attacker writes it.
 fn forged(name: &str, group: &str, annotations: &Value) -> Value {
     json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -62,7 +62,7 @@ fn forged(name: &str, group: &str, annotations: &Value) -> Value {
     })
 }
 
-/// The order of claims of a Lease, turned round.
+/// The order of claims of a Lease, reversed.
 fn turned(order: &str) -> String {
     let (known, last) = order.split_once('.').unwrap();
     let marks = STANDARD.decode(known).unwrap();
@@ -71,7 +71,7 @@ fn turned(order: &str) -> String {
     format!("{}.{last}", STANDARD.encode(turned))
 }
 
-/// Who answers for the victim's host at a node.
+/// The backend that answers for the victim's host at a node.
 async fn who_at(node: &Node) -> String {
     let reply = get("http://shop.example/").to(node.address.parse::<std::net::IpAddr>().unwrap()).send().await;
     reply.try_echo().map_or(reply.status.to_string(), |echo| echo.address.ip().to_string())
@@ -130,7 +130,7 @@ fn what_a_tenant_writes_by_our_names_is_believed_by_no_node() {
             .apply(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ingressd"}, "data": {}}))
             .await;
 
-        // What would be believed is not theirs to write.
+        // The tenant has no right to write the objects that nodes read.
         for (kind, namespace, name, part) in [
             ("Lease", &*own, "ingressd", None),
             ("Lease", &own, "ingressd.status", None),
@@ -140,8 +140,8 @@ fn what_a_tenant_writes_by_our_names_is_believed_by_no_node() {
         ] {
             assert!(is_refused(&editor, kind, namespace, name, part).await, "{kind} {namespace}/{name} {part:?}");
         }
-        // Where the administrator lets them say what stands in their own statuses, they say it of
-        // these.
+        // Where the administrator allows tenants to write statuses, the tenant claims these
+        // addresses.
         let claimed = json!({"loadBalancer": {"ingress": [{"ip": one.address}, {"ip": FOREIGN}]}});
         let status = json!({
             "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "shop"}, "status": claimed
@@ -149,7 +149,7 @@ fn what_a_tenant_writes_by_our_names_is_believed_by_no_node() {
         let by_our_name = PatchParams::apply(&format!("ingressd/{own}/ingressd")).force();
         administrator.api("Ingress").patch_status("shop", &by_our_name, &Patch::Apply(status)).await.unwrap();
 
-        // A node that knows nothing yet hears of the claims from the other one, and both are
+        // A new node learns the order of claims from the Lease of the other one, and both are
         // published.
         let mark = shop.mark();
         let mut two = cluster.add_node("two");
@@ -159,8 +159,8 @@ fn what_a_tenant_writes_by_our_names_is_believed_by_no_node() {
         let both = [one.address.clone(), two.address.clone()];
         shop.until_published(&both.each_ref().map(String::as_str)).await;
         assert_eq!([who_at(&one).await, who_at(&two).await], [VICTIM, VICTIM]);
-        // The one that leads is lost: the next one leads as soon as its Lease ends, whatever
-        // others say of theirs.
+        // The leader is lost: the next node leads as soon as its Lease ends, and ignores the
+        // forged ones.
         one.daemon.kill();
         two.until_leader().await;
         shop.until_published(&[&two.address]).await;

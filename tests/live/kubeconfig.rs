@@ -35,7 +35,7 @@ fn run(mut command: Command) -> (i32, String) {
     (status.code().unwrap(), text)
 }
 
-/// Whether whoever has this kubeconfig may do something.
+/// Whether the user of this kubeconfig has a right.
 async fn may(kubeconfig: &Path, verb: &str, resource: &str, namespace: &str) -> bool {
     use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview as Review;
     let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
@@ -126,7 +126,7 @@ fn where_some_namespaces_are_served_nothing_else_may_be_seen() {
 }
 
 #[test]
-fn whoever_may_not_is_told_and_nothing_is_written() {
+fn a_user_without_the_rights_gets_them_named_and_nothing_is_written() {
     cluster::run(async |cluster| {
         let file = file(cluster);
         let mut refused = cluster.daemon.command("kubeconfig");

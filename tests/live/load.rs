@@ -1,5 +1,5 @@
-//! Clients see nothing of a minute of changes made through the API, and a bad object harms nobody
-//! else.
+//! Clients see nothing of a minute of changes made through the API, and a bad object harms no
+//! other object.
 
 use serde_json::json;
 

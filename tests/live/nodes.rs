@@ -70,9 +70,9 @@ pub async fn expect_served(node: &Node) {
     assert_eq!(get("http://shop.example/").to(address).send().await.status, 200, "{}", node.name);
 }
 
-/// The name of the node that holds the Lease of the leader. Its daemon may not hold itself to lead
-/// for a moment, when it was kept from running and has yet to renew the Lease: nobody else leads
-/// meanwhile.
+/// The name of the node that holds the Lease of the leader. Its daemon may think for a moment that
+/// it does not lead, when it was kept from running and has yet to renew the Lease: no other node
+/// leads meanwhile.
 async fn who_leads(cluster: &Cluster) -> String {
     let lease = cluster.objects.get("Lease", "ingressd").await;
     let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
@@ -127,7 +127,7 @@ fn a_leader_that_is_killed_is_replaced_and_withdrawn() {
         one.daemon.kill();
         shop.until_published(&[&two.address, &three.address]).await;
         expect_served(&one).await;
-        // It comes back, and takes the lead from nobody.
+        // It comes back, and the leader stays the leader.
         let leader = who_leads(cluster).await;
         assert!(matches!(&*leader, "two" | "three"), "{leader}");
         one.daemon.start();
@@ -147,7 +147,7 @@ fn a_leader_that_stops_in_good_order_hands_over_and_stays_published() {
         let holder = cluster.objects.follow_holder("ingressd").await;
         assert!(one.daemon.stop().await.success());
         two.until_leader().await;
-        // Who follows the Lease may learn of it later than whoever holds it.
+        // A watcher of the Lease may learn of it later than its holder.
         holder.until(|holder| holder.starts_with("two")).await;
         let holders = holder.states();
         let names: Vec<_> = holders.iter().map(|holder| holder.split('_').next().unwrap()).collect();
@@ -204,8 +204,8 @@ fn a_leader_that_is_cut_off_gives_up_before_another_leads() {
 fn a_leader_that_stood_still_for_a_while_knows_that_it_no_longer_leads() {
     cluster::run(async |cluster| {
         let ([one, mut two], shop) = nodes(cluster, ["one", "two"], &[SHORT]).await;
-        // One write for each of them; it is counted when the API has answered, which whoever
-        // watches may know before.
+        // The leader writes once for each of them, and counts a write when the API server has
+        // answered; a watcher may see the change before.
         let written = wait::until_right("its writes", async || one.status_writes().await, |count| *count >= 2.0).await;
         one.daemon.signal(Signal::SIGSTOP);
         two.until_leader().await;

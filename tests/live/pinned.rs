@@ -1,5 +1,5 @@
-//! Pinned nodes: their addresses are not published for objects that their generation does not
-//! contain, whoever is the leader.
+//! Pinned nodes: no leader publishes their addresses for objects that their generation does not
+//! contain.
 
 use serde_json::Value;
 

@@ -137,8 +137,8 @@ fn a_prometheus_gets_an_answer_to_every_expression_of_alerts_and_dashboard() {
         assert_eq!(silent, [""; 0], "these have series and no answer");
         assert!(asked.len() > 30, "{asked:?}");
 
-        // What the page lists is there, and nothing else was asked for: a name that nobody knows
-        // has no answer.
+        // The metrics that the page lists exist, and the queries name no others, which would have
+        // no answer.
         let known = prometheus.query(r#"{job="ingressd"}"#).await;
         let known: BTreeSet<_> =
             known.iter().map(|series| series["metric"]["__name__"].as_str().unwrap().to_owned()).collect();

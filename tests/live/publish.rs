@@ -77,7 +77,7 @@ fn a_stop_in_good_order_keeps_the_address_over_an_upgrade() {
         start(cluster).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         cluster.daemon.stop().await;
-        // The Lease of the leader is free for whoever comes.
+        // The Lease of the leader has no holder, so that the next node can take it at once.
         let lease = cluster.objects.get("Lease", "ingressd").await;
         assert_eq!(lease["spec"]["holderIdentity"], "");
         cluster.daemon.start();

@@ -85,8 +85,7 @@ fn what_cannot_be_written_is_served_counted_and_written_later() {
     cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
         cluster.objects.serve_shop().await;
-        // Whoever does not lead writes nothing: the lead has to last longer than each of the
-        // refusals.
+        // Only the leader writes, so the Lease has to last longer than each of the refusals.
         cluster.daemon.set("publish.lease-duration", "90s");
         cluster.daemon.set("publish.addresses", &format!("[{OWN:?}]"));
         cluster.start().await;

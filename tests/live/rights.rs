@@ -162,7 +162,7 @@ fn a_node_that_may_not_see_what_it_needs_after_a_restart_stays_for_what_it_serve
         };
         cluster.daemon.status_when("the refusal and its own record", lives).await;
         assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 200);
-        // Nobody knows more of it, and it is taken out all the same.
+        // No other node knows of it, and it is drained all the same.
         let drain = cluster.daemon.command("drain").arg("--no-wait").output().unwrap();
         assert!(drain.status.success());
         cluster.daemon.status_when("the word", |status| member(status)["drained"] == true).await;
@@ -272,7 +272,7 @@ fn each_verb_of_each_rule_is_needed() {
     cluster::run(async |cluster| {
         serve_shop(cluster).await;
         cluster.objects.apply(tls_secret("other", &["later.example"])).await;
-        // Whoever leads tells of it.
+        // The leader writes an Event about it.
         cluster.objects.apply(ingress("wrong").host("wrong.example", "missing")).await;
         for name in ["headers", "more"] {
             let data = json!({"X-Realm": "staff"});
@@ -295,8 +295,7 @@ fn each_verb_of_each_rule_is_needed() {
                     cluster.credentials.set_rules(&cluster.objects, everywhere).await;
                     cluster.credentials.set_lease_rules(&cluster.objects, here).await;
                     until_denied(cluster, rule, verb).await;
-                    // Another group is named, whose Leases do not exist yet, and nobody may write
-                    // its Events.
+                    // Another group is named, whose Leases do not exist yet.
                     count += 1;
                     cluster.daemon.set("publish.lease", &format!("case-{count}"));
                     cluster.daemon.set("publish.addresses", &format!("192.0.2.{count}"));

@@ -17,7 +17,7 @@ use crate::rig::wait;
 const VICTIM: &str = "10.244.0.1";
 const EVIL: &str = "10.244.0.2";
 
-/// The classes of both dialects, and the reason that whoever is refused is told there.
+/// The classes of both dialects, and the reason of the finding about a refused Ingress there.
 const CLASSES: [(&str, &str); 2] = [("ingressd", "HostOwned"), ("nginx", "PathConflict")];
 
 /// The other namespace, with a backend.
@@ -39,7 +39,7 @@ async fn create(cluster: &Cluster, evil: &Objects, object: Ingress) {
     cluster.objects.apply(object.namespace(evil.namespace())).await;
 }
 
-/// Who answers for a host: an address, or a status.
+/// The backend that answers for a host, or the status where none does.
 async fn who(host: &str, class: &str) -> String {
     let reply = get(&format!("http://{host}-{class}.example/")).send().await;
     reply.try_echo().map_or(reply.status.to_string(), |echo| echo.address.ip().to_string())
@@ -254,7 +254,7 @@ fn what_is_told_to_one_keeps_no_other_waiting() {
         assert!(of_evil.len() < most, "{} Events were written first", of_evil.len());
         let of_one = |name: &str| of_evil.iter().filter(|event| event["regarding"]["name"] == name).count();
         assert!((0..OBJECTS).all(|number| of_one(&format!("many-{number}")) <= SHARE + 1));
-        // Nobody's status grows with what is wrong in a namespace.
+        // The status of the daemon does not grow with the number of mistakes in a namespace.
         let status = cluster.daemon.status().await.unwrap();
         let findings = status["findings"].as_array().map_or(&[][..], Vec::as_slice);
         let is_evil = |finding: &&Value| finding["namespace"] == evil.namespace();
@@ -293,7 +293,7 @@ fn a_label_of_the_namespace_decides_what_its_ingresses_may_ask_for() {
     });
 }
 
-/// Who answers for the host of all at a node.
+/// The backend that answers for the shop's host at a node, or the status where none does.
 async fn who_at(node: &Node) -> String {
     let reply = get("http://shop.example/").to(node.address.parse::<std::net::IpAddr>().unwrap()).send().await;
     reply.try_echo().map_or(reply.status.to_string(), |echo| echo.address.ip().to_string())
@@ -375,7 +375,7 @@ fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         cluster.objects.until_published("shop", &[&one.address]).await;
         assert!(shop.since(mark).iter().all(|addresses| !addresses.contains(&two.address)), "{:?}", shop.since(mark));
-        // A node writes its own record again when somebody removes it from its Lease.
+        // A node writes its own record again when it is removed from its Lease.
         let lease = async || {
             let is_its = |lease: &Value| lease["metadata"]["name"].as_str().unwrap().starts_with("ingressd-two-");
             cluster.objects.list("Lease").await.into_iter().find(is_its).unwrap()

@@ -34,7 +34,7 @@ fn each_is_withdrawn(out: impl AsyncFn(&mut Node) + Send + 'static, back: impl A
 fn a_node_that_is_drained() {
     let out = async |node: &mut Node| {
         node.drain(true);
-        // It goes on serving whoever still comes.
+        // It goes on serving the clients that still come.
         expect_served(node).await;
     };
     each_is_withdrawn(out, async |node| node.drain(false));

@@ -147,7 +147,7 @@ fn path(line: &str) -> Option<String> {
 }
 
 impl Page {
-    /// Whether it is for administrators; decisions are for whoever changes the program.
+    /// Whether it is for administrators; decisions are for contributors.
     pub fn is_manual(&self) -> bool {
         self.name.starts_with("docs/") && !self.name.starts_with("docs/decisions/")
     }

@@ -21,12 +21,12 @@ pub struct Signed {
     pub key: String,
     /// Its number.
     pub serial: u64,
-    /// How TLS is spoken by whoever shows it.
+    /// The TLS configuration of a client that shows it.
     pub config: Arc<rustls::ClientConfig>,
 }
 
 impl Signed {
-    /// The same for a client that resumes sessions at every server, whichever opened them.
+    /// The same for a client that resumes a session of one server at every server.
     pub fn resuming(&self) -> Self {
         let config = super::client::showing(certificates(&self.chain), private_key(&self.key), true);
         Signed { config, ..self.clone() }

@@ -44,7 +44,7 @@ socket = "{folder}/control.sock"
 format = "text"
 level = "debug"
 
-# The servers of whoever runs the tests are nobody's business.
+# Tests do not ask the DNS servers of the machine that runs them.
 [upstreams]
 resolvers = []
 "#;
@@ -277,7 +277,7 @@ impl Daemon {
 
     /// Waits until it ends by itself.
     pub async fn ended(&mut self) -> ExitStatus {
-        // It stays ours while it is waited for: whatever happens, it ends with the test.
+        // The test stays its owner while it waits, so that it ends with the test in any case.
         let process = self.process.as_mut().expect("the daemon runs");
         let status = wait::until("the end of the daemon", async || process.try_wait().unwrap()).await;
         self.process = None;

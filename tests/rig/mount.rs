@@ -44,8 +44,8 @@ impl Mount {
         let end = Instant::now() + LIMIT;
         loop {
             match mount(None::<&str>, &self.0, None::<&str>, flags, None::<&str>) {
-                // Somebody has a file there open for writing: the kernel refuses, and does not
-                // wait for the end of that.
+                // A process has a file there open for writing. The kernel refuses, and does not
+                // wait.
                 Err(Errno::EBUSY) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
                 done => {
                     done.unwrap();
@@ -82,7 +82,7 @@ fn enter(folder: &Path) {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Whoever still uses it keeps it; the folder below can be removed.
+        // Processes that still use it keep it; the folder below can be removed.
         let _ = umount2(&self.0, MntFlags::MNT_DETACH);
     }
 }

@@ -93,9 +93,9 @@ impl Nginx {
         &self.program
     }
 
-    /// Puts a shell script in the place of [`Nginx::replace_program`]'s copy: whoever tests a
-    /// configuration runs that. `{nginx}` is the binary, which a master that was started before
-    /// goes on to be.
+    /// Puts a shell script in the place of [`Nginx::replace_program`]'s copy: a test of a
+    /// configuration runs the script. `{nginx}` is the binary, which a master that was started
+    /// before goes on to be.
     pub fn wrap_program(&self, script: &str) {
         use std::os::unix::fs::PermissionsExt;
         let new = self.prefix.join("nginx.new");
@@ -119,7 +119,7 @@ impl Nginx {
         self.prefix.join("nginx.pid")
     }
 
-    /// Adds a site of somebody else's.
+    /// Adds a site of the administrator's.
     pub fn write_site(&self, name: &str, text: &str) {
         fs::write(self.prefix.join("sites-enabled").join(name), text).unwrap();
     }
@@ -224,7 +224,8 @@ impl Nginx {
     }
 }
 
-/// Whether a process exists and has not ended; one that nobody has waited for yet has ended.
+/// Whether a process exists and has not ended; one that its parent has not waited for yet has
+/// ended.
 pub fn is_alive(pid: Pid) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))

@@ -35,6 +35,18 @@ const ONE_MEANING: &[(&str, &[&str])] = &[
     ("Judgement", &["daemon/standing"]),
     ("Written", &["model/effective"]),
     ("Wish", &[]),
+    ("Handover", &["daemon/serving"]),
+    ("Whereabouts", &["publish/whereabouts"]),
+    ("Compared", &["translate/annotation/row"]),
+    ("Judged", &["daemon/standing"]),
+    ("Unfit", &["source/cluster/item"]),
+    ("Gives", &["translate/annotation/row"]),
+    ("Asking", &[]),
+    ("Askers", &[]),
+    ("Looked", &[]),
+    ("Mood", &[]),
+    ("Said", &[]),
+    ("Sort", &[]),
 ];
 
 /// Comments end before this column, as prose in the documentation does.

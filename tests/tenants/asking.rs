@@ -15,7 +15,7 @@ use crate::scene::{BACKENDS, Ownership, Scene};
 /// How long a watcher rests after each request.
 const BETWEEN: Duration = Duration::from_millis(2);
 
-/// Asks, and says what is wrong with the answer.
+/// Sends a request, and says what is wrong with the response.
 pub async fn check(ask: &Ask, scene: &Scene) -> Option<String> {
     let is_other = ask.only.is_some_and(|only| only != scene.ownership);
     if is_other || ask.dialect.is_some_and(|dialect| dialect != scene.dialect) {
@@ -90,7 +90,7 @@ pub fn findings<'a>(status: &'a Value, namespace: &str) -> Vec<&'a Value> {
     all.iter().filter(|finding| text(finding, "namespace") == namespace).collect()
 }
 
-/// What is wrong with what is told.
+/// What is wrong with the findings: `None` when the expected one is there.
 pub fn check_told(told: &Told, scene: &Scene, status: &Value) -> Option<String> {
     if told.only.is_some_and(|only| only != scene.ownership) {
         return None;
@@ -138,7 +138,8 @@ pub fn check_victim(allowed: &[&str], ingresses: &[Value], scene: &Scene, status
         let known = known.iter().find(is_it);
         let has = |what: &str| known.and_then(|known| known[what].as_u64()).is_some_and(|count| count > 0);
         let is_served = has("routes") && known.is_some_and(|known| known["served_seconds"].is_u64());
-        // What the victim closes itself is closed, and never said to be served.
+        // A route that an object of the victim closes is closed, and its status never says that it
+        // is served.
         let is_closed = allowed.contains(&"ClosedRoute") && has("closed") && !has("routes");
         if !is_served && !is_closed {
             wrong.push(format!("{scene}: the victim's Ingress {name} is not served"));
@@ -147,14 +148,14 @@ pub fn check_victim(allowed: &[&str], ingresses: &[Value], scene: &Scene, status
     wrong
 }
 
-/// Asks again and again, from whenever it is made until it is stopped.
+/// Sends requests from when it is made until it is stopped.
 pub struct Watcher {
     wrong: Arc<Mutex<Vec<(usize, String)>>>,
     task: JoinHandle<()>,
 }
 
 impl Watcher {
-    /// Asks all these in turn; the number is what its failures are reported under.
+    /// Sends all these requests in turn; failures are reported under the number of each.
     pub fn start(asks: Vec<(usize, Ask, Scene)>) -> Self {
         let wrong = Arc::<Mutex<Vec<_>>>::default();
         let found = Arc::clone(&wrong);
@@ -164,8 +165,8 @@ impl Watcher {
                     if let Some(failure) = check(ask, scene).await {
                         found.lock().unwrap().push((*number, format!("meanwhile: {failure}")));
                     }
-                    // What it is there to see is seen in between; the machine has other things to
-                    // do.
+                    // A short rest between requests leaves the machine to nginx, and every state
+                    // lasts longer.
                     tokio::time::sleep(BETWEEN).await;
                 }
             }
@@ -173,7 +174,7 @@ impl Watcher {
         Watcher { wrong, task }
     }
 
-    /// What was wrong, each once.
+    /// The failures, each once.
     pub async fn stop(self) -> Vec<(usize, String)> {
         self.task.abort();
         let _ = self.task.await;

@@ -36,8 +36,8 @@ fn rewritten(scene: &Scene) -> Value {
     object.path(&scene.host("rewritten"), "ImplementationSpecific", "/(.*)", "web").build()
 }
 
-/// nginx has a place for each of these names in each request of anybody, and compares all of them
-/// when it reads one.
+/// nginx keeps a slot for each of these variables in every request of every client, and compares
+/// their names one by one.
 fn names(scene: &Scene) -> Vec<Value> {
     let object = |number: usize| {
         let key: String = (0..30).map(|part| format!("$arg_n{number}x{part}")).collect();

@@ -1,5 +1,5 @@
-//! What tenants share: whatever somebody may create in one namespace changes nothing for clients
-//! of another one.
+//! What tenants share: no object that a tenant may create in one namespace changes anything for
+//! clients of another one.
 //!
 //! Most of it is rows of data (`row.rs`), many of which are tried at once through one nginx
 //! (`stage.rs`). Each row is tried in both dialects, under both rules of who owns a host and in

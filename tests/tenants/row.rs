@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::scene::{Dialect, Order, Ownership, Scene};
 
-/// An attack, what the victim's clients see all the time, and what is told to whom.
+/// An attack, what the victim's clients see all the time, and the findings of both sides.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// Its name, of which those of its hosts and namespaces are made.
@@ -24,11 +24,11 @@ pub struct Row {
     pub during: &'static [Ask],
     /// What is done one after the other while the attack stands.
     pub steps: &'static [Step],
-    /// What is told while the attack stands, before the first step.
+    /// Findings while the attack stands, before the first step.
     pub told: &'static [Told],
     /// Reasons of findings that the victim's objects may have.
     pub allowed: &'static [&'static str],
-    /// What stands in no file of the configuration that nginx reads, whatever the case.
+    /// Text that must be in no file that nginx reads, in any case.
     pub unwritten: &'static [&'static str],
 }
 
@@ -39,7 +39,7 @@ pub const VICTIM_OLDER: &[Order] = &[Order::Young, Order::Edited, Order::SameSec
 /// the first start.
 pub const USUAL: &[Order] = &[Order::Edited, Order::Together];
 
-/// A row that says nothing yet; the victim has its shop.
+/// The row that others are made of: the victim has its shop, and the attacker nothing.
 pub const ROW: Row = Row {
     name: "",
     orders: USUAL,
@@ -63,7 +63,7 @@ pub struct Step {
     pub attack: Option<fn(&Scene) -> Vec<Value>>,
     /// What holds then.
     pub asks: &'static [Ask],
-    /// What is told then.
+    /// The findings then.
     pub told: &'static [Told],
 }
 
@@ -79,7 +79,7 @@ pub struct Ask {
     pub from: &'static str,
     /// What it sends.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Who answers.
+    /// The backend or status that is right.
     pub gets: Gets,
     /// A name in the certificate that is shown (`{h}` as above); `!` in front: that is not in it.
     pub certificate: Option<&'static str>,
@@ -198,11 +198,11 @@ pub struct Told {
     pub reasons: &'static [&'static str],
     /// What its note says.
     pub words: &'static str,
-    /// Under which rule alone it is told.
+    /// The rule under which alone it is expected.
     pub only: Option<Ownership>,
 }
 
-/// The attacker is told about its object.
+/// A finding about an object of the attacker.
 pub const fn told(object: &'static str, reasons: &'static [&'static str]) -> Told {
     Told { side: Side::Evil, object, reasons, words: "", only: None }
 }

@@ -52,7 +52,7 @@ pub enum Order {
 pub const BACKENDS: &[(&str, &str)] =
     &[("10.244.1.1", "victim"), ("10.244.1.2", "admin"), ("10.244.1.3", "default"), ("10.244.2.1", "evil")];
 
-/// Service, side and address of whatever each case has.
+/// Name, side and address of the Services that each case has.
 const SERVICES: &[(&str, bool, &str)] =
     &[("web", true, "10.244.1.1"), ("admin", true, "10.244.1.2"), ("web", false, "10.244.2.1")];
 

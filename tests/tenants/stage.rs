@@ -23,10 +23,10 @@ pub struct Stage {
     pub crossed: bool,
 }
 
-/// The settings that nobody changed.
+/// The default settings.
 pub const DEFAULTS: Stage = Stage { settings: &[], crossed: false };
 
-/// One row in one scene, and what is there now.
+/// One row in one scene, with its objects of now.
 struct Case {
     row: &'static Row,
     scene: Scene,
@@ -193,7 +193,7 @@ struct Play<'a> {
 }
 
 impl Play<'_> {
-    /// Writes the objects of all cases, and one by which it is known that they were taken.
+    /// Writes the objects of all cases, and a marker that shows when they are served.
     fn write(&mut self, cases: &[Case]) {
         self.markers += 1;
         let objects = cases.iter().flat_map(|case| case.victim.iter().chain(&case.evil)).cloned();
@@ -202,7 +202,7 @@ impl Play<'_> {
         self.rig.manifests.write("objects.yaml", &objects.chain([marker]).collect::<Vec<_>>());
     }
 
-    /// Waits until nginx serves what was written last, and says what is told then.
+    /// Waits until nginx serves the objects that were written last, and returns the status then.
     async fn taken(&mut self) -> Value {
         let marker = format!("marker-{}", self.markers);
         taken(self.rig, &marker).await
@@ -227,7 +227,7 @@ impl Play<'_> {
     }
 }
 
-/// Waits until nginx serves an Ingress of this name in namespace `default`, and says what is told
+/// Waits until nginx serves an Ingress of this name in namespace `default`, and returns the status
 /// then.
 pub async fn taken(rig: &mut Rig, marker: &str) -> Value {
     let is_served = |status: &Value| {

@@ -29,7 +29,7 @@ pub struct Weight {
     pub ownership: Option<Ownership>,
     pub told: &'static [Told],
     pub during: &'static [Ask],
-    /// What stands in no file that nginx reads.
+    /// Text that must be in no file that nginx reads.
     pub unwritten: &'static [&'static str],
     pub most: Added,
 }
@@ -55,7 +55,7 @@ pub struct Added {
     pub reloads: u64,
 }
 
-/// What is enough for anything that is refused or told once.
+/// Enough for objects that are refused or reported once.
 pub const LITTLE: Added = Added {
     files: 20,
     written: 256,
@@ -67,7 +67,7 @@ pub const LITTLE: Added = Added {
     reloads: 4,
 };
 
-/// A row that says nothing yet.
+/// The row that others are made of.
 pub const WEIGHT: Weight = Weight {
     name: "",
     settings: &[],
@@ -144,7 +144,7 @@ pub fn weigh(row: &'static Weight) {
     });
 }
 
-/// An Ingress by which it is known that what was written with it was taken.
+/// An Ingress that shows when the objects that were written with it are served.
 fn marker(name: &str) -> Value {
     ingress(name).host(&format!("{name}.marker.test"), "web").build()
 }

@@ -122,7 +122,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     // An earlier result must not remain in the file when this run fails.
     arguments.report.as_deref().map_or(Ok(()), remove)?;
     let found = runtime.block_on(async {
-        let mut asking = Asking::begin(&sides, &bounds, &choice.requests, arguments.rate).await?;
+        let mut asking = BothSides::begin(&sides, &bounds, &choice.requests, arguments.rate).await?;
         asking.all(&choice.requests, &sites, &report).await
     })?;
     let [controller, ingressd] = sides;
@@ -237,13 +237,13 @@ fn read_log(file: &Path, format: &Format, chooser: &mut Chooser<'_>) -> Result<(
 }
 
 /// Both sides, with their connections.
-struct Asking {
+struct BothSides {
     sides: [Client; 2],
     pace: Interval,
     refused: [usize; 2],
 }
 
-impl Asking {
+impl BothSides {
     /// Checks whether both listen where the requests go.
     async fn begin(sides: &[Side; 2], bounds: &Bounds, requests: &[Request], rate: u32) -> Result<Self, Exit> {
         let mut pace = interval(Duration::from_secs(1) / rate);
@@ -266,7 +266,7 @@ impl Asking {
         };
         let sides =
             [begin(controller).await.map_err(wrong("controller"))?, begin(ingressd).await.map_err(wrong("ingressd"))?];
-        Ok(Asking { sides, pace, refused: [0, 0] })
+        Ok(BothSides { sides, pace, refused: [0, 0] })
     }
 
     /// Sends all requests. The caller fills in the rest of the report.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::checks::Weight;
-use self::looked::Looked;
+use self::looked::ClusterState;
 use super::Origin;
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::settings::SettingsArguments;
@@ -91,7 +91,7 @@ impl Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
     super::runtime()?.block_on(async {
-        let looked = Looked::at(arguments).await?;
+        let looked = ClusterState::at(arguments).await?;
         match arguments.undo {
             true => undo::run(arguments, &looked).await,
             false => take(arguments, &looked).await,
@@ -99,7 +99,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     })
 }
 
-async fn take(arguments: &Arguments, looked: &Looked) -> Ended {
+async fn take(arguments: &Arguments, looked: &ClusterState) -> Ended {
     let nodes = looked.hand_over.nodes().await.map_err(looked::failed)?;
     let lines = checks::lines(arguments, looked, &nodes)?;
     lines.iter().for_each(|line| say!("{line}"));
@@ -135,7 +135,7 @@ async fn take(arguments: &Arguments, looked: &Looked) -> Ended {
 
 /// Waits until every Ingress has the addresses of the nodes and no others, and reports those that
 /// have not.
-async fn follow(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Ended {
+async fn follow(arguments: &Arguments, looked: &ClusterState, nodes: &[(Arc<Member>, Life)]) -> Ended {
     let begun = Instant::now();
     let left = loop {
         let entries = looked.entries().await?;
@@ -166,7 +166,7 @@ async fn follow(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, L
 }
 
 /// The addresses of the nodes that are ready, and of nodes that came since.
-async fn addresses_since(looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Result<BTreeSet<String>, Exit> {
+async fn addresses_since(looked: &ClusterState, nodes: &[(Arc<Member>, Life)]) -> Result<BTreeSet<String>, Exit> {
     let mut addresses = checks::addresses(nodes);
     let is_new = |member: &&Arc<Member>| nodes.iter().all(|(known, _)| known.identity != member.identity);
     let members = looked.hand_over.members().await.map_err(looked::failed)?;

@@ -12,7 +12,7 @@ const LONGEST_QUIET: u64 = 150;
 
 /// How good the state is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mood {
+pub enum Health {
     /// Everything in the source is served.
     Well,
     /// Something is served, but not the present state of the source, or not fully.
@@ -27,38 +27,38 @@ pub struct Headline {
     /// The sentence, safe for a terminal.
     pub words: String,
     /// How good the state is.
-    pub mood: Mood,
+    pub health: Health,
 }
 
 /// Computes the sentence from the daemon's response.
 pub fn headline(status: &Value) -> Headline {
-    let (state, mut mood) = match status["ready"] == true {
+    let (state, mut health) = match status["ready"] == true {
         true => serving(status),
         false => not_serving(status),
     };
     let mut words = state;
     if status["drained"] == true {
         words += &drained(status);
-        mood = mood.max(Mood::Doubtful);
+        health = health.max(Health::Doubtful);
     }
     if status["settings_refused"].is_string() {
         words += "; NEW SETTINGS ARE REFUSED, those from before are in force";
-        mood = mood.max(Mood::Doubtful);
+        health = health.max(Health::Doubtful);
     }
-    Headline { words, mood }
+    Headline { words, health }
 }
 
-impl Mood {
-    fn max(self, other: Mood) -> Mood {
+impl Health {
+    fn max(self, other: Health) -> Health {
         match (self, other) {
-            (Mood::Bad, _) | (_, Mood::Bad) => Mood::Bad,
-            (Mood::Doubtful, _) | (_, Mood::Doubtful) => Mood::Doubtful,
-            _ => Mood::Well,
+            (Health::Bad, _) | (_, Health::Bad) => Health::Bad,
+            (Health::Doubtful, _) | (_, Health::Doubtful) => Health::Doubtful,
+            _ => Health::Well,
         }
     }
 }
 
-fn not_serving(status: &Value) -> (String, Mood) {
+fn not_serving(status: &Value) -> (String, Health) {
     let why = status["why"].as_str().map(printable);
     let generation = status["prepared"].as_u64().or(status["generation"].as_u64());
     let words = match (status["phase"].as_str().unwrap_or_default(), generation) {
@@ -86,20 +86,20 @@ fn not_serving(status: &Value) -> (String, Mood) {
             format!("not serving: {why}")
         }
     };
-    (words, Mood::Bad)
+    (words, Health::Bad)
 }
 
-fn serving(status: &Value) -> (String, Mood) {
+fn serving(status: &Value) -> (String, Health) {
     let generation = status["generation"].as_u64().map_or("-".to_owned(), |generation| generation.to_string());
     let failure = status["source_failure"].as_str().map(printable);
     let age = status["data_age_seconds"].as_u64();
     let (kind, name) = source(status);
     if let Some(pinned) = pinned(&status["pinned"]) {
-        return (format!("serving generation {generation}, {pinned}"), Mood::Doubtful);
+        return (format!("serving generation {generation}, {pinned}"), Health::Doubtful);
     }
     if status["phase"] == "failed" {
         let why = status["why"].as_str().map(printable).unwrap_or_default();
-        return (format!("serving generation {generation}; what changed since is not served: {why}"), Mood::Doubtful);
+        return (format!("serving generation {generation}; what changed since is not served: {why}"), Health::Doubtful);
     }
     match (age, failure) {
         (None, failure) => {
@@ -108,7 +108,7 @@ fn serving(status: &Value) -> (String, Mood) {
                 "serving what an earlier run left (generation {generation}): {name} has not been read yet{failure}; nothing that \
                  changes is served until it is"
             );
-            (words, Mood::Doubtful)
+            (words, Health::Doubtful)
         }
         (Some(age), failure @ Some(_)) | (Some(age @ LONGEST_QUIET..), failure) => {
             let failure = failure.map(|failure| format!(" ({failure})")).unwrap_or_default();
@@ -124,14 +124,14 @@ fn serving(status: &Value) -> (String, Mood) {
                     duration(age)
                 ),
             };
-            (words, Mood::Doubtful)
+            (words, Health::Doubtful)
         }
         (Some(age), None) => {
             let ago = match kind {
                 "cluster" => format!(" ({} ago)", duration(age)),
                 _ => String::new(),
             };
-            (format!("serving generation {generation}, as {name} says{ago}"), Mood::Well)
+            (format!("serving generation {generation}, as {name} says{ago}"), Health::Well)
         }
     }
 }
@@ -199,99 +199,99 @@ mod tests {
         let pinned = json!({"generation": 7, "since": 0, "waiting_files": 3});
         let folder = json!({"kind": "folder", "path": "/srv/manifests"});
         let rows = [
-            (json!({}), Mood::Well, "serving generation 12, as the cluster https://10.0.0.1:6443 says (2 s ago)"),
+            (json!({}), Health::Well, "serving generation 12, as the cluster https://10.0.0.1:6443 says (2 s ago)"),
             (
                 json!({"source": folder, "data_age_seconds": 0}),
-                Mood::Well,
+                Health::Well,
                 "serving generation 12, as the folder /srv/manifests says",
             ),
             (
                 json!({"data_age_seconds": 240, "source_failure": "Ingress, Service: connection refused"}),
-                Mood::Doubtful,
+                Health::Doubtful,
                 "serving what was last known (generation 12): the cluster https://10.0.0.1:6443 has been silent for 4 min \
                  (Ingress, Service: connection refused); what changes there is not served",
             ),
             // A dead connection may not have been noticed.
             (
                 json!({"data_age_seconds": 300}),
-                Mood::Doubtful,
+                Health::Doubtful,
                 "serving what was last known (generation 12): the cluster https://10.0.0.1:6443 has been silent for 5 min; what \
                  changes there is not served",
             ),
             (
                 json!({"source": folder, "data_age_seconds": 7, "source_failure": "it is away"}),
-                Mood::Doubtful,
+                Health::Doubtful,
                 "serving what was last known (generation 12): the folder /srv/manifests cannot be read for 7 s (it is away); \
                  what changes there is not served",
             ),
             (
                 json!({"data_age_seconds": null, "source_failure": "Ingress: timed out"}),
-                Mood::Doubtful,
+                Health::Doubtful,
                 "serving what an earlier run left (generation 12): the cluster https://10.0.0.1:6443 has not been read yet: \
                  Ingress: timed out; nothing that changes is served until it is",
             ),
             (
                 json!({"pinned": pinned, "generation": 7}),
-                Mood::Doubtful,
+                Health::Doubtful,
                 "serving generation 7, PINNED since 1970-01-01T00:00:00Z: 3 changed files wait, endpoints may be stale; \
                  `ingressd rollback --resume` ends it",
             ),
             (
                 json!({"phase": "failed", "why": "the disk is \u{1b}[2Jfull"}),
-                Mood::Doubtful,
+                Health::Doubtful,
                 "serving generation 12; what changed since is not served: the disk is \\u{1b}[2Jfull",
             ),
             (
                 json!({"drained": true, "withdrawal": {"done": false, "ingresses": 2, "connections": 1}}),
-                Mood::Doubtful,
+                Health::Doubtful,
                 "serving generation 12, as the cluster https://10.0.0.1:6443 says (2 s ago); DRAINED, still published in 2 \
                  Ingresses, 1 open connection: `ingressd undrain` takes it back",
             ),
             (
                 json!({"settings_refused": "ingressd.toml:2: no such key"}),
-                Mood::Doubtful,
+                Health::Doubtful,
                 "serving generation 12, as the cluster https://10.0.0.1:6443 says (2 s ago); NEW SETTINGS ARE REFUSED, those \
                  from before are in force",
             ),
             (
                 json!({"ready": false, "phase": "nginx-down", "why": "no nginx.pid"}),
-                Mood::Bad,
+                Health::Bad,
                 "not serving: nginx does not run (no nginx.pid); generation 12 is ready for its start",
             ),
             // The last change is in a generation that nginx has never run.
             (
                 json!({"ready": false, "phase": "nginx-down", "why": "no nginx.pid", "prepared": 13}),
-                Mood::Bad,
+                Health::Bad,
                 "not serving: nginx does not run (no nginx.pid); generation 13 is ready for its start",
             ),
             (
                 json!({"ready": false, "phase": "starting", "generation": null, "source_failure": "Ingress: refused"}),
-                Mood::Bad,
+                Health::Bad,
                 "not serving: the cluster https://10.0.0.1:6443 cannot be read (Ingress: refused)",
             ),
             (
                 json!({"ready": false, "phase": "starting", "generation": null}),
-                Mood::Bad,
+                Health::Bad,
                 "not serving: the first look at the cluster https://10.0.0.1:6443 is not finished",
             ),
             (
                 json!({"ready": false, "phase": "failed", "generation": null, "why": "no room"}),
-                Mood::Bad,
+                Health::Bad,
                 "not serving: nothing could be put in place (no room)",
             ),
             (
                 json!({"ready": false, "not_ready": "nginx serves generation 6, which is not the confirmed one"}),
-                Mood::Bad,
+                Health::Bad,
                 "not serving: nginx serves generation 6, which is not the confirmed one",
             ),
             (
                 json!({"ready": false, "phase": "stopping"}),
-                Mood::Bad,
+                Health::Bad,
                 "the daemon stops; nginx goes on with what it has",
             ),
         ];
-        for (members, mood, words) in rows {
-            assert_eq!(with(members.clone()), Headline { words: words.to_owned(), mood }, "{members}");
+        for (members, health, words) in rows {
+            assert_eq!(with(members.clone()), Headline { words: words.to_owned(), health }, "{members}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::headline::{Mood, headline};
+use super::headline::{Health, headline};
 use super::problems::problems;
 use crate::cli::page::{self, BAD, DOUBTFUL, GOOD, aligned, duration, styled, wrapped};
 use crate::finding::{count, printable};
@@ -27,10 +27,10 @@ pub fn overview(status: &Value, width: Option<usize>) -> String {
 /// The state, in its colour.
 pub fn first_line(status: &Value, width: Option<usize>) -> String {
     let state = headline(status);
-    let style = match state.mood {
-        Mood::Well => GOOD,
-        Mood::Doubtful => DOUBTFUL,
-        Mood::Bad => BAD,
+    let style = match state.health {
+        Health::Well => GOOD,
+        Health::Doubtful => DOUBTFUL,
+        Health::Bad => BAD,
     };
     styled(style, &wrapped(&state.words, width, 0, 0))
 }

@@ -193,7 +193,7 @@ warning  Ingress shop/cart  auth-type  the key has no effect (UnknownAnnotation)
     }
 
     #[test]
-    fn nobody_fills_the_screen() {
+    fn no_namespace_fills_the_screen() {
         let crowd = (0..500).map(|_| of("crowd", "warning", "UnknownAnnotation", ""));
         let reasons = (0..100).map(|number| of("crowd", "warning", &format!("Reason{number}"), ""));
         let findings: Vec<_> = crowd.chain(reasons).chain([of("victim", "warning", "UnknownAnnotation", "")]).collect();

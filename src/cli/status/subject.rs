@@ -132,7 +132,7 @@ fn host(status: &Value, width: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// The expressions for a host that nobody has by name: the first that is certain has it.
+/// The expressions for a host that no object names: the first that is certain has it.
 fn expressions(subject: &Value) -> impl Iterator<Item = String> {
     let mut is_taken = false;
     subject["expressions"].as_array().into_iter().flatten().map(move |one| {

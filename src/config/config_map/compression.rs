@@ -1,7 +1,7 @@
 //! The ConfigMap keys about compression, which make directives of every server together. They must
 //! not know other keys.
 
-use super::keys::Said;
+use super::keys::Statement;
 use crate::model::{Argument, Pattern, Refused, Text, catalogue};
 use crate::nginx::Uncompressed;
 use crate::translate::value::{boolean, integer};
@@ -75,7 +75,7 @@ impl Compression<'_> {
 }
 
 /// The directives about Brotli for these keys.
-pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
+pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Statement>, Refused> {
     let asked = Compression(value);
     if !asked.is_on("enable-brotli") {
         return Ok(Vec::new());
@@ -89,7 +89,7 @@ pub(super) fn brotli(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>
 }
 
 /// The directives about gzip for these keys.
-pub(super) fn gzip(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
+pub(super) fn gzip(value: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Statement>, Refused> {
     let asked = Compression(value);
     if !asked.is_on("use-gzip") {
         return Ok(Vec::new());

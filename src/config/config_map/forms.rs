@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use super::keys::Said;
+use super::keys::Statement;
 use crate::config::settings::Settings;
 use crate::model::{Argument, Origin, Refused, WrittenAt, catalogue};
 use crate::translate::value::{boolean, byte_size, integer};
@@ -45,7 +45,7 @@ pub fn retry_all(_: &mut Settings, defaults: &mut Vec<DefaultValue>, origin: &Or
     }
 }
 
-pub fn backend_server_header(value: &str) -> Result<Vec<Said>, Refused> {
+pub fn backend_server_header(value: &str) -> Result<Vec<Statement>, Refused> {
     let rows = [&catalogue::PROXY_PASS_HEADER, &catalogue::GRPC_PASS_HEADER];
     let says = |row| (row, vec![Argument::Word("Server")]);
     boolean(value).map(|is_on| rows.into_iter().filter(|_| is_on).map(says).collect())
@@ -73,7 +73,7 @@ pub fn on_or_off(value: &str) -> Result<String, Refused> {
 }
 
 /// Threads write what does not fit into memory, or the worker does, whatever nginx.conf says.
-pub fn threads(value: &str) -> Result<Vec<Said>, Refused> {
+pub fn threads(value: &str) -> Result<Vec<Statement>, Refused> {
     let is_on = boolean(value)?;
     let threads = is_on.then(|| (&catalogue::AIO, vec![Argument::Word("threads")]));
     Ok(threads.into_iter().chain([(&catalogue::AIO_WRITE, vec![Argument::Switch(is_on)])]).collect())

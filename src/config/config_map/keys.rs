@@ -84,7 +84,7 @@ impl Key {
         }
     }
 
-    /// Whether somebody could get further than before while its value cannot be used.
+    /// Whether clients could get access that they did not have while its value cannot be used.
     pub(super) fn protects(&self) -> bool {
         match self.effect {
             Effect::Forwarded(_) => true,
@@ -119,7 +119,7 @@ pub(super) enum Headers {
 }
 
 /// A directive and its arguments.
-pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
+pub(super) type Statement = (&'static DirectiveRow, Vec<Argument>);
 
 /// What a key does.
 #[derive(Debug, Clone, Copy)]
@@ -133,7 +133,7 @@ pub(super) enum Effect {
     /// It names a ConfigMap with headers of this kind.
     Headers(Headers),
     /// It sets several directives of every server, which are also described in words.
-    Directives(&'static str, fn(&str) -> Result<Vec<Said>, Refused>),
+    Directives(&'static str, fn(&str) -> Result<Vec<Statement>, Refused>),
     /// With other keys it decides about gzip; this checks its form.
     Gzip(fn(&str) -> Result<(), Refused>),
     /// The same for Brotli.

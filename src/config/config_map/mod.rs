@@ -156,7 +156,7 @@ impl Layer<'_> {
     }
 
     /// Says directives in every server.
-    fn say(&mut self, said: Vec<keys::Said>, origin: &Origin) {
+    fn say(&mut self, said: Vec<keys::Statement>, origin: &Origin) {
         let directive = |(row, arguments)| Directive { row, arguments, origin: origin.clone() };
         self.settings.translate.server_directives.extend(said.into_iter().map(directive));
     }
@@ -226,7 +226,7 @@ impl Layer<'_> {
                     let lines = node::note(key.name, value).ok().flatten();
                     let note = lines.map_or_else(|| instead.into(), Arc::<str>::from);
                     let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), note);
-                    // What the other one ignores as well changes nothing for anybody.
+                    // A key that ingress-nginx ignores as well changes nothing.
                     let severity = if instead == keys::REMOVED { Severity::Info } else { finding.severity };
                     self.findings.push(Finding { severity, ..finding });
                 }

@@ -48,7 +48,7 @@ const KEYS_OF_NODES: &[Key] = &[
 /// The key with lines of nginx.conf itself.
 const SNIPPET: &str = "main-snippet";
 
-/// Where nginx writes what goes wrong, when nobody says where.
+/// The error log of nginx, where neither the ConfigMap nor nginx.conf names one.
 const USUAL_LOG: &str = "/var/log/nginx/error.log error";
 
 /// Levels of the error log, the most talkative first.
@@ -72,7 +72,7 @@ enum Requirement {
 /// What keys of the ConfigMap ask of one directive of nginx.conf.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedOfNode {
-    /// Those keys; none where the controller says it whatever the ConfigMap has.
+    /// Those keys; none where the controller always writes the line.
     pub keys: Vec<&'static str>,
     directive: Cow<'static, str>,
     block: HostBlock,
@@ -283,7 +283,7 @@ fn switch(value: &str) -> Result<Option<Requirement>, Refused> {
     boolean(value).map(|is_on| Some(Requirement::Words(if is_on { "on" } else { "off" }.to_owned())))
 }
 
-/// 0 leaves the number to whoever sets up nginx.
+/// 0 leaves the number to the administrator of nginx.
 fn number(value: &str) -> Result<Option<Requirement>, Refused> {
     integer(value, 0, 10_000_000).map(|number| (number > 0).then_some(Requirement::AtLeast(number)))
 }

@@ -447,7 +447,7 @@ fn what_several_keys_say_together_has_the_origin_of_the_one_that_decides() {
 const TRUSTED: &str = "access.trusted-proxies";
 
 #[test]
-fn what_is_said_of_all_is_said_whatever_the_order_of_keys() {
+fn the_order_of_keys_does_not_change_what_is_said_of_all_hosts() {
     let retries = |data: &[(&str, &str)]| {
         let all = [&[("retry-non-idempotent", "true")], data].concat();
         let defaults = layered(&all).settings.translate.defaults;
@@ -474,7 +474,7 @@ fn labels_of_the_namespace_decide_about_its_snippets_whenever_they_change() {
     let mut settings = settings();
     let allowed = crate::translate::AllowedSnippets {
         selector: Some("team=edge".parse().unwrap()),
-        kinds: vec![SnippetKind::Location],
+        items: vec![SnippetKind::Location],
         ..Default::default()
     };
     settings.translate.snippets = vec![allowed];

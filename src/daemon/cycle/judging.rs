@@ -126,9 +126,9 @@ impl Cycle {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = |id: &Arc<ObjectId>| self.is_new(id, attempt.served, &store);
         let culprit = complaint.origin.as_ref().map(|origin| &origin.object).filter(|id| can_be_taken_out(id));
-        // The owner of a line is blamed for it, whoever changed last: no object may be refused for
-        // a line of another one. Only where nginx ran this very line before, changes of others
-        // made it wrong, if there are any.
+        // The owner of a line is blamed for it, not the object that changed last: no object may be
+        // refused for a line of another one. Only where nginx ran this very line before, changes
+        // of others made it wrong, if there are any.
         if let Some(culprit) = culprit.filter(|id| is_new(id) || !complaint.ran_before) {
             return (vec![attempt.suspect(culprit)], 1);
         }

@@ -229,7 +229,7 @@ fn nobody_is_blamed_for_what_is_wrong_with_sharing() {
 }
 
 #[test]
-fn whoever_harms_those_with_whom_it_shares_is_found_alone_and_the_others_share_again() {
+fn a_host_that_breaks_its_shared_server_is_found_and_the_others_share_again() {
     let state = tempfile::tempdir().unwrap();
     let mut cycle = Cycle::open(state.path(), None);
     let mut rules = Rules { shares: Some(false), bad: ["c@1"].into(), ..Rules::default() };

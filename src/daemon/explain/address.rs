@@ -1,5 +1,5 @@
-//! A request as somebody writes it, and which server of a model takes it; this must not know who
-//! wrote that.
+//! A request as the user of `ingressd explain` writes it, and the server of a model that takes it.
+//! It must not know objects.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub struct Taker<'s> {
 
 impl Address {
     /// Reads `https://shop.example/cart`; scheme, port and query do not matter, and may be absent.
-    /// `*` is a host that nobody has.
+    /// `*` is a host that no object has.
     pub fn read(text: &str) -> Option<Self> {
         let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
         let is_word = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());

@@ -1,5 +1,5 @@
-//! Which expressions take a host that nobody has by name, in the order in which nginx tries them;
-//! it must not know whose they are.
+//! The expressions that take a host which no object names, in the order in which nginx tries them.
+//! It must not know the objects of the expressions.
 
 use crate::daemon::explain::matches_host;
 use crate::model::ServerName;

@@ -158,7 +158,7 @@ impl Status {
         self.accepted.iter().filter(has).map(|accepted| &accepted.id)
     }
 
-    /// The namespaces that ask for a host, whoever asked first before the others.
+    /// The namespaces that claim a host, the oldest claim first.
     fn claimants(&self, name: &ServerName, written: &str) -> Value {
         let mut claimants: Vec<_> = self.claims.of(name).iter().collect();
         claimants.sort_by_key(|claimant| claimant.number);

@@ -20,33 +20,37 @@ const FEATURES: &[(&DirectiveRow, &str)] = &[
 ];
 
 /// The use of a module, and the level when it is missing under these settings.
-struct Gives {
+struct ModuleUse {
     module: Module,
     what: &'static str,
     without: fn(&Settings) -> Level,
 }
 
-const MODULES: &[Gives] = &[
-    Gives { module: Module::Proxy, what: "requests to backends (proxy_pass)", without: |_| Level::Error },
-    Gives { module: Module::Map, what: "variables (map)", without: |_| Level::Error },
-    Gives { module: Module::Geo, what: "networks of clients (geo)", without: |_| Level::Error },
-    Gives { module: Module::Rewrite, what: "answers and redirects (return, rewrite, if)", without: |_| Level::Error },
-    Gives {
+const MODULES: &[ModuleUse] = &[
+    ModuleUse { module: Module::Proxy, what: "requests to backends (proxy_pass)", without: |_| Level::Error },
+    ModuleUse { module: Module::Map, what: "variables (map)", without: |_| Level::Error },
+    ModuleUse { module: Module::Geo, what: "networks of clients (geo)", without: |_| Level::Error },
+    ModuleUse {
+        module: Module::Rewrite,
+        what: "answers and redirects (return, rewrite, if)",
+        without: |_| Level::Error,
+    },
+    ModuleUse {
         module: Module::Ssl,
         what: "https (ssl_certificate)",
         without: |settings| if settings.translate.listeners.https_port == 0 { Level::Note } else { Level::Error },
     },
-    Gives {
+    ModuleUse {
         module: Module::Http2,
         what: "HTTP/2 (http2)",
         without: |settings| if settings.gate.http2 { Level::Warning } else { Level::Note },
     },
-    Gives { module: Module::Grpc, what: "gRPC backends (grpc_pass)", without: |_| Level::Warning },
-    Gives { module: Module::Access, what: "lists of clients (allow, deny)", without: |_| Level::Warning },
-    Gives { module: Module::AuthBasic, what: "passwords (auth_basic)", without: |_| Level::Warning },
-    Gives { module: Module::LimitReq, what: "limits of rates (limit_req)", without: |_| Level::Warning },
-    Gives { module: Module::LimitConn, what: "limits of connections (limit_conn)", without: |_| Level::Warning },
-    Gives {
+    ModuleUse { module: Module::Grpc, what: "gRPC backends (grpc_pass)", without: |_| Level::Warning },
+    ModuleUse { module: Module::Access, what: "lists of clients (allow, deny)", without: |_| Level::Warning },
+    ModuleUse { module: Module::AuthBasic, what: "passwords (auth_basic)", without: |_| Level::Warning },
+    ModuleUse { module: Module::LimitReq, what: "limits of rates (limit_req)", without: |_| Level::Warning },
+    ModuleUse { module: Module::LimitConn, what: "limits of connections (limit_conn)", without: |_| Level::Warning },
+    ModuleUse {
         module: Module::RealIp,
         what: "clients behind trusted proxies (set_real_ip_from)",
         without: |settings| match settings.translate.trusted_proxies.is_empty() {
@@ -54,29 +58,29 @@ const MODULES: &[Gives] = &[
             false => Level::Warning,
         },
     },
-    Gives { module: Module::SplitClients, what: "shares of canaries (split_clients)", without: |_| Level::Warning },
-    Gives {
+    ModuleUse { module: Module::SplitClients, what: "shares of canaries (split_clients)", without: |_| Level::Warning },
+    ModuleUse {
         module: Module::UpstreamHash,
         what: "sessions, and endpoints that are chosen by a text (hash)",
         without: |_| Level::Warning,
     },
-    Gives {
+    ModuleUse {
         module: Module::UpstreamLeastConn,
         what: "endpoints that are chosen by their connections (least_conn)",
         without: |_| Level::Warning,
     },
-    Gives {
+    ModuleUse {
         module: Module::UpstreamRandom,
         what: "endpoints that are chosen by chance and their connections (random)",
         without: |_| Level::Warning,
     },
-    Gives {
+    ModuleUse {
         module: Module::StreamSslPreread,
         what: "TLS that is passed on unopened (ssl_preread)",
         without: |settings| if settings.translate.passthrough { Level::Warning } else { Level::Note },
     },
-    Gives { module: Module::StubStatus, what: "counts of connections (stub_status)", without: |_| Level::Note },
-    Gives {
+    ModuleUse { module: Module::StubStatus, what: "counts of connections (stub_status)", without: |_| Level::Note },
+    ModuleUse {
         module: Module::UpstreamKeepalive,
         what: "connections to backends that are kept (keepalive)",
         without: |_| Level::Warning,
@@ -198,7 +202,7 @@ fn databases(nginx: &Nginx) -> Option<Line> {
     })
 }
 
-fn without(gives: &Gives, settings: &Settings) -> Line {
+fn without(gives: &ModuleUse, settings: &Settings) -> Line {
     let directives = catalogue::asked_for(AskedFor::ByRoute).filter(|row| row.module == Some(gives.module));
     let directives: Vec<_> = directives.map(|row| row.name).collect();
     let also = if directives.is_empty() { String::new() } else { format!(", and {}", directives.join(", ")) };

@@ -467,7 +467,7 @@ fn a_healthy_host_has_nothing_to_do() {
 }
 
 #[test]
-fn whatever_is_wrong_is_told_by_its_check() {
+fn each_fault_is_found_by_its_check() {
     let mut wrong = Vec::new();
     for (name, break_it, level, expected) in rows() {
         let mut facts = healthy();

@@ -24,7 +24,7 @@ const LARGEST_EXPRESSION: usize = 1 << 18;
 #[derive(Debug, Default)]
 pub struct Sites {
     sites: BTreeMap<String, Site>,
-    /// What has hosts that nobody has by name, in the order of the objects.
+    /// Ingresses that take hosts which no object names, in the order of the objects.
     expressions: Vec<(Regex, Site)>,
 }
 
@@ -179,8 +179,8 @@ impl Sites {
         self.sites.iter().map(|(host, site)| (example(host), site))
     }
 
-    /// What there is for a host: itself, the wildcard that it lies within, an expression, or what
-    /// takes hosts that nobody has.
+    /// What there is for a host: itself, the wildcard that it lies within, an expression, or the
+    /// catch-all.
     pub fn site(&self, host: &str) -> Option<&Site> {
         let within = host.split_once('.').map(|(_, parent)| format!("*.{parent}"));
         let named = self.sites.get(host).or_else(|| self.sites.get(&within?));

@@ -90,7 +90,7 @@ fn lines_are_read_by_their_format_or_as_json() {
             "a.test 443 GET http://b.test:8080/y HTTP/1.1",
             "GET http b.test /y",
         ),
-        // Addresses of IPv6, of whoever asked, whoever answered, and what was asked.
+        // IPv6 addresses of the client and of the backend, and the request.
         (
             "$remote_addr [$time_iso8601] $host $status \"$request\" $upstream_addr $request_id",
             false,

@@ -1,7 +1,7 @@
 //! Directives about requests of clients and their connections.
 
 use super::context::{HTTP_SERVER, HTTP_TO_LOCATION, SERVER};
-use super::{Contexts, DirectiveRow, Form, InTests, Module, Said, Version, rows};
+use super::{Contexts, DirectiveRow, Form, InTemplate, InTests, Module, Version, rows};
 
 const fn row(name: &'static str, contexts: Contexts, form: Form) -> DirectiveRow {
     DirectiveRow::new(name, contexts, form)
@@ -13,7 +13,7 @@ rows! {
     CHUNKED_TRANSFER_ENCODING = row("chunked_transfer_encoding", HTTP_TO_LOCATION, Form::Switch).default("on").reset();
     /// The buffer for a request body before it is written to a file.
     pub CLIENT_BODY_BUFFER_SIZE =
-        row("client_body_buffer_size", HTTP_TO_LOCATION, Form::Size).default("16k").reset().by_route().said(Said::Detailed);
+        row("client_body_buffer_size", HTTP_TO_LOCATION, Form::Size).default("16k").reset().by_route().in_template(InTemplate::Detailed);
     CLIENT_BODY_IN_FILE_ONLY = row("client_body_in_file_only", HTTP_TO_LOCATION, Form::Word).default("off").reset();
     CLIENT_BODY_TEMP_PATH = row("client_body_temp_path", HTTP_TO_LOCATION, Form::Words).tests(InTests::Always);
     /// The timeout between two parts of a request body.

@@ -48,7 +48,7 @@ rows! {
     HEADER_FILTER_BY_LUA_FILE = lua("header_filter_by_lua_file");
     REWRITE_BY_LUA_BLOCK = lua("rewrite_by_lua_block");
     REWRITE_BY_LUA_FILE = lua("rewrite_by_lua_file");
-    /// Removes response headers, whoever set them.
+    /// Removes response headers of backends and of nginx.
     pub MORE_CLEAR_HEADERS = headers("more_clear_headers");
     MORE_CLEAR_INPUT_HEADERS = headers("more_clear_input_headers");
     MORE_SET_HEADERS = headers("more_set_headers");

@@ -2,7 +2,7 @@
 
 use super::context::HTTP_TO_LOCATION;
 use super::proxy::NO_CERTIFICATE;
-use super::{Context, Contexts, DirectiveRow, Form, Module, Said, rows};
+use super::{Context, Contexts, DirectiveRow, Form, InTemplate, Module, rows};
 
 const fn row(name: &'static str, form: Form) -> DirectiveRow {
     DirectiveRow::new(name, HTTP_TO_LOCATION, form).of(Module::Grpc)
@@ -17,19 +17,19 @@ const NO_HEADER: &str = "X-Ingressd-None";
 rows! {
     GRPC_BIND = row("grpc_bind", Form::Words).default("off").reset();
     /// Memory for the first part of an answer of gRPC.
-    pub GRPC_BUFFER_SIZE = row("grpc_buffer_size", Form::Size).default("4k").reset().said(Said::Grpc);
-    GRPC_CONNECT_TIMEOUT = row("grpc_connect_timeout", Form::Time).default("60s").reset().said(Said::Grpc);
+    pub GRPC_BUFFER_SIZE = row("grpc_buffer_size", Form::Size).default("4k").reset().in_template(InTemplate::Grpc);
+    GRPC_CONNECT_TIMEOUT = row("grpc_connect_timeout", Form::Time).default("60s").reset().in_template(InTemplate::Grpc);
     GRPC_HIDE_HEADER = row("grpc_hide_header", Form::Word).reset_to(NO_HEADER);
-    GRPC_IGNORE_HEADERS = row("grpc_ignore_headers", Form::Words).said(Said::Grpc);
+    GRPC_IGNORE_HEADERS = row("grpc_ignore_headers", Form::Words).in_template(InTemplate::Grpc);
     GRPC_INTERCEPT_ERRORS = row("grpc_intercept_errors", Form::Switch).default("off").reset();
-    GRPC_NEXT_UPSTREAM = row("grpc_next_upstream", Form::Words).default("error timeout").reset().said(Said::Grpc);
-    GRPC_NEXT_UPSTREAM_TIMEOUT = row("grpc_next_upstream_timeout", Form::Time).default("0").reset().said(Said::Grpc);
-    GRPC_NEXT_UPSTREAM_TRIES = row("grpc_next_upstream_tries", Form::Number).default("0").reset().said(Said::Grpc);
+    GRPC_NEXT_UPSTREAM = row("grpc_next_upstream", Form::Words).default("error timeout").reset().in_template(InTemplate::Grpc);
+    GRPC_NEXT_UPSTREAM_TIMEOUT = row("grpc_next_upstream_timeout", Form::Time).default("0").reset().in_template(InTemplate::Grpc);
+    GRPC_NEXT_UPSTREAM_TRIES = row("grpc_next_upstream_tries", Form::Number).default("0").reset().in_template(InTemplate::Grpc);
     GRPC_PASS = DirectiveRow::new("grpc_pass", LOCATIONS, Form::Text).of(Module::Grpc);
     /// Headers of backends that nginx would replace otherwise.
     pub GRPC_PASS_HEADER = row("grpc_pass_header", Form::Word).default(NO_HEADER).reset().by_server();
-    GRPC_READ_TIMEOUT = row("grpc_read_timeout", Form::Time).default("60s").reset().said(Said::Grpc);
-    GRPC_SEND_TIMEOUT = row("grpc_send_timeout", Form::Time).default("60s").reset().said(Said::Grpc);
+    GRPC_READ_TIMEOUT = row("grpc_read_timeout", Form::Time).default("60s").reset().in_template(InTemplate::Grpc);
+    GRPC_SEND_TIMEOUT = row("grpc_send_timeout", Form::Time).default("60s").reset().in_template(InTemplate::Grpc);
     GRPC_SET_HEADER = row("grpc_set_header", Form::Words);
     GRPC_SSL_CERTIFICATE = row("grpc_ssl_certificate", Form::Path).reset_to(NO_CERTIFICATE);
     GRPC_SSL_CERTIFICATE_KEY = row("grpc_ssl_certificate_key", Form::Path);

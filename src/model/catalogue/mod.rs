@@ -131,9 +131,9 @@ pub enum AskedFor {
     ByRoute,
 }
 
-/// When the server template writes the directive, whatever objects ask for.
+/// When the server template writes the directive without being asked by an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum InTemplate {
     /// Never, or only when something asks for it.
     Never,
     /// In every server.
@@ -213,7 +213,7 @@ pub struct DirectiveRow {
     /// Directives that it must not contradict, or nginx refuses it.
     pub contradicts: &'static [&'static str],
     /// When the server template writes it.
-    pub said: Said,
+    pub in_template: InTemplate,
     /// What happens when the host's `http` level sets it.
     pub inherited: Inherited,
     /// Whether a scratch test of some of our files takes it from the host's configuration.
@@ -245,7 +245,7 @@ impl DirectiveRow {
             asked_for: AskedFor::Never,
             is_shared: false,
             contradicts: &[],
-            said: Said::Never,
+            in_template: InTemplate::Never,
             inherited: Inherited::Stays,
             in_tests: InTests::AsUsual,
         }
@@ -287,8 +287,8 @@ impl DirectiveRow {
         DirectiveRow { contradicts, ..self }
     }
 
-    const fn said(self, said: Said) -> Self {
-        DirectiveRow { said, ..self }
+    const fn in_template(self, in_template: InTemplate) -> Self {
+        DirectiveRow { in_template, ..self }
     }
 
     const fn tests(self, in_tests: InTests) -> Self {
@@ -450,7 +450,11 @@ mod tests {
             assert!(row.contexts.hold(Context::Server), "{}", row.name);
             let in_locations = row.contexts.hold(Context::Location);
             assert!(in_locations || row.asked_for == AskedFor::ByServer, "{}", row.name);
-            assert!(!row.is_shared || (row.said == Said::Never && row.contradicts.is_empty()), "{}", row.name);
+            assert!(
+                !row.is_shared || (row.in_template == InTemplate::Never && row.contradicts.is_empty()),
+                "{}",
+                row.name
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 //! all of the `http` level.
 
 use super::context::{HTTP_TO_IF, HTTP_TO_LOCATION};
-use super::{Contexts, DirectiveRow, Form, Module, Said, Version, rows};
+use super::{Contexts, DirectiveRow, Form, InTemplate, Module, Version, rows};
 
 const fn row(name: &'static str, contexts: Contexts, form: Form) -> DirectiveRow {
     DirectiveRow::new(name, contexts, form)
@@ -27,7 +27,7 @@ rows! {
     pub AIO_WRITE = row("aio_write", HTTP_TO_LOCATION, Form::Switch).of(Module::Threads).default("off").by_server();
     CHARSET = row("charset", HTTP_TO_IF, Form::Word).default("off").reset();
     /// What nginx says of answers whose type it does not know.
-    pub DEFAULT_TYPE = row("default_type", HTTP_TO_LOCATION, Form::Word).default("text/plain").said(Said::Always);
+    pub DEFAULT_TYPE = row("default_type", HTTP_TO_LOCATION, Form::Word).default("text/plain").in_template(InTemplate::Always);
     ERROR_PAGE = row("error_page", HTTP_TO_IF, Form::Words).reset_to("599 /");
     EXPIRES = row("expires", HTTP_TO_IF, Form::Words).default("off").reset();
     GUNZIP = row("gunzip", HTTP_TO_LOCATION, Form::Switch).of(Module::Gunzip).default("off").reset();
@@ -45,9 +45,9 @@ rows! {
     /// Whether `Vary: Accept-Encoding` is set.
     pub GZIP_VARY = row("gzip_vary", HTTP_TO_LOCATION, Form::Switch).default("off").by_server();
     /// Whether nginx's own redirects have the port of the connection.
-    pub PORT_IN_REDIRECT = row("port_in_redirect", HTTP_TO_LOCATION, Form::Switch).default("on").said(Said::Always).by_route();
+    pub PORT_IN_REDIRECT = row("port_in_redirect", HTTP_TO_LOCATION, Form::Switch).default("on").in_template(InTemplate::Always).by_route();
     SERVER_NAME_IN_REDIRECT = row("server_name_in_redirect", HTTP_TO_LOCATION, Form::Switch).default("off").reset();
-    SERVER_TOKENS = row("server_tokens", HTTP_TO_LOCATION, Form::Word).default("on").said(Said::Always);
+    SERVER_TOKENS = row("server_tokens", HTTP_TO_LOCATION, Form::Word).default("on").in_template(InTemplate::Always);
     SLICE = row("slice", HTTP_TO_LOCATION, Form::Size).default("0").reset();
     SSI = row("ssi", HTTP_TO_IF, Form::Switch).default("off").reset();
     SUB_FILTER = row("sub_filter", HTTP_TO_LOCATION, Form::Words).of(Module::Sub).permanent();

@@ -10,7 +10,7 @@ use super::{
 use crate::model::catalogue::Module;
 use crate::model::{
     Action, Behaviour, Certificate, CertificateId, ClientCertificates, Cors, ListMark, Model, PathMatch,
-    RewritePattern, Route, SessionCookie, Split, TlsTermination, UpstreamId, Variables,
+    RewritePattern, Route, Server, SessionCookie, Split, TlsTermination, UpstreamId, Variables,
 };
 
 /// The cost of each namespace, sorted by name. The cost of what belongs to no namespace, such as
@@ -20,57 +20,7 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     let certificates: BTreeMap<&CertificateId, &Certificate> =
         model.certificates.iter().map(|certificate| (&certificate.id, &**certificate)).collect();
     for server in &model.servers {
-        let namespace = &server.origin.object.namespace;
-        costs.add(namespace, Cost::of_host());
-        if let TlsTermination::Own(id) = &server.tls {
-            let length = certificates.get(id).map_or(0, |certificate| certificate.chain.len());
-            costs.add(namespace, TLS_HOST);
-            costs.add(namespace, Cost { memory: CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
-        }
-        if let Some(asked) = server.client_certificates.as_deref() {
-            costs.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
-        }
-        costs.add(namespace, Cost::of_host_directives(&server.directives));
-        let guarded = server.all_routes();
-        let guarded = guarded.filter_map(|route| Some((&route.origin, route.behaviour.firewall.as_deref()?)));
-        if let Some((origin, firewall)) = guarded.max_by_key(|(_, firewall)| firewall.core_rules) {
-            costs.add(&origin.object.namespace, Cost::of_firewall(firewall));
-        }
-        let asked = server.client_certificates.as_deref();
-        let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
-        let strict = server.strict_paths();
-        let (mut questions, mut copies) = (HashSet::new(), HashSet::new());
-        for route in server.all_routes() {
-            costs.add_route(route, has_tls);
-            let named = costs.named.entry(Arc::clone(&route.origin.object.namespace)).or_default();
-            named.of_behaviour(&route.behaviour);
-            route.behaviour.mirror.iter().for_each(|mirror| named.of_copy(&mirror.policy));
-            if let Some(external) = route.behaviour.external_authentication.as_deref() {
-                named.of_question(&external.policy);
-                costs.add(&route.origin.object.namespace, Cost::of_asking(&external.policy));
-                if questions.insert((&external.service, &external.policy)) {
-                    costs.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
-                }
-            }
-            if let Some(mirror) = route.behaviour.mirror.as_deref() {
-                costs.add(&route.origin.object.namespace, Cost::of_copying());
-                let told = route.behaviour.external_authentication.as_deref();
-                let told = told.map_or(&[][..], |external| &external.policy.response_headers[..]);
-                if copies.insert((&mirror.service, &mirror.policy, told)) {
-                    costs.add(&mirror.origin.object.namespace, Cost::of_copy(&mirror.policy, told.len()));
-                }
-            }
-            if route.action.module() == Some(Module::FastCgi) {
-                let told = route.behaviour.fastcgi.as_deref();
-                costs.add(&route.origin.object.namespace, Cost::of_fastcgi(told));
-            }
-            if let Some(asked) = asked {
-                costs.add(&route.origin.object.namespace, Cost::of_guarded_path(asked));
-            }
-            if strict.concern(route) {
-                costs.add(&route.origin.object.namespace, Cost::of_strict_path());
-            }
-        }
+        costs.add_server(server, &certificates);
     }
     for upstream in &model.upstreams {
         let namespace = &upstream.id.namespace;
@@ -131,6 +81,70 @@ impl<'m> Costs<'m> {
             Some(sum) => *sum += cost,
             None => {
                 self.all.insert(Arc::clone(namespace), cost);
+            }
+        }
+    }
+
+    fn add_server(&mut self, server: &'m Server, certificates: &BTreeMap<&CertificateId, &Certificate>) {
+        let namespace = &server.origin.object.namespace;
+        self.add(namespace, Cost::of_host());
+        if let TlsTermination::Own(id) = &server.tls {
+            let length = certificates.get(id).map_or(0, |certificate| certificate.chain.len());
+            self.add(namespace, TLS_HOST);
+            self.add(namespace, Cost { memory: CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
+        }
+        let asked = server.client_certificates.as_deref();
+        if let Some(asked) = asked {
+            self.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
+        }
+        self.add(namespace, Cost::of_host_directives(&server.directives));
+        let guarded = server.all_routes();
+        let guarded = guarded.filter_map(|route| Some((&route.origin, route.behaviour.firewall.as_deref()?)));
+        if let Some((origin, firewall)) = guarded.max_by_key(|(_, firewall)| firewall.core_rules) {
+            self.add(&origin.object.namespace, Cost::of_firewall(firewall));
+        }
+        let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
+        let strict = server.strict_paths();
+        for route in server.all_routes() {
+            self.add_route(route, has_tls);
+            let namespace = &route.origin.object.namespace;
+            if route.action.module() == Some(Module::FastCgi) {
+                self.add(namespace, Cost::of_fastcgi(route.behaviour.fastcgi.as_deref()));
+            }
+            if let Some(asked) = asked {
+                self.add(namespace, Cost::of_guarded_path(asked));
+            }
+            if strict.concern(route) {
+                self.add(namespace, Cost::of_strict_path());
+            }
+        }
+        self.add_subrequests(server);
+    }
+
+    /// Adds the requests that nginx makes to authentication services and mirrors. Routes with the
+    /// same ones share the internal locations.
+    fn add_subrequests(&mut self, server: &'m Server) {
+        let (mut questions, mut copies) = (HashSet::new(), HashSet::new());
+        for route in server.all_routes() {
+            let namespace = &route.origin.object.namespace;
+            let named = self.named.entry(Arc::clone(namespace)).or_default();
+            named.of_behaviour(&route.behaviour);
+            let external = route.behaviour.external_authentication.as_deref();
+            let mirror = route.behaviour.mirror.as_deref();
+            mirror.iter().for_each(|mirror| named.of_copy(&mirror.policy));
+            if let Some(external) = external {
+                named.of_question(&external.policy);
+                self.add(namespace, Cost::of_asking(&external.policy));
+                if questions.insert((&external.service, &external.policy)) {
+                    self.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
+                }
+            }
+            if let Some(mirror) = mirror {
+                self.add(namespace, Cost::of_copying());
+                let told = external.map_or(&[][..], |external| &external.policy.response_headers[..]);
+                if copies.insert((&mirror.service, &mirror.policy, told)) {
+                    self.add(&mirror.origin.object.namespace, Cost::of_copy(&mirror.policy, told.len()));
+                }
             }
         }
     }

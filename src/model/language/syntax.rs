@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_quoted_is_read_back() {
+    fn every_quoted_text_is_read_back() {
         for word in ["", "a b", "\\", "\\n", "\"", "'", "a;{}", "$a", "${a", "#", "ä\n"] {
             let tree = parse(format!("x {};", quoted(word)).as_bytes()).expect("nginx reads it");
             assert_eq!((tree.len(), &tree[0].arguments[..]), (1, &[word.to_owned()][..]));

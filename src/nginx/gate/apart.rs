@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::catalogue::Module;
-use crate::model::{Handover, Model, Server};
+use crate::model::{HeaderSet, Model, Server};
 use crate::nginx::{GateOptions, geoip};
 
 /// How many hosts each module would serve.
@@ -17,7 +17,7 @@ pub fn wanted(model: &Model, options: &GateOptions) -> BTreeMap<Module, usize> {
         || options.access_log.line.iter().chain(headers).any(|line| geoip::of_line(line).next().is_some());
     let hosts = |asks: &dyn Fn(&Server) -> bool| model.servers.iter().filter(|server| asks(server)).count();
     let all = [
-        (Module::HeadersMore, hosts(&|server| !everywhere.server_header && server.handover == Handover::Detailed)),
+        (Module::HeadersMore, hosts(&|server| !everywhere.server_header && server.header_set == HeaderSet::Detailed)),
         (Module::Brotli, hosts(&|_| has_brotli)),
         (Module::ModSecurity, hosts(&has_firewall)),
         (Module::GeoIp2, hosts(&|_| has_geo)),

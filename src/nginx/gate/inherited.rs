@@ -1,9 +1,9 @@
 //! What our servers would inherit from the host's `http` level, and how they override it.
 //!
-//! A server inherits whatever it does not set itself. nginx's default is written only where the
-//! host's `http` level changes it, because each directive of each server costs time in each
-//! reload. An ordinary host therefore pays nothing, and nginx never gets a directive that it does
-//! not know. Directives that describe the host itself are inherited: its networks
+//! A server inherits all directives that it does not set itself. nginx's default is written only
+//! where the host's `http` level changes it, because each directive of each server costs time in
+//! each reload. An ordinary host therefore pays nothing, and nginx never gets a directive that it
+//! does not know. Directives that describe the host itself are inherited: its networks
 //! (`set_real_ip_from`), its logs, its limits of time and memory, its choice of ciphers.
 
 use crate::finding::{Finding, Reason};

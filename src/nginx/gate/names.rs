@@ -9,7 +9,7 @@ const fn longest(bucket_size: u32) -> usize {
     bucket_size as usize - 18
 }
 
-/// nginx rounds bucket sizes up to a cache line, whatever the host sets.
+/// nginx rounds bucket sizes up to a multiple of a cache line, also those that the host sets.
 const SMALLEST_BUCKET: u32 = 64;
 
 /// The sizes to write and the longest name that fits. Where the host sets one of them it stays,

@@ -54,8 +54,8 @@ impl<'a> Untold<'a> {
         }
     }
 
-    /// What a snippet decides by. What only becomes a header, or a word in one, harms nobody where
-    /// it is empty.
+    /// The first such variable by which a snippet decides. One that only becomes a part of a
+    /// header harms no route where it is empty.
     fn decides(&self, behaviour: &Behaviour) -> Option<String> {
         if self.variables.is_empty() {
             return None;

@@ -59,44 +59,12 @@ fn socket(
 ) -> Option<Listen> {
     let (ssl, proxy_protocol) = (listener.serves.has_tls(), listener.proxy_protocol);
     let mut tell = |reason, words: String| findings.push(Finding::new(reason, host(), words));
+    if let Some(words) = obstacle(address, ssl, other_sites) {
+        tell(Reason::HostConflict, words);
+        return None;
+    }
     let others = || other_sites.listens.iter();
-    let both = |other: &&SiteListen| {
-        other.dual_stack && other.address.ip().is_unspecified() && other.address.port() == address.port()
-    };
-    if address.ip() == IpAddr::from([0, 0, 0, 0])
-        && let Some(other) = others().find(both)
-        && !others().any(|other| other.address == address)
-    {
-        let words = format!(
-            "{} also accepts IPv4 on port {} with its IPv6 socket, and so do the hosts of the \
-            cluster",
-            other.place,
-            address.port()
-        );
-        tell(Reason::HostConflict, words);
-        return None;
-    }
-    let meets = |other: &&StreamListen| other.transport == Transport::Tcp && streams::meet(other.address, address);
-    if let Some(other) = other_sites.stream_listens.iter().find(meets) {
-        let words = format!(
-            "{} listens on {} in a stream block, and nginx allows an address in only one block, so nothing is served \
-                on {address}; give that site another address or port",
-            other.place, other.address
-        );
-        tell(Reason::HostConflict, words);
-        return None;
-    }
     let same: Vec<_> = others().filter(|other| other.address == address).collect();
-    if let Some(other) = same.iter().find(|other| other.ssl != ssl) {
-        let (theirs, ours) = if ssl { ("plain HTTP", "https") } else { ("https", "plain HTTP") };
-        let words = format!(
-            "{} serves {theirs} on {address}, so nothing is served there over {ours}; give that site \
-                             another address or port",
-            other.place
-        );
-        tell(Reason::HostConflict, words);
-        return None;
-    }
     // nginx expects the PROXY protocol of all clients of a socket as soon as one site asks for it.
     if let Some(other) = same.iter().find(|other| other.proxy_protocol != proxy_protocol) {
         let place = &other.place;
@@ -128,9 +96,49 @@ fn socket(
         );
         tell(Reason::HostConflict, words);
     }
-    // Where no site says `default_server`, nginx takes the first server that it reads.
-    let (owner, first) = (same.iter().find(|other| other.default_server), same.first());
-    let default_server = match (owner, first) {
+    let default_server = is_default_server(address, &same, tell);
+    Some(Listen { address, ssl, proxy_protocol, default_server, connected_by: ConnectedBy::Outside })
+}
+
+/// Why no host of the cluster is served on an address.
+fn obstacle(address: SocketAddr, ssl: bool, other_sites: &OtherSites) -> Option<String> {
+    let others = || other_sites.listens.iter();
+    let both = |other: &&SiteListen| {
+        other.dual_stack && other.address.ip().is_unspecified() && other.address.port() == address.port()
+    };
+    if address.ip() == IpAddr::from([0, 0, 0, 0])
+        && let Some(other) = others().find(both)
+        && !others().any(|other| other.address == address)
+    {
+        return Some(format!(
+            "{} also accepts IPv4 on port {} with its IPv6 socket, and so do the hosts of the \
+            cluster",
+            other.place,
+            address.port()
+        ));
+    }
+    let meets = |other: &&StreamListen| other.transport == Transport::Tcp && streams::meet(other.address, address);
+    if let Some(other) = other_sites.stream_listens.iter().find(meets) {
+        return Some(format!(
+            "{} listens on {} in a stream block, and nginx allows an address in only one block, so nothing is served \
+                on {address}; give that site another address or port",
+            other.place, other.address
+        ));
+    }
+    let other = others().find(|other| other.address == address && other.ssl != ssl)?;
+    let (theirs, ours) = if ssl { ("plain HTTP", "https") } else { ("https", "plain HTTP") };
+    Some(format!(
+        "{} serves {theirs} on {address}, so nothing is served there over {ours}; give that site \
+                         another address or port",
+        other.place
+    ))
+}
+
+/// Whether our catch-all server is the default server of an address, beside the sites that listen
+/// on the same one. Where no site says `default_server`, nginx takes the first server that it
+/// reads.
+fn is_default_server(address: SocketAddr, same: &[&SiteListen], mut tell: impl FnMut(Reason, String)) -> bool {
+    match (same.iter().find(|other| other.default_server), same.first()) {
         (Some(other), _) => {
             let words = format!(
                 "{} is the default server of {address}, so requests for unknown hosts go there; remove \
@@ -161,8 +169,7 @@ fn socket(
             true
         }
         (None, None) => true,
-    };
-    Some(Listen { address, ssl, proxy_protocol, default_server, connected_by: ConnectedBy::Outside })
+    }
 }
 
 fn http2(

@@ -8,7 +8,7 @@ use crate::nginx::SitesBeside;
 
 /// Drops hosts whose names other sites have. nginx would give such a host to us: if both have the
 /// same name, the server that it reads first wins, and a name always wins over a wildcard or an
-/// expression. Without this, whoever may write an Ingress could take over the host's own sites.
+/// expression. Without this, an author of Ingresses could take over the host's own sites.
 pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings: &mut Vec<Finding>) {
     let taken = sites_beside.names();
     if taken.is_empty() {

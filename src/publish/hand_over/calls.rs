@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_is_written_as_whoever_wrote_it_and_over_one_version() {
+    fn the_former_status_is_written_as_its_field_manager_and_over_one_version() {
         let now = Entry { resource_version: "9".to_owned(), ..entry(Some("192.0.2.1"), &[(NODES, "Apply")]) };
         for (what, before, manager, kind, status) in [
             (

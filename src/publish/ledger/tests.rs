@@ -147,7 +147,7 @@ fn what_others_applied_stays_unless_the_address_of_a_node_stands_in_an_object_of
 }
 
 #[test]
-fn what_fails_goes_behind_what_does_not_whatever_its_owner_changes() {
+fn failing_writes_go_behind_others_also_when_their_objects_change() {
     let now = Instant::now();
     let mut ledger = empty();
     let objects = |revision| {
@@ -314,7 +314,7 @@ fn who_keeps_overwriting_it_is_left_alone_for_a_growing_time() {
 }
 
 #[test]
-fn whoever_waits_with_one_list_of_addresses_does_not_wait_with_another() {
+fn an_object_that_waits_with_one_list_of_addresses_does_not_wait_with_another() {
     let now = Instant::now();
     let flipped = |revision| served(vec![ingress("a", revision, 1, &[A, FOREIGN], 0)], 10);
     // Another controller overwrites it again and again, and failed writes are not tried again at
@@ -338,7 +338,7 @@ fn whoever_waits_with_one_list_of_addresses_does_not_wait_with_another() {
 }
 
 #[test]
-fn whoever_puts_the_address_of_a_node_that_is_out_back_is_left_alone_too() {
+fn a_manager_that_restores_the_address_of_a_withdrawn_node_is_left_alone_too() {
     let now = Instant::now();
     let mut ledger = empty();
     // The other node is gone, and another controller insists on its address.

@@ -7,7 +7,7 @@ use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::networking::v1::Ingress;
 use serde_json::json;
 
-pub use crate::source::cluster::double::{Double, Mood, Refusal};
+pub use crate::source::cluster::double::{Availability, Double, Refusal};
 
 /// The double; clones are the same one.
 #[derive(Clone, Default)]

@@ -1,4 +1,4 @@
-//! Which Events are written, whoever leads.
+//! Which Events are written, by one leader or several in turn.
 
 use super::*;
 
@@ -152,10 +152,10 @@ async fn what_breaks_again_is_told_again_also_after_another_start_and_by_another
             world.start(name);
             world.node(name).findings = findings.clone();
         } else {
-            world.node(name).mood.send_replace(Mood::Away);
+            world.node(name).availability.send_replace(Availability::Away);
             world.seconds(60).await;
             assert_eq!(world.leaders(), [""; 0]);
-            world.node(name).mood.send_replace(Mood::Well);
+            world.node(name).availability.send_replace(Availability::Well);
         }
         world.seconds(50).await;
         assert_eq!((world.leaders(), warnings(&world)), (vec![name], expected));

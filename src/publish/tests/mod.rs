@@ -14,7 +14,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use self::api::{FakeApi, Mood};
+use self::api::{Availability, FakeApi};
 use super::{Address, Announced, Carried, Counts, Options, Publisher, Revision, Served, published_addresses};
 use crate::finding::{Finding, Reason};
 use crate::model::{Kind, ObjectId, Origin};
@@ -30,7 +30,7 @@ const STEP: Duration = Duration::from_millis(100);
 
 struct Node {
     name: &'static str,
-    mood: watch::Sender<Mood>,
+    availability: watch::Sender<Availability>,
     publisher: Option<Publisher>,
     served: watch::Sender<Option<Served>>,
     serving: bool,
@@ -138,7 +138,7 @@ impl World {
             None => {
                 self.nodes.push(Node {
                     name,
-                    mood: watch::Sender::default(),
+                    availability: watch::Sender::default(),
                     publisher: None,
                     served: watch::Sender::default(),
                     serving: true,
@@ -154,7 +154,7 @@ impl World {
         let options = Options { addresses: vec![Announced::Fixed(address)], ..self.options.clone() };
         let node = &mut self.nodes[place];
         node.served = watch::channel(Some(node.served(&self.api))).0;
-        let clients = Clients::of(&self.api.client_of(name, node.mood.subscribe()));
+        let clients = Clients::of(&self.api.client_of(name, node.availability.subscribe()));
         let identity = format!("{name}_0").into();
         let publisher = Publisher::start(&clients, identity, options, &Counts::default(), node.served.subscribe());
         node.publisher = Some(publisher);
@@ -165,9 +165,9 @@ impl World {
     }
 
     /// Sets how the API responds to all nodes.
-    fn set_mood(&self, mood: Mood) {
+    fn set_availability(&self, availability: Availability) {
         for node in &self.nodes {
-            node.mood.send_replace(mood);
+            node.availability.send_replace(availability);
         }
     }
 
@@ -175,7 +175,9 @@ impl World {
     async fn pass(&mut self, time: Duration, mut must: impl FnMut(&[String])) {
         let end = tokio::time::Instant::now() + time;
         while tokio::time::Instant::now() < end {
-            for node in self.nodes.iter().filter(|node| node.follows && *node.mood.borrow() == Mood::Well) {
+            for node in
+                self.nodes.iter().filter(|node| node.follows && *node.availability.borrow() == Availability::Well)
+            {
                 node.served.send_replace(Some(node.served(&self.api)));
             }
             sleep(STEP).await;
@@ -321,15 +323,15 @@ async fn without_a_grace_period_a_stop_withdraws_the_node_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_reach_the_api_gives_up_before_another_takes_over() {
-    for mood in [Mood::Away, Mood::Broken] {
+    for availability in [Availability::Away, Availability::Broken] {
         let mut world = World::of_two().await;
-        world.node("one").mood.send_replace(mood);
+        world.node("one").availability.send_replace(availability);
         for _ in 0..400 {
             world.pass(STEP, is_not_empty).await;
             assert!(world.leaders().len() <= 1, "{:?}", world.leaders());
         }
         assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.2".to_owned()], vec!["two"]));
-        world.node("one").mood.send_replace(Mood::Well);
+        world.node("one").availability.send_replace(Availability::Well);
         world.pass(Duration::from_secs(30), is_not_empty).await;
         assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1,192.0.2.2".to_owned()], vec!["two"]));
     }
@@ -343,12 +345,12 @@ async fn what_a_former_leader_wrote_changes_nothing_when_it_comes_late() {
     world.api.add_ingress("b");
     let api = world.api.clone();
     let one = world.node("one");
-    one.mood.send_replace(Mood::Late);
+    one.availability.send_replace(Availability::Late);
     one.served.send_replace(Some(one.served(&api)));
     world.pass(LEASE * 3, |addresses| assert!(!addresses[0].is_empty())).await;
     assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.2".to_owned(); 2], vec!["two"]));
     let before = world.api.status_writers().len();
-    world.node("one").mood.send_replace(Mood::Well);
+    world.node("one").availability.send_replace(Availability::Well);
     world.pass(Duration::from_secs(30), is_not_empty).await;
     assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1,192.0.2.2".to_owned(); 2], vec!["two"]));
     let writers = &world.api.status_writers()[before..];
@@ -364,9 +366,9 @@ async fn an_api_that_was_away_for_everybody_withdraws_nobody() {
             world.start(name);
         }
         world.seconds(10).await;
-        world.set_mood(Mood::Away);
+        world.set_availability(Availability::Away);
         world.seconds(60 * minutes).await;
-        world.set_mood(Mood::Well);
+        world.set_availability(Availability::Well);
         let all = "192.0.2.1,192.0.2.2,192.0.2.3";
         world.pass(Duration::from_secs(60), |addresses| assert_eq!(addresses, [all])).await;
         assert_eq!(world.leaders().len(), 1);

@@ -45,7 +45,7 @@ async fn statuses_are_left_alone_until_there_is_an_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_order_to_hold_counts_whatever_the_settings_say_and_whoever_leads() {
+async fn an_order_to_hold_takes_precedence_over_settings_for_each_leader() {
     let mut world = waiting().await;
     world.order(Order::Publish);
     world.seconds(3).await;

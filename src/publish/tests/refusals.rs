@@ -114,7 +114,7 @@ fn findings(world: &World, name: &str) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trouble_with_what_nobody_wants_any_more_is_over() {
+async fn a_failed_write_that_is_not_needed_any_more_is_no_trouble() {
     let refusal = REFUSALS[0];
     // The node is drained, so that nothing has to be written.
     let mut world = world(1);
@@ -130,10 +130,10 @@ async fn trouble_with_what_nobody_wants_any_more_is_over() {
     world.api.add_ingress("b");
     world.seconds(5).await;
     assert_eq!((findings(&world, "one"), findings(&world, "two")), (1, 0));
-    world.node("one").mood.send_replace(Mood::Away);
+    world.node("one").availability.send_replace(Availability::Away);
     world.seconds(3 * LEASE.as_secs()).await;
     world.api.relent();
-    world.node("one").mood.send_replace(Mood::Well);
+    world.node("one").availability.send_replace(Availability::Well);
     world.seconds(60).await;
     assert_eq!((world.leaders(), world.addresses()), (vec!["two"], vec!["192.0.2.1,192.0.2.2".to_owned(); 2]));
     assert_eq!((findings(&world, "one"), findings(&world, "two")), (0, 0));

@@ -81,8 +81,8 @@ async fn another_kind_is_written_as_its_strategy_says_and_withdrawn_with_the_nod
         leadership: outlook.leadership,
         place: outlook.place,
     };
-    let mood = node.mood.subscribe();
-    let client = world.api.client_of("one", mood);
+    let availability = node.availability.subscribe();
+    let client = world.api.client_of("one", availability);
     let strategy = OfServices(world.api.clone());
     let options = Arc::new(world.options.clone());
     let trouble = Board::default().trouble("the status of Services cannot be written");

@@ -105,7 +105,7 @@ fn hosts_that_are_served_alike_share_blocks() {
 }
 
 #[test]
-fn whoever_differs_has_a_server_of_its_own() {
+fn a_host_that_differs_has_a_server_of_its_own() {
     let wildcard = |mut server: Server| {
         server.name = ServerName::Wildcard(HostName::new("example").unwrap());
         server

@@ -91,7 +91,7 @@ fn shareable<'a>(server: &'a Server, slots: &[Slot<'_>]) -> Option<&'a HostName>
 
 /// The file of servers that are alike (at least one), sorted by their names.
 pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &Engine) -> Result<File, Refused> {
-    let first = servers.first().ok_or(Refused::because("nobody is in it"))?;
+    let first = servers.first().ok_or(Refused::because("the block has no server"))?;
     let members: Vec<_> = servers.iter().map(|server| (*server, slots(server))).collect();
     let first_slots = slots(first);
     let mut writer = Writer::default();

@@ -2,7 +2,7 @@
 
 use crate::model::expression::{LIMITS, anywhere, literal};
 use crate::model::{Cidr, HeaderName, LogLine, Refused};
-use crate::nginx::{Everywhere, Plan, SetHeader, Test, Uncompressed};
+use crate::nginx::{Everywhere, HeaderTest, Plan, SetHeader, Uncompressed};
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{Block, Statement, Tables};
@@ -54,13 +54,13 @@ fn distinct(networks: &[Cidr]) -> Vec<Cidr> {
     all
 }
 
-fn test(test: &Test) -> Result<Literal, Refused> {
+fn test(test: &HeaderTest) -> Result<Literal, Refused> {
     match test {
-        Test::Exact(value) => Literal::new(&format!("~*^{}$", literal(value.as_str()))),
-        Test::Expression { pattern, case_sensitive: true } => {
+        HeaderTest::Exact(value) => Literal::new(&format!("~*^{}$", literal(value.as_str()))),
+        HeaderTest::Expression { pattern, case_sensitive: true } => {
             Literal::new(&format!("~{LIMITS}{}", anywhere(pattern.as_str())))
         }
-        Test::Expression { pattern, case_sensitive: false } => {
+        HeaderTest::Expression { pattern, case_sensitive: false } => {
             Literal::new(&format!("~*{LIMITS}{}", anywhere(pattern.as_str())))
         }
     }

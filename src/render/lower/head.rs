@@ -1,7 +1,7 @@
 //! The slots of a server, into which features write their directives before its locations.
 
-use crate::model::catalogue::{self, DirectiveRow, Said};
-use crate::model::{Directive, Handover, Origin, Refused, Server};
+use crate::model::catalogue::{self, DirectiveRow, InTemplate};
+use crate::model::{Directive, HeaderSet, Origin, Refused, Server};
 use crate::nginx::{ConnectedBy, Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
 use crate::render::names;
@@ -61,7 +61,7 @@ const FEATURES: &[Feature] = &[
 impl Head<'_> {
     /// Whether backends get the detailed headers, and responses are passed on unbuffered.
     pub fn is_detailed(&self) -> bool {
-        self.server.handover == Handover::Detailed
+        self.server.header_set == HeaderSet::Detailed
     }
 
     /// Whether a route uses gRPC.
@@ -175,11 +175,11 @@ fn taken_back(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
             Some(asked) => client_certificates::says(asked, row.name),
             None => is_of_client_certificates(row),
         };
-        let is_default = match row.said {
-            Said::Never => false,
-            Said::Always => true,
-            Said::Grpc => grpc,
-            Said::Detailed => head.is_detailed(),
+        let is_default = match row.in_template {
+            InTemplate::Never => false,
+            InTemplate::Always => true,
+            InTemplate::Grpc => grpc,
+            InTemplate::Detailed => head.is_detailed(),
         };
         !is_said && !is_default && head.common.iter().all(|directive| directive.row != row)
     }));

@@ -67,7 +67,7 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether anybody is trusted to name the scheme of a request, by headers or by the PROXY
+    /// Whether a proxy is trusted to name the scheme of a request, by headers or by the PROXY
     /// protocol.
     pub fn tells_scheme(&self) -> bool {
         self.believed() != Believed::Nobody
@@ -268,8 +268,22 @@ fn write_one(
             }
         }
     }
+    write_internal(server, list, &inherited, facts, engine, writer)?;
+    writer.end(&server.origin);
+    Ok(())
+}
+
+/// Writes the internal locations of a server: for subrequests, and for error pages.
+fn write_internal(
+    server: &Server,
+    list: RequestHeaderList,
+    inherited: &Inherited,
+    facts: &Facts<'_>,
+    engine: &Engine,
+    writer: &mut Writer,
+) -> Result<(), Refused> {
     for (name, external) in external_authentication::of_server(server) {
-        let location = external_authentication::location(&name, external, &inherited, facts);
+        let location = external_authentication::location(&name, external, inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
             Ok(texts) => writer.add_block(texts, &external.origin),
             // Without the internal location, nginx refuses all clients of the protected locations.
@@ -277,7 +291,7 @@ fn write_one(
         }
     }
     for (name, copied) in mirror::of_server(server) {
-        let location = mirror::location(&name, copied, &inherited, facts);
+        let location = mirror::location(&name, copied, inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
             Ok(texts) => writer.add_block(texts, &copied.0.origin),
             // Without the internal location, nginx serves the requests without copies.
@@ -288,7 +302,6 @@ fn write_one(
         let location = error_pages::location(&name, upstream, status)?;
         writer.add_block(filled(&location, list, engine)?, origin);
     }
-    writer.end(&server.origin);
     Ok(())
 }
 

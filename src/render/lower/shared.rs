@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use crate::model::catalogue::Module;
-use crate::model::{Behaviour, Cidr, Handover, Hsts, Refused, Route};
+use crate::model::{Behaviour, Cidr, HeaderSet, Hsts, Refused, Route};
 use crate::nginx::{Decisions, Plan};
 use crate::render::content::Part;
 use crate::render::file_set::{File, Owners};
@@ -217,7 +217,7 @@ fn requests(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
 
 /// Whether `$ingressd_request_id` is defined.
 pub fn has_request_ids(plan: &Plan) -> bool {
-    plan.model.servers.iter().any(|server| server.handover == Handover::Detailed)
+    plan.model.servers.iter().any(|server| server.header_set == HeaderSet::Detailed)
 }
 
 /// What a connection becomes.
@@ -263,7 +263,7 @@ fn status(plan: &Plan, address: SocketAddr, counts: bool) -> view::StatusServer 
     }
 }
 
-/// The variable with the scheme of the client's request; `is_told` says whether anybody is trusted
+/// The variable with the scheme of the client's request; `is_told` says whether a proxy is trusted
 /// to name it.
 pub(super) fn scheme(is_told: bool) -> Word {
     Word::fixed(if is_told { "$ingressd\u{2}_scheme" } else { "$scheme" })

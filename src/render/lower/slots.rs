@@ -115,7 +115,7 @@ impl Slots {
     }
 
     /// Adds a directive that applies to requests for which a variable compares with a value.
-    pub fn say_compared(&mut self, slot: Slot, compared: view::Compared) {
+    pub fn say_compared(&mut self, slot: Slot, compared: view::Comparison) {
         self.push(slot, view::Statement { compared: vec![compared], ..Default::default() });
     }
 

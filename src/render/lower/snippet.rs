@@ -191,7 +191,7 @@ impl Lowering<'_> {
             }
         };
         let (operator, name) = (Word::fixed(operator), Word::fixed(name));
-        self.slots.say_compared(Slot::Snippets, view::Compared { variable, operator, value, name, arguments });
+        self.slots.say_compared(Slot::Snippets, view::Comparison { variable, operator, value, name, arguments });
         Ok(())
     }
 

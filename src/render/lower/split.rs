@@ -118,7 +118,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
             let variable = Word::variable(&names::split(split, upstream))?;
             let (operator, name) = (Word::fixed("="), Word::fixed("return"));
             let value = value.into();
-            slots.say_compared(Slot::Answer, view::Compared { variable, operator, value, name, arguments });
+            slots.say_compared(Slot::Answer, view::Comparison { variable, operator, value, name, arguments });
         }
     }
     Ok(())

@@ -29,7 +29,7 @@ type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// How the API server responds to a node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mood {
+pub enum Availability {
     /// It responds normally.
     #[default]
     Well,
@@ -37,8 +37,7 @@ pub enum Mood {
     Away,
     /// It responds with errors.
     Broken,
-    /// It does not respond, and executes the request later, when nobody waits for the response any
-    /// more.
+    /// It does not respond, and executes the request later, when the client no longer waits.
     Late,
 }
 
@@ -123,24 +122,24 @@ impl Watch {
 impl Double {
     /// A client of this server.
     pub fn client(&self) -> Client {
-        self.client_of("", watch::channel(Mood::Well).1)
+        self.client_of("", watch::channel(Availability::Well).1)
     }
 
-    /// A client of this server for a node, with its mood.
-    pub fn client_of(&self, node: &str, mood: watch::Receiver<Mood>) -> Client {
+    /// A client of this server for a node, with its availability.
+    pub fn client_of(&self, node: &str, availability: watch::Receiver<Availability>) -> Client {
         let (double, node) = (self.clone(), node.to_owned());
         let service = tower::service_fn(move |request: Request<Body>| {
-            let (double, node, mut mood) = (double.clone(), node.clone(), mood.clone());
+            let (double, node, mut availability) = (double.clone(), node.clone(), availability.clone());
             async move {
-                let now = *mood.borrow_and_update();
+                let now = *availability.borrow_and_update();
                 match now {
-                    Mood::Well => Ok::<_, Infallible>(double.answer(&node, request, mood).await),
-                    Mood::Broken => Ok(status(500)),
-                    Mood::Away => std::future::pending().await,
-                    Mood::Late => {
+                    Availability::Well => Ok::<_, Infallible>(double.answer(&node, request, availability).await),
+                    Availability::Broken => Ok(status(500)),
+                    Availability::Away => std::future::pending().await,
+                    Availability::Late => {
                         tokio::spawn(async move {
-                            if mood.wait_for(|mood| *mood == Mood::Well).await.is_ok() {
-                                double.answer(&node, request, mood).await;
+                            if availability.wait_for(|availability| *availability == Availability::Well).await.is_ok() {
+                                double.answer(&node, request, availability).await;
                             }
                         });
                         std::future::pending().await
@@ -161,7 +160,9 @@ impl Double {
                 let double = double.clone();
                 let service = service_fn(move |request| {
                     let double = double.clone();
-                    async move { Ok::<_, Infallible>(double.answer("", request, watch::channel(Mood::Well).1).await) }
+                    async move {
+                        Ok::<_, Infallible>(double.answer("", request, watch::channel(Availability::Well).1).await)
+                    }
                 });
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
             }
@@ -285,7 +286,7 @@ impl Double {
         self.state().requests.clone()
     }
 
-    async fn answer<B>(&self, node: &str, request: Request<B>, mood: watch::Receiver<Mood>) -> Answer
+    async fn answer<B>(&self, node: &str, request: Request<B>, availability: watch::Receiver<Availability>) -> Answer
     where
         B: hyper::body::Body<Error: Debug>,
     {
@@ -325,7 +326,7 @@ impl Double {
         let state = &mut *self.state();
         let key = asked.key();
         match asked.verb {
-            "watch" => state.watch(asked, mood),
+            "watch" => state.watch(asked, availability),
             "list" => state.list(&asked),
             "get" => state.objects.get(&key).map_or_else(|| status(404), success),
             // Like a real API server, it refuses a Lease with a duration of 0.
@@ -372,7 +373,7 @@ impl State {
         object
     }
 
-    fn watch(&mut self, asked: ReceivedRequest, mut mood: watch::Receiver<Mood>) -> Answer {
+    fn watch(&mut self, asked: ReceivedRequest, mut availability: watch::Receiver<Availability>) -> Answer {
         let from: u64 = asked.query["resourceVersion"].parse().unwrap();
         if from < self.oldest {
             return status(410);
@@ -388,7 +389,7 @@ impl State {
         let told = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
         let cut = Arc::clone(&is_cut);
         let told = told.take_until(Box::pin(async move {
-            if mood.wait_for(|mood| *mood != Mood::Well).await.is_err() {
+            if availability.wait_for(|availability| *availability != Availability::Well).await.is_err() {
                 std::future::pending::<()>().await;
             }
             cut.store(true, Ordering::Relaxed);

@@ -15,7 +15,7 @@ use super::depth;
 /// How many nested causes of an error are looked at.
 const MOST_CAUSES: usize = 16;
 
-/// Begins a watch. Its events end when the connection ends, in whatever way.
+/// Begins a watch. Its events end when the connection ends, with or without an error.
 ///
 /// # Errors
 ///

@@ -30,7 +30,7 @@ pub struct Unfit {
     pub problems: Vec<Problem>,
     /// Its UID.
     pub uid: Option<Arc<str>>,
-    /// Its status, which is valid whatever is wrong with the rest.
+    /// Its status, which is valid also where the rest is not.
     pub published: Option<Published>,
 }
 

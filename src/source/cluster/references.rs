@@ -15,7 +15,7 @@ use crate::model::{Kind, ObjectId, is_subdomain};
 type Listing = (Kind, Option<String>);
 
 /// The namespaces whose objects refer to an object; the empty one is the daemon itself.
-type Askers = BTreeSet<Arc<str>>;
+type Referrers = BTreeSet<Arc<str>>;
 
 /// The endings of annotation keys, in all dialects, whose values name an object of these kinds.
 const SUFFIXES: [(&str, Kind); 4] = [
@@ -26,7 +26,7 @@ const SUFFIXES: [(&str, Kind); 4] = [
 ];
 
 /// How many annotations of an object may name Secrets and ConfigMaps. No dialect has half as many
-/// such keys, and without a limit invented keys would make every node request whatever they name.
+/// such keys, and without a limit invented keys would make every node request each name in them.
 const MOST_ANNOTATIONS: usize = 64;
 
 /// Whether an annotation with this key may name a Secret or ConfigMap.
@@ -86,7 +86,7 @@ pub struct References {
     listed: BTreeSet<Listing>,
     /// For each list that is being read: references that are new since it began, because earlier
     /// pages may have contained the object, and who has them.
-    fresh: BTreeMap<Listing, BTreeMap<ObjectId, Askers>>,
+    fresh: BTreeMap<Listing, BTreeMap<ObjectId, Referrers>>,
     missing: Missing,
 }
 
@@ -105,7 +105,7 @@ impl References {
     /// refers to any more.
     pub fn change(
         &mut self,
-        asker: &Arc<str>,
+        referrer: &Arc<str>,
         before: &BTreeSet<ObjectId>,
         after: &BTreeSet<ObjectId>,
     ) -> Vec<ObjectId> {
@@ -113,7 +113,7 @@ impl References {
             let count = self.counts.entry(name.clone()).or_default();
             *count += 1;
             let is_first = *count == 1;
-            self.add(name, asker, is_first);
+            self.add(name, referrer, is_first);
         }
         let mut dropped = Vec::new();
         for name in before.difference(after) {
@@ -132,15 +132,15 @@ impl References {
     }
 
     /// Adds an object that is missing since now, or another namespace that waits for it.
-    fn add(&mut self, id: &ObjectId, asker: &Arc<str>, is_first: bool) {
+    fn add(&mut self, id: &ObjectId, referrer: &Arc<str>, is_first: bool) {
         for listing in [(id.kind, None), (id.kind, Some(id.namespace.to_string()))] {
             if let Some(fresh) = self.fresh.get_mut(&listing)
                 && (is_first || fresh.contains_key(id))
             {
-                fresh.entry(id.clone()).or_default().insert(Arc::clone(asker));
+                fresh.entry(id.clone()).or_default().insert(Arc::clone(referrer));
             }
             if self.listed.contains(&listing) && (is_first || self.missing.holds(id)) {
-                self.missing.add(id, [asker]);
+                self.missing.add(id, [referrer]);
             }
         }
     }
@@ -155,7 +155,7 @@ impl References {
     pub fn end(&mut self, kind: Kind, section: Option<&str>) -> BTreeSet<ObjectId> {
         let listing = (kind, section.map(str::to_owned));
         let fresh = self.fresh.remove(&listing).unwrap_or_default();
-        fresh.iter().for_each(|(id, askers)| self.missing.add(id, askers));
+        fresh.iter().for_each(|(id, referrers)| self.missing.add(id, referrers));
         self.listed.insert(listing);
         fresh.into_keys().collect()
     }
@@ -171,8 +171,9 @@ impl References {
     }
 }
 
-/// The queue of requests. The namespaces whose objects refer to what is missing take turns,
-/// whatever namespace that is in: a namespace that names many objects delays only its own.
+/// The queue of requests. The namespaces whose objects refer to what is missing take turns; the
+/// namespace of the missing object does not matter, so a namespace that names many objects delays
+/// only its own.
 #[derive(Debug, Default)]
 pub struct Missing {
     /// Every object without a response yet.
@@ -189,7 +190,7 @@ pub struct Missing {
 #[derive(Debug)]
 struct Wanted {
     since: Instant,
-    askers: Askers,
+    referrers: Referrers,
     /// Whether it is being requested now.
     is_asked: bool,
 }
@@ -199,19 +200,19 @@ impl Missing {
         self.wanted.contains_key(id)
     }
 
-    fn add<'a>(&mut self, id: &ObjectId, askers: impl IntoIterator<Item = &'a Arc<str>>) {
+    fn add<'a>(&mut self, id: &ObjectId, referrers: impl IntoIterator<Item = &'a Arc<str>>) {
         let wanted = match self.wanted.entry(id.clone()) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let since = Instant::now();
                 self.arrivals.push((since, id.clone()));
-                entry.insert(Wanted { since, askers: Askers::new(), is_asked: false })
+                entry.insert(Wanted { since, referrers: Referrers::new(), is_asked: false })
             }
         };
-        for asker in askers {
-            wanted.askers.insert(Arc::clone(asker));
+        for referrer in referrers {
+            wanted.referrers.insert(Arc::clone(referrer));
             if !wanted.is_asked {
-                self.waiting.entry(Arc::clone(asker)).or_default().insert(id.clone());
+                self.waiting.entry(Arc::clone(referrer)).or_default().insert(id.clone());
             }
         }
     }
@@ -222,12 +223,12 @@ impl Missing {
     }
 
     fn stop_waiting(&mut self, id: &ObjectId) {
-        let askers = self.wanted.get(id).into_iter().flat_map(|wanted| &wanted.askers);
-        for asker in askers {
-            if let Some(waiting) = self.waiting.get_mut(asker) {
+        let referrers = self.wanted.get(id).into_iter().flat_map(|wanted| &wanted.referrers);
+        for referrer in referrers {
+            if let Some(waiting) = self.waiting.get_mut(referrer) {
                 waiting.remove(id);
                 if waiting.is_empty() {
-                    self.waiting.remove(asker);
+                    self.waiting.remove(referrer);
                 }
             }
         }
@@ -237,9 +238,9 @@ impl Missing {
     /// missing.
     pub fn take(&mut self) -> Option<(ObjectId, Instant)> {
         let later = self.waiting.range::<str, _>((Bound::Excluded(&*self.last), Bound::Unbounded)).next();
-        let (asker, waiting) = later.or_else(|| self.waiting.first_key_value())?;
+        let (referrer, waiting) = later.or_else(|| self.waiting.first_key_value())?;
         let id = waiting.first()?.clone();
-        self.last = Arc::clone(asker);
+        self.last = Arc::clone(referrer);
         self.stop_waiting(&id);
         let wanted = self.wanted.get_mut(&id)?;
         wanted.is_asked = true;
@@ -250,8 +251,8 @@ impl Missing {
     pub fn put_back(&mut self, id: &ObjectId) {
         let Some(wanted) = self.wanted.get_mut(id) else { return };
         wanted.is_asked = false;
-        for asker in &wanted.askers {
-            self.waiting.entry(Arc::clone(asker)).or_default().insert(id.clone());
+        for referrer in &wanted.referrers {
+            self.waiting.entry(Arc::clone(referrer)).or_default().insert(id.clone());
         }
     }
 
@@ -292,8 +293,8 @@ mod tests {
 
     /// Each is asked for by an object of its own namespace.
     fn change(references: &mut References, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
-        let asker = before.union(after).next().map(|id| Arc::clone(&id.namespace)).unwrap();
-        references.change(&asker, before, after)
+        let referrer = before.union(after).next().map(|id| Arc::clone(&id.namespace)).unwrap();
+        references.change(&referrer, before, after)
     }
 
     fn names(names: &[(&str, &str)]) -> BTreeSet<ObjectId> {
@@ -400,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_names_objects_of_another_namespace_delays_nothing_there() {
+    fn references_to_another_namespace_delay_nothing_there() {
         let mut references = References::default();
         references.begin(SECRET, None);
         let (evil, flood) = (Arc::from("evil"), |from| (from..from + 99).map(|number| format!("{number:03}")));
@@ -414,7 +415,7 @@ mod tests {
         references.change(&evil, &BTreeSet::new(), &flood(100));
         let mut taken: Vec<_> = (0..6).filter_map(|_| references.missing().take()).collect();
         assert!(own.iter().all(|id| taken.iter().any(|(name, _)| name == id)), "{taken:?}");
-        // What nobody waits for any more is in no queue.
+        // An object that no reference waits for is in no queue.
         let failed = taken.pop().unwrap();
         references.missing().put_back(&failed.0);
         references.change(&evil, &flood(0), &BTreeSet::new());
@@ -441,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_makes_up_keys_has_few_of_them_asked_for() {
+    fn few_references_of_invented_keys_are_requested() {
         let annotations = (0..43_000).map(|number| (format!("example.com/{number}-secret"), format!("name-{number}")));
         let ingress = Ingress { annotations: annotations.collect(), ..Ingress::default() };
         assert_eq!(of_ingress(&stored(Kind::Ingress, "shop", ingress)).len(), MOST_ANNOTATIONS);

@@ -203,7 +203,7 @@ impl ClusterSource {
             let youngest = self.shared.stores().missing().youngest();
             let Some(youngest) = youngest else { break };
             // Each Secret is waited for once, from the moment it was first missing: an object with
-            // many references delays nobody for long.
+            // many references does not delay others for long.
             let left = PATIENCE.saturating_sub(youngest.elapsed().max(asked.elapsed()));
             if left.is_zero() {
                 break;

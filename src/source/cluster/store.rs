@@ -265,7 +265,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
         #[test]
-        fn whatever_happens_the_list_is_sorted_and_right(steps in proptest::collection::vec(step(), 0..30)) {
+        fn the_list_is_sorted_and_right_after_every_event(steps in proptest::collection::vec(step(), 0..30)) {
             let mut store = Store::<Service>::default();
             let mut model = Model::default();
             for step in steps {

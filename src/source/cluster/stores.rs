@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn how_far_classes_have_come_says_nothing_of_ingresses_that_nobody_tells() {
+    fn a_revision_of_classes_says_nothing_about_ingresses_that_are_not_watched() {
         let now = Instant::now();
         let ago = |seconds| Some(now - Duration::from_secs(seconds));
         let watch = |kind: Kind, section: Option<&str>, position, heard, failure: Option<&str>| WatchHealth {

@@ -20,7 +20,7 @@ pub fn checks(entries: &[AllowedHosts]) -> Vec<Check<'_>> {
         return Vec::new();
     }
     let allowed: Vec<_> =
-        entries.iter().map(|entry| format!("({} && {})", selects(entry), holds(&entry.hosts))).collect();
+        entries.iter().map(|entry| format!("({} && {})", selects(entry), holds(&entry.items))).collect();
     let allowed = allowed.join(" || ");
     const FAULT: &str = "the administrator does not allow the host to this namespace (hosts.allowed)";
     vec![Check {

@@ -64,7 +64,7 @@ impl Policy {
                 "values that their annotations do not take, and annotations that are not served and would close routes or have the object refused"
             }
             Policy::Trust => "annotations that need more trust than `access.max-trust` says",
-            Policy::Unknown => "annotations with our prefixes that nobody knows, such as misspelt ones",
+            Policy::Unknown => "unknown annotations with our prefixes, such as misspelt ones",
             Policy::Unserved => "annotations that are known and have no effect here, or none without another one",
             Policy::Paths => "paths with control characters, and paths that are too long for nginx",
             Policy::Hosts => "hosts that `hosts.allowed` does not let the namespace have; nothing where that is empty",

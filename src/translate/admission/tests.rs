@@ -66,7 +66,7 @@ fn each_policy_does_what_is_chosen_for_it() {
     let entry = AllowedHosts {
         namespaces: vec!["shop".into()],
         selector: None,
-        hosts: vec!["*.good.example".parse().unwrap()],
+        items: vec!["*.good.example".parse().unwrap()],
     };
     let options = Options { max_trust: Trust::Medium, allowed_hosts: vec![entry], ..Options::default() };
     let field = |key: &str| format!("metadata.annotations[nginx.ingress.kubernetes.io/{key}]");
@@ -155,7 +155,7 @@ fn an_older_api_server_is_asked_nothing_that_it_cannot_answer() {
 }
 
 #[test]
-fn there_is_a_policy_and_a_binding_for_whatever_asks_for_something() {
+fn each_chosen_requirement_has_a_policy_and_a_binding() {
     let options = Options::default();
     let kinds = |choices: &[&str]| {
         let text = admission(&options, choices).documents().concat();

@@ -107,8 +107,8 @@ impl<'a> NotedOptions<'a> {
             && self.options.allows_snippet(kind, namespace, labels)
     }
 
-    /// What a key is about that is not read on objects, because the ConfigMap of the controller
-    /// alone has it. It is the same whatever the settings say.
+    /// The subject of a key that is not read on objects, because only the ConfigMap of the
+    /// controller has it. It does not depend on the settings.
     pub(super) fn key_of_config_map(&self, name: &str) -> Option<Scope> {
         let keys = self.options.keys_of_config_map;
         keys.iter().find(|(key, _)| *key == name).map(|(_, scope)| *scope)

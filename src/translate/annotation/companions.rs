@@ -25,7 +25,7 @@ const LONGEST_CHAIN: usize = 3;
 pub type Dependents<'a> = Vec<(&'static Row, Entry<'a>)>;
 
 /// The annotations of an object, including those of snippets and the administrator's defaults.
-struct Said<'a> {
+struct SetKeys<'a> {
     context: &'a Context<'a>,
     annotations: &'a StringMap,
     implied: &'a [ImpliedAnnotation<'a>],
@@ -70,7 +70,7 @@ pub fn tell(
     implied: &[ImpliedAnnotation<'_>],
     draft: &mut Draft,
 ) {
-    let said = Said { context, annotations, implied };
+    let said = SetKeys { context, annotations, implied };
     for (row, entry) in dependents {
         if asks_for_nothing(row, entry.value) {
             continue;
@@ -90,7 +90,7 @@ pub fn tell(
     }
 }
 
-impl Said<'_> {
+impl SetKeys<'_> {
     /// The annotations that the row depends on, when none of them is there.
     fn missing(&self, row: &'static Row, draft: &Draft, chain: usize) -> Option<&'static [Companion]> {
         let (missing, mut further) = (row.counts_with, None);
@@ -112,7 +112,7 @@ impl Said<'_> {
     /// Whether an annotation that others depend on is there. One with an invalid value counts as
     /// there, because it has a finding of its own.
     fn is_there(&self, row: &Row, companion: &Row, wanted: &str, draft: &Draft) -> bool {
-        let Said { context, annotations, implied } = self;
+        let SetKeys { context, annotations, implied } = self;
         for key in spellings(companion, context.table) {
             let own = annotations.get(&key).filter(|value| !value.trim().is_empty());
             if let Some(value) = own {

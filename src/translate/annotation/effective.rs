@@ -11,7 +11,7 @@ use crate::source::StringMap;
 
 /// What counts of a key, given without its prefix, for an object with these annotations: built in
 /// < settings < default of the ConfigMap < object, and above these a ceiling of the administrator.
-/// Nothing where nothing counts: there is no such key, nobody says anything, or what is said
+/// Nothing where there is no such key, where it has no value in any layer, and where its value
 /// closes the routes or refuses the object. `settings` tells what counts of a setting.
 ///
 /// A value that cannot be used leaves what counts without it, as it does for

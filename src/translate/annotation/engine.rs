@@ -150,7 +150,7 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
     let mut allowed = || trusted(row, context.options).and_then(|()| within(context.options, entry, draft));
     let done = match row.effect {
         _ if !row.scope.is_of_objects() => Err(Refused(row.scope.is_not_for_objects().into())),
-        // Whoever writes defaults is trusted.
+        // Defaults are the administrator's, and trusted.
         _ if row.is_served()
             && entry.default.is_none()
             && let Err(refused) = allowed() =>
@@ -188,8 +188,8 @@ fn trusted(row: &Row, options: &NotedOptions<'_>) -> Result<(), Refused> {
     Err(Refused(format!("it needs the trust {needed}, and the administrator's access.max-trust is {most}").into()))
 }
 
-/// Checks the length of a value, whatever its row is: lists can have any length, and are read
-/// again for each change.
+/// Checks the length of a value of any row: lists can have any length, and are read again for each
+/// change.
 pub(super) fn within(options: &NotedOptions<'_>, entry: &Entry<'_>, draft: &mut Draft) -> Result<(), Refused> {
     let refused = |has: usize, what: &str, key: &str, most: u64| {
         Err(Refused(format!("{has} {what} are more than the {most} that limits.{key} allows").into()))

@@ -17,7 +17,7 @@ pub enum Elsewhere {
     Close,
     /// The whole host answers 403.
     CloseHost,
-    /// The key is left out, and whatever belongs to it.
+    /// The key is left out, with the keys that belong to it.
     LeaveOut,
 }
 

@@ -11,9 +11,25 @@ use crate::translate::{ClientRule, Reading, RequestedAuthentication, host};
 
 /// One line for each effect of the annotations.
 pub fn outline(reading: &Reading) -> Vec<String> {
-    let behaviour = &reading.behaviour;
-    let mut lines: Vec<String> = behaviour.directives.iter().map(directive).collect();
+    let mut lines: Vec<String> = reading.behaviour.directives.iter().map(directive).collect();
     let mut say = |line: String| lines.push(line);
+    requests(reading, &mut say);
+    headers(reading, &mut say);
+    access(reading, &mut say);
+    limits(reading, &mut say);
+    hosts(reading, &mut say);
+    endpoints(reading, &mut say);
+    canary(reading, &mut say);
+    if reading.closed {
+        say("the routes answer 503".into());
+    }
+    if reading.refused {
+        say("the object version is refused".into());
+    }
+    lines
+}
+
+fn requests(reading: &Reading, say: &mut impl FnMut(String)) {
     if reading.use_regex {
         say("paths are regular expressions".into());
     }
@@ -34,6 +50,10 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if let Some((status, location)) = &reading.redirect {
         say(format!("all requests: {status} to {location}"));
     }
+}
+
+fn headers(reading: &Reading, say: &mut impl FnMut(String)) {
+    let behaviour = &reading.behaviour;
     if let Some(headers) = behaviour.backend_headers.as_deref() {
         let texts = [("Host", &headers.host), ("X-Forwarded-Prefix", &headers.prefix)];
         for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?))) {
@@ -62,6 +82,10 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         say(format!("credentials: {}", if cors.credentials { "allowed" } else { "not allowed" }));
         say(format!("preflight is good for {} s", cors.max_age));
     }
+}
+
+fn access(reading: &Reading, say: &mut impl FnMut(String)) {
+    let behaviour = &reading.behaviour;
     if let Some(access) = &behaviour.access {
         access.deny().iter().for_each(|network| say(format!("deny {network}")));
         access.allow().iter().for_each(|network| say(format!("allow {network}")));
@@ -72,7 +96,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         say(format!("password for \"{realm}\" by the {form} in {secret}"));
     }
     if let Some(requested) = &reading.authentication {
-        external_authentication(requested, &mut say);
+        external_authentication(requested, say);
     }
     if let Some(requested) = &reading.mirror {
         let scheme = if requested.service.protocol == Protocol::Https { "https" } else { "http" };
@@ -91,6 +115,10 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if behaviour.satisfy == Satisfy::Any {
         say("one way of authentication is enough".into());
     }
+}
+
+fn limits(reading: &Reading, say: &mut impl FnMut(String)) {
+    let behaviour = &reading.behaviour;
     if let Some(limits) = &behaviour.limits {
         for (rate, burst) in &limits.rates {
             let rate = match rate {
@@ -111,6 +139,9 @@ pub fn outline(reading: &Reading) -> Vec<String> {
             say(format!("its log calls a request {}", joined("", transaction.parts())));
         }
     }
+}
+
+fn hosts(reading: &Reading, say: &mut impl FnMut(String)) {
     reading.host.directives.iter().for_each(|line| say(format!("hosts: {}", directive(line))));
     let errors = &reading.errors;
     if !errors.statuses.is_empty() {
@@ -132,10 +163,13 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         say("hosts: from www. or without it".into());
     }
     if let Some(ClientRule::Good(rule)) = &reading.host.client_rule {
-        client_certificates(rule, &mut say);
+        client_certificates(rule, say);
     }
+}
+
+fn endpoints(reading: &Reading, say: &mut impl FnMut(String)) {
     if let Some(requested) = &reading.backend_tls {
-        backend_tls(&requested.tls, &mut say);
+        backend_tls(&requested.tls, say);
     }
     match reading.balance.as_deref() {
         Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
@@ -172,6 +206,9 @@ pub fn outline(reading: &Reading) -> Vec<String> {
             say("cookie: another one where an endpoint fails".into());
         }
     }
+}
+
+fn canary(reading: &Reading, say: &mut impl FnMut(String)) {
     if reading.changes_side {
         say("clients may change sides of a canary".into());
     }
@@ -193,13 +230,6 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         let share = canary.share.ten_thousandths();
         say(format!("canary: {}.{:02}% of all other requests", share / 100, share % 100));
     }
-    if reading.closed {
-        say("the routes answer 503".into());
-    }
-    if reading.refused {
-        say("the object version is refused".into());
-    }
-    lines
 }
 
 fn external_authentication(requested: &RequestedAuthentication, say: &mut impl FnMut(String)) {

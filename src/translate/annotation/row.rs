@@ -44,7 +44,7 @@ impl Scope {
         }
     }
 
-    /// What whoever writes such a key on an object is told.
+    /// The note of the finding about such a key on an object.
     pub fn is_not_for_objects(self) -> String {
         let about = self.about();
         match self.is_of_objects() {
@@ -294,8 +294,8 @@ pub struct Row {
     /// The setting that says what counts where no object does, and neither the ConfigMap; empty
     /// where there is none.
     pub setting: &'static str,
-    /// What its values look like to whoever has no parser, such as an API server; rows that are
-    /// not served need none.
+    /// The form of its values, for those who cannot call the parser, such as an API server; rows
+    /// that are not served need none.
     pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,

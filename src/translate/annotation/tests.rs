@@ -163,7 +163,7 @@ fn a_refused_try_has_the_consequence_of_its_row() {
 }
 
 #[test]
-fn whatever_names_a_secret_is_known_to_the_source() {
+fn every_annotation_that_names_a_secret_is_known_to_the_source() {
     for row in ANNOTATIONS.rows() {
         let is_about_secret = row.tries().iter().any(|(_, gives)| match gives {
             Gives::Sets(line) => line.contains("Secret "),
@@ -192,7 +192,7 @@ fn rows_are_documented_and_tried() {
 }
 
 #[test]
-fn whatever_takes_a_size_time_or_count_has_a_ceiling() {
+fn every_annotation_with_a_size_time_or_count_has_a_ceiling() {
     let is_number = |value: &str| {
         let digits = value.trim().trim_end_matches(|unit: char| "bkmgBKMG".contains(unit));
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -262,7 +262,7 @@ fn an_annotation_replaces_the_lists_of_the_administrator() {
 }
 
 #[test]
-fn whoever_is_trusted_less_than_a_row_needs_is_refused_by_it() {
+fn an_object_that_is_trusted_less_than_a_row_needs_is_refused_by_it() {
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let given = row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::Sets(_)));
         for ((value, _), max_trust) in given.zip([Trust::Low, Trust::Medium, Trust::High].into_iter().cycle()) {

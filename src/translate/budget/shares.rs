@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_wants_little_gets_it_and_the_others_the_same() {
+    fn a_small_demand_is_met_and_the_others_get_equal_shares() {
         for (wanted, total, expected) in [
             (&[][..], 10, None),
             (&[4, 6], 10, None),

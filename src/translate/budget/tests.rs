@@ -12,8 +12,8 @@ use crate::translate::{AllowedSnippets, Limits, Names, NodeLimits, Options, Snip
 
 fn with(limits: impl FnOnce(&mut Limits)) -> Options {
     let mut options = options();
-    let (namespaces, kinds) = (vec!["*".into()], SnippetKind::ALL.to_vec());
-    options.snippets = vec![AllowedSnippets { namespaces, kinds, ..AllowedSnippets::default() }];
+    let (namespaces, items) = (vec!["*".into()], SnippetKind::ALL.to_vec());
+    options.snippets = vec![AllowedSnippets { namespaces, items, ..AllowedSnippets::default() }];
     limits(&mut options.limits);
     options
 }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_a_wildcard_first_is_not_later_on_its_own_hosts() {
+    fn the_first_claim_on_a_wildcard_is_not_later_on_hosts_below_it() {
         let own = (0..3000).map(|number| claim(format!("h{number}.corp.example"), "victim", number + 1, None));
         let evil = (0..1200).map(|number| claim(format!("e{number}.corp.example"), "evil", number + 5000, None));
         let wildcard = |namespace, number| claim("*.corp.example".to_owned(), namespace, number, None);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_a_wildcard_or_a_path_first_makes_nobody_later_beside_it() {
+    fn a_first_claim_on_a_wildcard_or_path_makes_no_claim_beside_it_later() {
         let hosts = (0..3000).map(|number| claim(format!("h{number}.corp.example"), "victim", number + 1, None));
         let taken = (0..1200).map(|number| claim(format!("h{number}.corp.example"), "evil", number + 5000, None));
         let wildcard = claim("*.corp.example".to_owned(), "evil", 0, None);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_came_later_are_later_whoever_has_the_host() {
+    fn paths_that_came_later_are_later_also_for_the_owner_of_the_host() {
         let many = (0..5000).map(|number| (format!("/{number}"), number + 10)).chain([("/".to_owned(), 0)]).collect();
         let evil = claim("shop.example".to_owned(), "evil", 0, Some(many));
         let victim = claim("shop.example".to_owned(), "victim", 1, Some(vec![("/v".to_owned(), 1)]));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::finding::Reason;
 use crate::model::{ConnectionReuse, Origin};
 use crate::translate::annotation::{Ceiling, Compared, Draft, Effect, ExternalDraft, Form, Gives, Row, SOMETHING};
-use crate::translate::value::{Whereabouts, boolean, integer};
+use crate::translate::value::{ServiceAddress, boolean, integer};
 
 use super::external_authentication::{ASKS, BESIDE, URL};
 
@@ -108,10 +108,10 @@ fn small(number: u64) -> u32 {
 }
 
 /// The settings of connections to the service, when there are any.
-pub fn reuse(draft: &mut Draft, part: &ExternalDraft, whereabouts: &Whereabouts) -> Option<Arc<ConnectionReuse>> {
+pub fn reuse(draft: &mut Draft, part: &ExternalDraft, whereabouts: &ServiceAddress) -> Option<Arc<ConnectionReuse>> {
     let ExternalDraft { keepalive, keepalive_requests, keepalive_timeout, .. } = part;
     let (connections, _) = keepalive.as_ref()?;
-    if *whereabouts == Whereabouts::SameHost {
+    if *whereabouts == ServiceAddress::SameHost {
         let said = [keepalive, keepalive_requests, keepalive_timeout];
         for (_, origin) in said.into_iter().flatten() {
             let note = "it has no effect where the host is $host: the connections of that path are used";

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::secret::{self, Sort};
+use super::secret::{self, Presence};
 use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
 use crate::translate::annotation::{
@@ -210,8 +210,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     };
     let origin = wanted.origin.clone();
     let Some(stored) = secret::find(draft, context, &wanted) else { return };
-    let sort = if requested.verify.is_some() { Sort::Needed } else { Sort::Possible };
-    let Some(authority) = secret::authority(draft, stored, &origin, sort) else { return };
+    let presence = if requested.verify.is_some() { Presence::Required } else { Presence::Optional };
+    let Some(authority) = secret::authority(draft, stored, &origin, presence) else { return };
     let has = |key: &str| stored.object.data.as_ref().is_some_and(|data| data.contains_key(key));
     let certificate = match has("tls.crt") || has("tls.key") {
         true => match certificate::check(stored) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::secret::{self, Sort};
+use super::secret::{self, Presence};
 use crate::finding::Reason;
 use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 use crate::translate::ClientRule;
@@ -223,7 +223,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     };
     let origin = secret.origin.clone();
     let authority: Option<Arc<Authority>> = secret::find(draft, context, &secret)
-        .and_then(|stored| secret::authority(draft, stored, &origin, Sort::Needed))
+        .and_then(|stored| secret::authority(draft, stored, &origin, Presence::Required))
         .flatten();
     draft.reading.host.client_rule = Some(match authority {
         Some(authority) => ClientRule::Good(Arc::new(ClientCertificates {

@@ -36,11 +36,11 @@ pub fn find<'a>(draft: &mut Draft, context: &Context<'a>, wanted: &SecretReferen
 
 /// Whether the routes are closed when the Secret has no CA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
+pub enum Presence {
     /// They are closed.
-    Needed,
+    Required,
     /// They are not closed.
-    Possible,
+    Optional,
 }
 
 /// The CA in a Secret, if it has one; `None` also after the routes were closed with a finding.
@@ -48,10 +48,10 @@ pub fn authority(
     draft: &mut Draft,
     secret: &Stored<Secret>,
     origin: &Origin,
-    sort: Sort,
+    presence: Presence,
 ) -> Option<Option<Arc<Authority>>> {
     let fault = match authority::of_secret(secret) {
-        Ok(None) if sort == Sort::Needed => "it has no key ca.crt",
+        Ok(None) if presence == Presence::Required => "it has no key ca.crt",
         Ok(authority) => return Some(authority.map(Arc::new)),
         Err(fault) => fault,
     };

@@ -19,7 +19,7 @@ pub use self::host_options::{Decision, HostOption, Saying, decide, directives, s
 pub use self::reach::{above, beginning};
 pub use self::reserved::reserve;
 use super::allowed::Allowances;
-use super::claims::{Asking, Claims, Since};
+use super::claims::{ClaimingNamespace, Claims, Since};
 use super::path::{Matching, PathType};
 use super::rule::Backend;
 use super::subject::{Subject, Withheld};
@@ -126,7 +126,7 @@ pub fn find<'l, 's, 'a>(sites: &'l [(ServerName, Site<'s, 'a>)], name: &ServerNa
 
 /// The objects that claim hosts.
 #[derive(Debug)]
-pub struct Askers<'s, 'a> {
+pub struct ClaimingObjects<'s, 'a> {
     /// Objects that can be served, the oldest first.
     pub subjects: &'s [Subject<'a>],
     /// Objects that cannot be served now, and keep their claims.
@@ -135,7 +135,7 @@ pub struct Askers<'s, 'a> {
     pub allowances: Allowances<'a>,
 }
 
-impl<'s, 'a> Askers<'s, 'a> {
+impl<'s, 'a> ClaimingObjects<'s, 'a> {
     /// Decides about all hosts.
     pub fn settle(mut self, options: &Options, known: &Arc<Claims>, findings: &mut Vec<Finding>) -> Sites<'s, 'a> {
         let mut refusals = Refusals::new();
@@ -166,7 +166,7 @@ impl<'s, 'a> Askers<'s, 'a> {
 type Gathered<'s, 'a> = Vec<(ServerName, Site<'s, 'a>)>;
 
 /// A rule of an object that claims a host, by its index; `None` for an object without rules whose
-/// default backend claims the hosts that nobody has.
+/// default backend claims the hosts that no object names.
 type Wanting<'s, 'a> = (&'s ServerName, &'s Subject<'a>, Option<usize>);
 
 static CATCH_ALL: ServerName = ServerName::CatchAll;
@@ -316,10 +316,10 @@ fn asked<'m, 'a: 'm>(
     withheld: &'m WithheldHosts<'m, 'a>,
     known: &Claims,
     options: &Options,
-) -> Vec<(&'m ServerName, Vec<Asking<'m>>)> {
+) -> Vec<(&'m ServerName, Vec<ClaimingNamespace<'m>>)> {
     // They are collected in the order of names: looking up thousands of names again would be too
     // slow.
-    let mut asked: Vec<(&ServerName, Vec<Asking<'m>>)> = Vec::with_capacity(gathered.len());
+    let mut asked: Vec<(&ServerName, Vec<ClaimingNamespace<'m>>)> = Vec::with_capacity(gathered.len());
     for (name, site) in gathered {
         let mut asking = Vec::with_capacity(1);
         for subject in &site.subjects {
@@ -363,11 +363,11 @@ fn asked<'m, 'a: 'm>(
 }
 
 /// Adds an object, which is younger than those that were added before.
-fn ask<'m>(asking: &mut Vec<Asking<'m>>, namespace: &'m Arc<str>, since: Since<'m>, exclusive: bool) {
+fn ask<'m>(asking: &mut Vec<ClaimingNamespace<'m>>, namespace: &'m Arc<str>, since: Since<'m>, exclusive: bool) {
     match asking.iter_mut().find(|asking| *asking.namespace == *namespace) {
         Some(known) => known.since = known.since.min(since),
         None => {
-            asking.push(Asking { namespace, exclusive, since, places: Vec::new() });
+            asking.push(ClaimingNamespace { namespace, exclusive, since, places: Vec::new() });
         }
     }
 }

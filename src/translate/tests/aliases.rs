@@ -228,7 +228,7 @@ fn an_expression_takes_hosts_that_nobody_has() {
     let allowed = |namespace: &str, hosts: &str| AllowedHosts {
         namespaces: vec![namespace.into()],
         selector: None,
-        hosts: vec![hosts.parse().unwrap()],
+        items: vec![hosts.parse().unwrap()],
     };
     let with = |allowed_hosts: Vec<AllowedHosts>| move || Options { allowed_hosts: allowed_hosts.clone(), ..options() };
     // Where hosts are exclusive the administrator has to allow it.
@@ -246,7 +246,7 @@ fn an_expression_takes_hosts_that_nobody_has() {
 }
 
 #[test]
-fn an_expression_takes_no_host_that_somebody_has_and_nobody_serves() {
+fn an_expression_takes_no_host_that_is_claimed_and_not_served() {
     let broken = "auth-url: nonsense, server-alias: 'a b'";
     check(
         &[
@@ -272,7 +272,7 @@ fn an_expression_takes_no_host_that_somebody_has_and_nobody_serves() {
 }
 
 #[test]
-fn a_younger_wildcard_of_others_takes_no_host_that_somebody_has_and_nobody_serves() {
+fn a_younger_wildcard_of_another_namespace_takes_no_host_that_is_claimed_and_not_served() {
     let broken = "server-alias: 'a b'";
     let wildcard = |namespace| (namespace, "*.b.example", "/", "");
     let reserved: &[&str] = &["*: /healthz=/unknown-hosts keeps a.b.example", "*.b.example: /=default/o1"];

@@ -60,7 +60,7 @@ fn paths() {
 }
 
 #[test]
-fn whatever_is_wrong_with_a_refused_object_is_told_at_once() {
+fn all_mistakes_of_a_refused_object_are_reported_at_once() {
     let paths = [path("/a/*", "Prefix", "web"), path("/b", "Prefix", "absent"), path("/c", "Suffix", "absent")];
     let wrong = "canary: maybe, default-backend: nobody";
     let translation = translate(&ingress("i", "ingressd", "a.example", wrong, &paths), options());

@@ -206,8 +206,8 @@ impl Ledger {
         let before = Ledger { held: self.held.clone(), is_shared: self.is_shared, ..Ledger::default() };
         self.held.retain(|key, held| {
             held.gone = if asked.contains(key) { None } else { held.gone.or(Some(now)) };
-            // A path is reserved while others claim the host or nobody does; a path that it never
-            // had is not reserved.
+            // A path is reserved while other objects claim the host, or none does; a path that the
+            // namespace never had is not reserved.
             let is_dropped = match key.2 == WHOLE {
                 true => before.is_within_others(key.0, key.1),
                 false => {

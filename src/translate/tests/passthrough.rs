@@ -55,7 +55,7 @@ fn the_path_of_all_others_decides_in_the_namespace_whose_host_it_is() {
             &[],
             &["o1 HostRuleConflict"],
         ),
-        // The owner of the host decides, and nobody else.
+        // Only the owner of the host decides.
         (&[("default", "/app", ""), ("team-a", "/", ASK)], &[], &["/"], &["o1 ClosedRoute"]),
         (
             &[("default", "/", ASK), ("team-a", "/app", "")],

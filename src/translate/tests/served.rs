@@ -116,7 +116,7 @@ fn what_a_refused_object_protects_is_not_open_by_another_one() {
         assert_eq!(found, closed, "{protection}: {:?}", routes(&translation));
         assert_eq!(translation.refused.len(), 1);
         assert!(translation.accepted.iter().all(|accepted| &*accepted.id.name == "open"), "{protection}");
-        // Where no other object has the host, nobody gets its requests.
+        // Where no other object has the host, it has no server.
         assert_eq!(translate(&refused, options()).model.servers.len(), 0);
     }
 }

@@ -144,7 +144,7 @@ fn one_bad_entry_harms_no_other() {
 }
 
 #[test]
-fn nobody_has_a_port_of_ours_or_another_ones() {
+fn no_service_gets_a_port_of_ours_or_of_another_service() {
     let to_none = "data/none:80";
     let udp = "'80': 'data/one:dns'";
     let dns = "UDP port 80 -> data/one UDP port 53 10.244.0.1:5353 10.244.0.2:5353";

@@ -107,7 +107,7 @@ fn a_path_is_reserved_since_nobody_asks_for_it() {
 }
 
 #[test]
-fn a_path_comes_back_to_whoever_was_alone_on_its_host() {
+fn a_path_comes_back_to_the_namespace_that_was_alone_on_its_host() {
     let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /a"]);
     let evil = of("evil", "e", "nginx", HOST, "", &["Prefix /a", "Prefix /b"]);
     let mut cluster = Cluster::new(options());
@@ -324,7 +324,7 @@ fn what_is_over_the_limit_of_a_namespace_is_its_own_affair() {
 fn a_namespace_asks_for_what_the_administrator_lets_it() {
     let allowed = |namespace: &str, hosts: &[&str]| AllowedHosts {
         namespaces: vec![namespace.into()],
-        hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+        items: hosts.iter().map(|host| host.parse().unwrap()).collect(),
         ..AllowedHosts::default()
     };
     let wild = of("victim", "v", "ingressd", "*.example", "", &["Prefix /"]);
@@ -499,7 +499,7 @@ fn what_an_attacker_tried() {
 fn what_may_not_be_asked_for_is_not_kept_either() {
     let allowed = |namespace: &str, hosts: &[&str]| AllowedHosts {
         namespaces: vec![namespace.into()],
-        hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+        items: hosts.iter().map(|host| host.parse().unwrap()).collect(),
         ..AllowedHosts::default()
     };
     let broken = of("evil", "e", "ingressd", HOST, "canary: maybe", &["Prefix /"]);

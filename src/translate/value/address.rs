@@ -22,8 +22,8 @@ pub fn network(item: &str) -> Result<Cidr, Refused> {
         .ok_or_else(|| Refused(format!("{} is not an address or network", super::excerpt(item)).into()))
 }
 
-/// IPv4 addresses that are written as IPv6 ones, as what they are: nginx compares them with no
-/// client otherwise, so a list would deny nobody.
+/// IPv4 addresses that are written as IPv6 ones become IPv4 addresses: nginx would compare them
+/// with no client, so a list would deny none.
 fn without_mapping(network: Cidr) -> Cidr {
     let mapped = match network.addr() {
         IpAddr::V6(address) => address.to_ipv4_mapped().zip(network.prefix_len().checked_sub(96)),

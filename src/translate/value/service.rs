@@ -10,7 +10,7 @@ use crate::model::{AnswerDuration, HeaderName, HostName, Protocol, Refused, Temp
 
 /// The location of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Whereabouts {
+pub enum ServiceAddress {
     /// The host that the client requested.
     SameHost,
     /// A Service of the cluster.
@@ -32,7 +32,7 @@ pub enum Whereabouts {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServiceUrl {
     /// Its location.
-    pub whereabouts: Whereabouts,
+    pub whereabouts: ServiceAddress,
     /// Its protocol.
     pub protocol: Protocol,
     /// Its `Host` header.
@@ -62,7 +62,7 @@ pub fn service_url(value: &str) -> Result<ServiceUrl, Refused> {
     let protocol = if scheme == "https://" { Protocol::Https } else { Protocol::Http };
     if SAME_HOST.contains(&bare(authority).as_str()) {
         let host = Template::new(vec![TemplatePart::ClientHost])?;
-        return Ok(ServiceUrl { whereabouts: Whereabouts::SameHost, protocol, host, target });
+        return Ok(ServiceUrl { whereabouts: ServiceAddress::SameHost, protocol, host, target });
     }
     if authority.contains('$') {
         return Err(Refused::because("its host holds a variable; only $host, for the same host, may stand there"));
@@ -124,8 +124,8 @@ pub fn mirror_host(value: &str) -> Result<Template, Refused> {
 /// The DNS name in the URL of a service, if it has one.
 pub fn name_of_host(url: ServiceUrl) -> Option<HostName> {
     match url.whereabouts {
-        Whereabouts::Name(name, _) => Some(name),
-        Whereabouts::SameHost | Whereabouts::Service { .. } | Whereabouts::Address(..) => None,
+        ServiceAddress::Name(name, _) => Some(name),
+        ServiceAddress::SameHost | ServiceAddress::Service { .. } | ServiceAddress::Address(..) => None,
     }
 }
 
@@ -243,20 +243,20 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), Refused> {
 }
 
 /// The location of a host without variables.
-fn whereabouts(authority: &str, protocol: Protocol) -> Result<Whereabouts, Refused> {
+fn whereabouts(authority: &str, protocol: Protocol) -> Result<ServiceAddress, Refused> {
     let (host, port) = host_and_port(authority)?;
     let port = port.unwrap_or(if protocol == Protocol::Https { 443 } else { 80 });
     Ok(match ExternalName::read(host).map_err(Refused::because)? {
-        ExternalName::Address(address) => Whereabouts::Address(address, port),
+        ExternalName::Address(address) => ServiceAddress::Address(address, port),
         ExternalName::Name(name) => match of_cluster(&name) {
-            Some((name, namespace)) => Whereabouts::Service { namespace: namespace.into(), name: name.into(), port },
+            Some((name, namespace)) => ServiceAddress::Service { namespace: namespace.into(), name: name.into(), port },
             // Names of pods would bypass the rules about Services of other namespaces.
             None if is_of_cluster(&name) => {
                 return Err(Refused::because(
                     "it is the name of a pod; name its Service, NAME.NAMESPACE.svc.cluster.local",
                 ));
             }
-            None => Whereabouts::Name(name, port),
+            None => ServiceAddress::Name(name, port),
         },
     })
 }
@@ -282,10 +282,10 @@ mod tests {
         let shown = |text: &str| {
             service_url(text).map(|url| {
                 let place = match url.whereabouts {
-                    Whereabouts::SameHost => "same".to_owned(),
-                    Whereabouts::Service { namespace, name, port } => format!("{namespace}/{name}:{port}"),
-                    Whereabouts::Name(name, port) => format!("{name}:{port}"),
-                    Whereabouts::Address(address, port) => format!("<{address}>:{port}"),
+                    ServiceAddress::SameHost => "same".to_owned(),
+                    ServiceAddress::Service { namespace, name, port } => format!("{namespace}/{name}:{port}"),
+                    ServiceAddress::Name(name, port) => format!("{name}:{port}"),
+                    ServiceAddress::Address(address, port) => format!("<{address}>:{port}"),
                 };
                 format!("{place} {} {}", url.host, url.target)
             })

@@ -186,7 +186,7 @@ fn deployment() -> Value {
     })
 }
 
-/// Nobody answers it, as when its pods are gone.
+/// The admission webhook of the controller. No pod answers it.
 fn webhook() -> Value {
     let service = json!({ "namespace": NAMESPACE, "name": "ingress-nginx-controller-admission", "path": "/networking/v1/ingresses" });
     json!({

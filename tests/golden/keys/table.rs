@@ -1,4 +1,5 @@
-//! The keys that are served, each with what comes of a good value and what is told of a bad one.
+//! The keys that are served, each with the lines that come of a good value and the finding about a
+//! bad one.
 
 use ingressd::model::catalogue::Module::{Brotli, GeoIp2, HeadersMore, ModSecurity};
 

@@ -94,8 +94,8 @@ pub const ADDRESSES: &[&str] = &[
     "10.0.0.0/8 ,\u{a0}192.0.2.1\t",
 ];
 
-/// What somebody may write instead of a text: nearly right, and what would end a line, a string or
-/// a directive.
+/// Values instead of a text: nearly right ones, and ones that would end a line, a string or a
+/// directive.
 pub const TEXTS: &[&str] = &[
     "GET",
     "GET, POST",

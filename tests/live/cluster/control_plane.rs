@@ -34,7 +34,7 @@ pub struct ControlPlane {
 pub enum Turn {
     /// Others use it too.
     Shared(RwLockReadGuard<'static, ()>),
-    /// Nobody else does: it may be stopped.
+    /// No other test does, so it may be stopped.
     Alone(RwLockWriteGuard<'static, ()>),
 }
 
@@ -76,7 +76,7 @@ impl ControlPlane {
         SHARED.get_or_init(Self::start_new).as_ref().unwrap_or_else(|error| panic!("no control plane: {error}"))
     }
 
-    /// Another one, for whoever must not meet what others left. It ends with this value.
+    /// Another one, for a test that must not find objects of others. It ends with this value.
     ///
     /// # Errors
     ///

@@ -30,7 +30,7 @@ impl Objects {
         self.follow("Ingress", name, addresses).await
     }
 
-    /// Follows who holds a Lease; empty is nobody.
+    /// Follows the holder of a Lease; empty when it has none.
     pub async fn follow_holder(&self, name: &str) -> History<String> {
         self.follow("Lease", name, |lease| text(&lease["spec"]["holderIdentity"])).await
     }

@@ -12,7 +12,7 @@ use crate::rig::namespace::{Namespace, ip};
 /// The control plane's address, as every node sees it.
 pub const CONTROL_PLANE: Ipv4Addr = Ipv4Addr::new(10, 100, 0, 1);
 
-/// The hardware address of the bridge, one that nobody else is given.
+/// The hardware address of the bridge, which no other interface gets.
 const HARDWARE_ADDRESS: &str = "02:00:00:00:00:01";
 
 impl Namespace {

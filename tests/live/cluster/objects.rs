@@ -21,8 +21,8 @@ const WRITER: &str = "test";
 /// are local in its network.
 pub const ADDRESS: &str = "192.0.2.1";
 
-/// The namespace for which tests write objects. Whoever is alone in a cluster may use it and its
-/// classes as they are.
+/// The namespace for which tests write objects. A test that has a cluster for itself may use this
+/// namespace and its classes as they are.
 const DEFAULT: &str = "default";
 
 /// How long a test that is over may take to remove what it leaves.

@@ -27,7 +27,7 @@ pub const RIGHTS: [Right; 9] = [
     ("patch", "networking.k8s.io", "ingresses/status"),
 ];
 
-/// The kubeconfig of somebody who has the rights for the take-over but for one, and no others.
+/// The kubeconfig of an administrator who has all rights for the take-over but one, and no others.
 pub async fn without(cluster: &Cluster, missing: Option<(&str, &str)>) -> PathBuf {
     let account = missing.map_or("migrator".to_owned(), |(verb, kind)| format!("no-{verb}-{}", kind.replace('/', "-")));
     let allowed: Vec<_> = RIGHTS.into_iter().filter(|(verb, _, kind)| missing != Some((*verb, *kind))).collect();

@@ -138,7 +138,7 @@ fn of_load_balancer() -> Value {
     ] } })
 }
 
-/// The kubeconfig of somebody with the rights that are needed, whose calls the proxy sees.
+/// The kubeconfig of an administrator with the necessary rights, whose calls the proxy sees.
 async fn through(cluster: &Cluster, proxy: &Proxy) -> PathBuf {
     let direct = administrators::without(cluster, None).await;
     let mut config: Value = serde_json::from_slice(&fs::read(direct).unwrap()).unwrap();
@@ -224,7 +224,7 @@ impl Scene<'_> {
             self.run(moment.step.opposite()).await;
         }
         let hold = self.kill_at(moment).await;
-        // Both go on serving: whoever is led to one or the other gets an answer.
+        // Both the controller and the node answer clients.
         assert_eq!(get("http://cart.example/").send().await.status, 200);
         self.go_on(moment, next, &hold).await;
         self.proxy.rules.clear();
@@ -274,7 +274,7 @@ fn solvers_that_come_and_go_while_statuses_are_put_back_are_no_hindrance() {
         write_solver(cluster, first, TOKENS[0], true).await;
         cluster.objects.until_published(first, &[OLD]).await;
         let controller = end_writing(cluster, old).await;
-        // Nobody writes its status before the nodes do.
+        // The nodes are the first to write its status.
         write_solver(cluster, second, TOKENS[1], false).await;
         let kubeconfig = through(cluster, &proxy).await;
         let report = report(cluster, 0, Timestamp::now());

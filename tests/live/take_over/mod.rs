@@ -148,8 +148,7 @@ fn commands(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| line.starts_with("kubectl ")).collect()
 }
 
-/// What external-dns and cert-manager leave on an object, which means nothing to whoever serves
-/// it.
+/// Adds the annotations of external-dns and cert-manager, which no ingress controller reads.
 fn with_notes_of_others(object: Value) -> Value {
     let mut object = object;
     for (key, value) in [
@@ -239,7 +238,7 @@ async fn write_settings(cluster: &Cluster, node: &Path) {
 async fn prepare(cluster: &mut Cluster) -> Controller {
     let controller = write_objects(cluster).await;
     write_settings(cluster, cluster.daemon.folder()).await;
-    // Whoever looks waits until the node has told of itself.
+    // The command waits until the node has written its record, once for each Lease.
     cluster.daemon.set("publish.lease-duration", "6s");
     cluster.daemon.set("publish.addresses", &format!("[{ADDRESS:?}]"));
     cluster.start().await;
@@ -261,7 +260,7 @@ async fn expect_published(cluster: &Cluster, names: &[&str], address: &str) {
     }
 }
 
-/// As far as the API server knows, nobody but the controller ever wrote these statuses.
+/// Checks in the field managers that only the controller ever wrote these statuses.
 async fn expect_written_by_controller(cluster: &Cluster, names: &[&str]) {
     for name in names {
         let ingress = cluster.objects.get("Ingress", name).await;

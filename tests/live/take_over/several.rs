@@ -20,7 +20,7 @@ use crate::rig::manifests::ingress;
 async fn node(cluster: &Cluster, name: &str) -> Node {
     let mut node = cluster.add_node(name);
     write_settings(cluster, node.daemon.folder()).await;
-    // Whoever looks waits until the nodes have told of themselves.
+    // The command waits until the nodes have written their records, once for each Lease.
     node.daemon.set("publish.lease-duration", "6s");
     node
 }
@@ -42,7 +42,7 @@ pub async fn end_writing(cluster: &Cluster, old: Controller) -> Controller {
     new
 }
 
-/// A challenge is answered at each of them.
+/// Checks that each node answers a challenge.
 async fn expect_challenge(nodes: &[Node], token: &str) {
     for node in nodes {
         expect_challenge_at(token, node.address.parse().unwrap()).await;
@@ -66,14 +66,14 @@ fn all_nodes_take_over_together_one_that_comes_later_follows_and_all_go_back() {
         let cart = Arc::new(cluster.objects.follow_addresses("cart").await);
         let clients = Clients::start("cart.example", Arc::clone(&cart), CONTROLLER);
         let controller = end_writing(cluster, old).await;
-        // Nobody writes now. What answers challenges is served by those to whom the authority is
-        // led.
+        // Neither the controller nor the nodes write statuses now. The solver is served by all, so
+        // that the certificate authority gets an answer from each.
         write_solver(cluster, "cm-acme-http-solver-between", TOKENS[0], true).await;
         expect_challenge(&nodes, TOKENS[0]).await;
         assert_eq!(cluster.objects.addresses("cm-acme-http-solver-between").await, [""; 0]);
 
-        // A node that starts while the command still waits for an Ingress that nobody serves. Its
-        // settings are of the flags of now.
+        // A node starts while the command still waits for an Ingress that no node serves. Its
+        // settings are made of the flags that the controller has now.
         let folder = nodes[0].daemon.folder().to_owned();
         let both: Vec<_> = addresses(&nodes).into_iter().map(str::to_owned).collect();
         let clean = report(cluster, 0, Timestamp::now());
@@ -99,8 +99,8 @@ fn all_nodes_take_over_together_one_that_comes_later_follows_and_all_go_back() {
         cluster.objects.until_published("cm-acme-http-solver-after", &addresses(&nodes)).await;
         expect_challenge(&nodes, TOKENS[1]).await;
 
-        // The order is with all of them, whatever their settings say: also with the one that came
-        // last, when it leads.
+        // All nodes follow the order and not their settings: also the one that came last, when it
+        // leads.
         for node in &mut nodes[..2] {
             assert!(node.daemon.stop().await.success());
         }

@@ -69,8 +69,8 @@ enum Sender {
 }
 
 impl Connection {
-    /// Opens a connection; `tls` holds the name to ask for, and how TLS is spoken by whoever shows
-    /// a certificate.
+    /// Opens a connection; `tls` holds the name to ask for, and the TLS configuration of a client
+    /// that shows a certificate.
     pub async fn open(
         to: SocketAddr,
         from: &Start,

@@ -89,8 +89,8 @@ fn believing() -> ConfigBuilder<ClientConfig, WantsClientCert> {
         .with_custom_certificate_verifier(verifier)
 }
 
-/// How TLS is spoken by whoever shows a certificate: with new sessions, or with any of before,
-/// under whatever name it was opened.
+/// The TLS configuration of a client that shows a certificate: it opens new sessions, or resumes
+/// the last one also under another name.
 pub fn showing(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>, resumes: bool) -> Arc<ClientConfig> {
     let mut config = believing().with_client_auth_cert(chain, key).unwrap();
     config.resumption = match resumes {

@@ -73,7 +73,7 @@ fn the_administrator_lists_what_is_a_backend_on_the_node() {
 /// Most rounds that a request makes through a backend that sends it back: a few.
 const MOST_ROUNDS: usize = 20;
 
-/// Where the backend itself ends it, when nobody else does.
+/// The round at which the backend itself ends it, if nginx does not.
 const MANY_ROUNDS: usize = 60;
 
 #[test]
@@ -100,8 +100,7 @@ fn a_request_that_comes_back_goes_no_further() {
             assert!((1..=MOST_ROUNDS).contains(&rounds), "{scene}: {rounds} rounds, and {}", reply.status);
             assert!(reply.status >= 400, "{}", reply.status);
         }
-        // Whoever is called by somebody else for the first time is served, whatever it says about
-        // itself.
+        // Hosts that come later are served: only the request that came back is refused.
         let web = scenes.iter().map(|scene| scene.of_victim("shop").host(&scene.host("shop"), "web").build()).collect();
         apply(rig, "shops", web).await;
         for scene in &scenes {

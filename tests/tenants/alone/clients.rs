@@ -80,7 +80,7 @@ fn slow_clients_keep_nobody_waiting() {
 }
 
 #[test]
-fn the_socket_of_commands_is_for_root_in_whatever_folder() {
+fn the_socket_of_commands_is_for_root_in_every_folder() {
     rig::run(async |rig| {
         let folder = rig.folder().join("run");
         std::fs::create_dir(&folder).unwrap();

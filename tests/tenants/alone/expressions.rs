@@ -11,8 +11,8 @@ use crate::rig::{self, Rig};
 use crate::row::{Ask, ask, told};
 use crate::scene::Scene;
 
-/// What the victim has by name, by wildcard, and what nobody serves now; the last two are hosts
-/// that come later.
+/// Hosts of the victim by name and by wildcard, and hosts that no Ingress has; the last two come
+/// later.
 const VICTIMS: &[Ask] = &[
     ask("http://shop.{h}/").gets("victim"),
     ask("http://SHOP.{h}/x").gets("victim"),
@@ -25,7 +25,7 @@ const VICTIMS: &[Ask] = &[
     ask("https://broken.{h}/").gets("404").certificate("!evil.{h}"),
 ];
 
-/// What is left for the attacker, and what is no host of anybody: the node by its address.
+/// Hosts that are left for the attacker, and requests that name no host: the node's address.
 const REST: &[Ask] = &[
     ask("http://unknown.{h}/").gets("evil"),
     ask("http://b.a.wild.{h}/").gets("evil"),
@@ -39,8 +39,8 @@ fn all(scene: &Scene, before: &str) -> String {
     format!(r"~{before}\.{}$", scene.fill("{h}").replace('.', r"\."))
 }
 
-/// Everybody may have expressions: where each host is one namespace's, by the administrator's
-/// word.
+/// All namespaces may have expressions. Where a host belongs to one namespace, the administrator
+/// has to allow them.
 fn allow(rig: &mut Rig) {
     rig.daemon.set("hosts.allowed", "[{namespaces = ['*'], hosts = ['*']}]");
 }
@@ -56,7 +56,7 @@ fn shops(scene: &Scene) -> Vec<Value> {
         vec![
             own.build(),
             exact.build(),
-            // What says nothing of use keeps its hosts, and nobody serves them.
+            // This alias cannot be read. The Ingress keeps its hosts, and is not served.
             broken.annotation("server-alias", "a b").build(),
             pair("secure", &secure),
             pair("wild", &wild),
@@ -98,8 +98,8 @@ fn an_expression_takes_no_host_that_somebody_has_or_will_have() {
             }
             wrong.extend(check_told(&told("Ingress costly", &["RefusedValue"]).words("too many ways"), scene, &status));
         }
-        // What nobody but nginx refuses harms nobody else, whose change is served; and a host that
-        // comes later has its owner.
+        // An expression that only nginx refuses harms no other object: the victim's change is
+        // served, and a host that comes later goes to its owner.
         let refused = |scene: &Scene| {
             let object = scene.of_evil("refused").host(&scene.host("refused"), "web");
             let later = scene.later("later").host(&scene.host("later"), "web").host(&scene.host("*.later"), "web");
@@ -117,7 +117,7 @@ fn an_expression_takes_no_host_that_somebody_has_or_will_have() {
                 shops(scene).into_iter().filter(|object| object["metadata"]["name"] != "broken").collect();
             wrong.extend(check_victim(&allowed, &whole, scene, &status));
         }
-        // What is gone is kept for its owner for a while.
+        // A host that its owner removed is kept for it for a while.
         let fewer = scenes
             .iter()
             .flat_map(|scene| shops(scene).into_iter().filter(|object| object["metadata"]["name"] != "tls"));
@@ -131,7 +131,7 @@ fn an_expression_takes_no_host_that_somebody_has_or_will_have() {
     });
 }
 
-/// Sites of the administrator's that have the requests for hosts that nobody names.
+/// Sites of the administrator that take requests for hosts of no other site.
 const SITES: &[&str] = &[
     "server { listen 80 default_server; server_name site.test; return 200 site; }\n",
     "server { listen 80; server_name ~^(?<name>.+)$; return 200 site; }\n",

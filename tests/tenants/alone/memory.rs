@@ -15,7 +15,7 @@ use crate::row::told;
 use crate::scene::Scene;
 use crate::weigh::kibibytes;
 
-/// A backend that answers a lot to whoever asks.
+/// A backend with large responses.
 const BACKEND: (&str, u16) = ("10.244.2.9", 9000);
 
 /// Requests of each sort that are under way in each namespace, and how long their bodies are.
@@ -49,7 +49,7 @@ async fn answer(listener: TcpListener, written: Arc<AtomicUsize>) {
     }
 }
 
-/// Bytes on sockets of these ports that nobody has read yet, but those on the side of clients.
+/// Bytes in sockets of these ports that are not read yet, without those on the side of clients.
 fn unread(ports: &[u16]) -> u64 {
     let table = std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
     let number = |text: &str| u64::from_str_radix(text, 16).unwrap();

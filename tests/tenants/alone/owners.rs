@@ -13,7 +13,7 @@ use crate::row::{Ask, Told, ask, told};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
-/// Asks of all scenes, and looks for what is told.
+/// Sends these requests in all scenes, and looks for these findings.
 async fn expect(rig: &Rig, scenes: &[Scene], asks: &[Ask], tells: &[Told]) {
     let status = rig.daemon.status().await.unwrap();
     let mut wrong: Vec<_> =
@@ -46,7 +46,7 @@ fn a_namespace_claims_what_it_may() {
         rig.daemon.set("hosts.allowed", &format!("[{}]", tables.join(", ")));
         write_services(rig, &scenes);
         rig.start().await;
-        // It comes first, and in vain.
+        // The attacker's Ingress is the older one, and gets nothing.
         apply(rig, "attack", scenes.iter().map(|scene| on(scene, false, "free")).collect()).await;
         let refused = [told("Ingress attack", &[])];
         expect(rig, &scenes, &[ask("http://free.{h}/").gets("404")], &refused).await;
@@ -112,7 +112,7 @@ fn what_waits_is_served_when_the_grace_is_over() {
         expect(rig, &scenes, &[ask("http://shop.{h}/").gets("victim")], &[]).await;
         rig.manifests.remove("shops.yaml");
         apply(rig, "gone", Vec::new()).await;
-        // Who waits is told why, and what has to pass.
+        // The finding of the object that waits says why, and until when.
         let waits = [
             told("Ingress attack", &["HostOwned"])
                 .words("reserved for the namespace that had it until `hosts.grace` from")
@@ -188,7 +188,7 @@ fn at_first_sight_no_name_decides() {
             ask("http://file.{h}/").gets("victim"),
             ask("http://late.{h}/").gets("evil"),
             ask("http://uid.{h}/").gets("victim"),
-            // What nobody can choose decides, and not the namespace.
+            // The UID decides, which a tenant cannot choose, and not the namespace.
             ask("http://high.{h}/").gets("evil"),
         ];
         let refused = |object| told(object, &["HostOwned", "PathConflict"]);
@@ -200,7 +200,8 @@ fn at_first_sight_no_name_decides() {
         ];
         expect(rig, &scenes, &asks, &tells).await;
 
-        // What is served stays, whichever file is the older one at the next start.
+        // A host that is served stays with its owner, also when its file is the younger one at the
+        // next start.
         let edited = |scene: &Scene| {
             let mut objects = [undated(scene, true, "file"), identified(scene, true, "uid", "33")];
             objects.iter_mut().for_each(|object| object["metadata"]["labels"] = json!({"edited": "yes"}));
@@ -217,12 +218,12 @@ fn at_first_sight_no_name_decides() {
 }
 
 #[test]
-fn a_host_belongs_to_one_namespace_whatever_the_class() {
+fn a_host_belongs_to_one_namespace_in_every_class() {
     one_rule("namespace", ask("http://shop.{h}/below").gets("victim"));
 }
 
 #[test]
-fn a_host_is_shared_whatever_the_class() {
+fn a_host_is_shared_in_every_class() {
     one_rule("shared", ask("http://shop.{h}/below").gets("evil"));
 }
 

@@ -22,7 +22,7 @@ const NODE: &str = "198.51.100.7";
 const BALANCER: &str = "10.244.9.9";
 const LET_IN: &str = "10.244.5.7";
 
-/// Who answers a request, or that nobody does.
+/// The backend that answers a request, or `nobody`.
 async fn answered(request: Request) -> String {
     request.try_send().await.map_or("nobody".to_owned(), |reply| who(&reply))
 }
@@ -53,8 +53,8 @@ fn ports_and_the_config_map_are_the_administrators() {
         rig.start().await;
         apply(rig, "shops", scenes.iter().flat_map(Scene::shop).collect()).await;
 
-        // The tenant has ConfigMaps of the same names, and endpoints where nginx listens for
-        // somebody else.
+        // The tenant has ConfigMaps of the same names, and endpoints at addresses where nginx
+        // listens.
         let attack = |scene: &Scene| {
             let blocks =
                 [("whitelist-source-range", "192.0.2.0/24"), ("block-cidrs", "0.0.0.0/0"), ("proxy-body-size", "1")];
@@ -90,7 +90,8 @@ fn ports_and_the_config_map_are_the_administrators() {
         let of_relay = |finding: &&Value| finding["name"] == "tcp" && finding["reason"] == "ForbiddenTarget";
         let found: Vec<_> = findings.iter().filter(of_relay).collect();
         assert!(!found.is_empty() && found.iter().all(|finding| finding["namespace"] == "default"), "{findings:?}");
-        // What the tenant has instead is served, and it is nobody else's.
+        // With an endpoint that is allowed, port 7002 leads to the tenant, and port 7000 still to
+        // the victim.
         let mended = |scene: &Scene| in_namespace(&scene.evil, endpoint_slice("relay", &["10.244.2.1"], ECHO));
         rig.manifests.write("attack.yaml", &scenes.iter().map(mended).collect::<Vec<_>>());
         let relay = scenes.iter().map(|scene| in_namespace(&scene.evil, service("relay", ECHO))).collect();

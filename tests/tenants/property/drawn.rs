@@ -38,7 +38,7 @@ pub const PATHS: &[&str] = &[
 
 const TYPES: &[&str] = &["Prefix", "Exact", "ImplementationSpecific"];
 
-/// Annotations of both sides, one of which may be several.
+/// Annotations of both sides; some entries have several.
 const ANNOTATIONS: &[&[(&str, &str)]] = &[
     &[("use-regex", "true")],
     &[("use-regex", "true"), ("rewrite-target", "/$1")],
@@ -63,11 +63,11 @@ const ANNOTATIONS: &[&[(&str, &str)]] = &[
     &[("auth-tls-secret", "authority"), ("ssl-redirect", "false")],
     &[("auth-tls-secret", "authority"), ("auth-tls-verify-client", "optional")],
     &[("proxy-ssl-secret", "authority"), ("proxy-ssl-verify", "on")],
-    // These are more than what is asked here.
+    // These limits are above the number of requests that the test sends.
     &[("limit-rps", "1000"), ("limit-connections", "100")],
 ];
 
-/// What only the attacker has: it concerns whole hosts.
+/// Annotations of the attacker alone: they concern whole hosts.
 const OF_EVIL: &[&[(&str, &str)]] = &[
     &[("app-root", "/evil")],
     &[("from-to-www-redirect", "true")],
@@ -103,7 +103,7 @@ const OF_EVIL: &[&[(&str, &str)]] = &[
     &[("ssl-passthrough", "true")],
 ];
 
-/// What it says would be seen in an answer, or by a backend.
+/// A snippet whose effect would be seen in a response, or by a backend.
 const SNIPPET: &str = "add_header X-Taken yes always;\nproxy_set_header X-Taken yes;\nproxy_hide_header X-Echo;\n\
     if ($http_x_part) { return 410; }\nrewrite ^/a(.*)$ /taken$1 break;\nset $taken yes;\nproxy_set_header Host $taken;\n\
     client_max_body_size 1k;\nexpires 1h;\n";
@@ -146,8 +146,8 @@ pub fn draw() -> impl Strategy<Value = Draw> {
     let victim = vec(drawn(false), 1..=MOST_OBJECTS);
     let evil = vec(drawn(true), 1..=MOST_OBJECTS);
     (victim, evil).prop_map(|(mut victim, mut evil)| {
-        // Canaries are of paths that somebody has: the victim's of its own, and the attacker's of
-        // the victim's.
+        // A canary needs a main object: the victim's canaries are of its own paths, and the
+        // attacker's of the victim's paths.
         let (hosts, paths) = (victim[0].hosts.clone(), victim[0].paths.clone());
         let canaries = victim.iter_mut().skip(1).chain(&mut evil).filter(|drawn| drawn.is_canary());
         canaries.for_each(|canary| (canary.hosts, canary.paths) = (hosts.clone(), paths.clone()));
@@ -177,7 +177,7 @@ fn drawn(is_evil: bool) -> impl Strategy<Value = Drawn> {
         proptest::bool::weighted(0.15),
     )
         .prop_map(move |(quirky, hosts, mut paths, mut annotations, certificate, older, hostless)| {
-            // What the victim writes can be served: an object that is refused asks for nothing.
+            // All objects of the victim can be served: an object that is refused claims nothing.
             if !is_evil {
                 annotations.retain(|entries| quirky || !entries.iter().any(|(_, value)| value.contains('$')));
                 paths.iter_mut().filter(|(_, path)| PATHS[*path] == "/(").for_each(|(_, path)| *path = 0);
@@ -200,7 +200,8 @@ pub struct Claim {
 
 /// Everything that a side asks for.
 pub fn claims(side: &[Drawn]) -> Vec<Claim> {
-    // What a namespace has of a host it has of its aliases, whichever of its objects names them.
+    // The aliases of a host have all paths that the namespace has on the host, also those of other
+    // objects than the one that names the alias.
     let has_alias = side.iter().any(Drawn::has_alias);
     let of = |(object, drawn): (usize, &Drawn)| {
         let paths = drawn.paths.iter().enumerate();

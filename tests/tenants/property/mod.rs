@@ -1,5 +1,5 @@
-//! Whatever two namespaces hold, the victim's clients get what they would get if the attacker did
-//! not exist, and it is told the same.
+//! For random objects of two namespaces, the victim's clients get the responses, and the victim
+//! the findings, that they would get without the attacker.
 //!
 //! Many draws share one nginx. Each is there twice, with hosts of its own: as it is, and without
 //! the attacker. Answers, statuses and findings are compared.
@@ -26,7 +26,7 @@ use crate::stage::taken;
 /// How many draws there are in each run.
 const DRAWS: usize = 40;
 
-/// What is asked of each host.
+/// Request targets that are sent to each host.
 const TARGETS: &[&str] = &[
     "/",
     "/a",
@@ -53,10 +53,10 @@ const TARGETS: &[&str] = &[
 /// Clients inside and outside of the lists.
 const CLIENTS: &[&str] = &["10.244.5.7", "10.244.6.7"];
 
-/// What the second one sends: whoever takes a part of the requests would have these.
+/// Headers of the second client: a canary that takes a part of the requests would get these.
 const OF_THE_SECOND: &[(&str, &str)] = &[("x-part", "always"), ("cookie", "part=always; route=0123456789abcdef")];
 
-/// Names that are asked for: of hosts, and one that only a wildcard has.
+/// Names of hosts in requests; the last one only a wildcard has.
 const NAMES: &[&str] = &["a", "b", "c"];
 
 #[test]
@@ -72,7 +72,7 @@ fn paths_of_a_shared_host_are_as_if_nobody_else_were_there() {
 /// The number that draws follow from: another one in each run, unless `TENANTS_SEED` names it.
 fn seed() -> u64 {
     let given = std::env::var("TENANTS_SEED").ok().map(|text| text.parse().expect("TENANTS_SEED is a number"));
-    // Whatever makes tables of hashes different from run to run is random enough.
+    // The seed of the standard library's hash tables differs from run to run.
     given.unwrap_or_else(|| RandomState::new().build_hasher().finish())
 }
 
@@ -141,8 +141,8 @@ async fn differences(rig: &mut Rig, draws: &[Draw], ownership: Ownership) -> Vec
             }
             let with = certificate(name, &suffix(number, "with")).await;
             let alone = certificate(name, &suffix(number, "alone")).await;
-            // Who has a path of a shared host may bring the certificate that its owner does not
-            // have.
+            // A namespace with a path of a shared host may bring the certificate that its owner
+            // does not have.
             let is_given = ownership == Ownership::Namespace || alone.iter().any(|name| name == "victim.test");
             if with != alone && is_given && owned::has_host(draw, name) {
                 wrong.push((
@@ -163,7 +163,7 @@ fn marker(name: &str) -> Value {
     ingress(name).host(&format!("{name}.marker.test"), "web").build()
 }
 
-/// A backend for each path of the victim's, one for the attacker's, and one for what nobody takes.
+/// A backend for each path of the victim, one for the attacker, and the default backend.
 fn services(draws: usize) -> Vec<Value> {
     let mut services = service_at("default", &["10.244.3.1"], ECHO).to_vec();
     for number in 0..draws {
@@ -188,7 +188,7 @@ pub struct Answer {
     pub backend: Option<String>,
     /// What the backend was asked for.
     target: Option<String>,
-    /// Whether a header of the attacker's stands in the answer, or was told to the backend.
+    /// Whether a header of the attacker is in the response, or in the request to the backend.
     taken: bool,
     /// Headers that say something about routes.
     headers: Vec<(String, String)>,

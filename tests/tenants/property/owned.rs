@@ -4,11 +4,11 @@ use super::Answer;
 use super::drawn::{Claim, Draw, Drawn, claims};
 use crate::scene::Ownership;
 
-/// What answers requests that nobody takes.
+/// The backend of requests that no Ingress takes.
 const DEFAULT: &str = "10.244.3.1";
 
-/// Whether what a client gets without the attacker is what it has to get: the victim asked first
-/// for everything that it asks for.
+/// Whether the response of a request belongs to the victim, so that the attacker must not change
+/// it. The victim's claims are the older ones.
 pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alone: &Answer) -> bool {
     let is_below_its_wildcard = ownership == Ownership::Namespace && has(draw, "*");
     if !has_host(draw, name) && !is_below_its_wildcard {
@@ -17,13 +17,13 @@ pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alo
     if ownership == Ownership::Namespace {
         return true;
     }
-    // Where the victim has nothing, or only what goes for all hosts, others may have paths.
+    // Where the victim has no path, or only the default backend answers, others may have paths.
     if alone.backend.as_deref() == Some(DEFAULT) || alone.status == 404 {
         return false;
     }
     let path = target.split('?').next().unwrap_or_default();
-    // What protects is never gone around. Hosts of which all is closed answer so elsewhere, too,
-    // which is nobody's.
+    // No claim of the attacker goes around a protected path of the victim. A closed host also
+    // answers 503 outside of the victim's paths, which says nothing about them.
     let own = wholes(&draw.victim).filter(|claim| claim.host == host_of(draw, name));
     if alone.backend.is_none()
         && [401, 403, 503].contains(&alone.status)
@@ -38,7 +38,7 @@ pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alo
         Some(own) => foreign.is_none_or(|foreign| foreign <= beginning(own.path).len()),
         // Only a path of its own is sent to its slash.
         None if alone.sends_to(&format!("{path}/")) => foreign.is_none_or(|foreign| foreign <= path.len()),
-        // What a whole host answers does not tell whether the victim has the path.
+        // A redirect of a whole host does not tell whether the victim has the path.
         None => foreign.is_none(),
     }
 }

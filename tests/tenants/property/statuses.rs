@@ -1,4 +1,4 @@
-//! What the victim is told of its objects, with and without the attacker.
+//! The findings and states of the victim's objects, with and without the attacker.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,12 @@ use super::suffix;
 use crate::asking::findings;
 use crate::scene::Ownership;
 
-/// What else may be told where a host is shared: that somebody has a path below one's own.
+/// The reason that is allowed beside these where a host is shared: another namespace has a path
+/// below one of the victim's.
 const OF_NEIGHBOURS: &[&str] = &["SharedHost"];
 
-/// What is told of a draw's victim that is not told where the attacker does not exist, and the
-/// other way round.
+/// The differences between the findings and states of a draw's victim with the attacker and
+/// without.
 pub fn differences(status: &Value, number: usize, ownership: Ownership) -> Vec<String> {
     let [with, alone] = ["with", "alone"].map(|side| told(status, number, side, ownership));
     let more = with.difference(&alone).map(|text| format!("told with the attacker alone: {text}"));
@@ -20,8 +21,8 @@ pub fn differences(status: &Value, number: usize, ownership: Ownership) -> Vec<S
     more.chain(less).collect()
 }
 
-/// All that is told of a side's victim, with the names of its hosts and its namespace as if there
-/// were one draw only.
+/// All findings and states of a side's victim, with the names of its hosts and its namespace as if
+/// there were one draw only.
 fn told(status: &Value, number: usize, side: &str, ownership: Ownership) -> BTreeSet<String> {
     let namespace = format!("victim-{number}-{side}");
     let left_out = |left_out: &Value| left_out["namespace"] == *namespace;

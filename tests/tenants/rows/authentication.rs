@@ -16,7 +16,7 @@ fn asking(scene: &Scene, url: &str) -> Vec<Value> {
 /// The attacker's own host is closed.
 const CLOSED: &[Ask] = &[ask("http://own.{h}/").gets("503")];
 
-/// A shop whose clients a path of the same host lets in, which nobody has yet.
+/// A shop whose authentication service is a path of the same host that no Ingress has yet.
 fn asks_its_host(scene: &Scene) -> Vec<Value> {
     let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/", "web");
     vec![shop.annotation("auth-url", "https://$host/oauth2/auth").build()]

@@ -42,7 +42,7 @@ fn by_certificate(scene: &Scene, path: Option<&str>, names: &[&str]) -> Vec<Valu
 const WITH_TLS: &[crate::row::Ask] =
     &[ask("https://shop.{h}/").gets("victim").certificate("victim.test"), ask("http://shop.{h}/").gets("victim")];
 
-/// Hosts that nobody named, and a host without a certificate.
+/// A host that no Ingress names, and a host without a certificate.
 const DEFAULTS: &[crate::row::Ask] = &[
     ask("https://unknown.{h}/").certificate("!evil.test"),
     ask("https://shop.{h}/").certificate("!evil.test"),

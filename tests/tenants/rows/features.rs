@@ -45,10 +45,10 @@ fn with_session(scene: &Scene) -> Vec<Value> {
     vec![shop.annotation("session-cookie-name", "route").annotation("session-cookie-path", "/shop").build()]
 }
 
-/// Cookies that somebody else might have given.
+/// Session cookies that another host may have set.
 const ROUTES: &[(&str, &str)] = &[("cookie", "route=0123456789abcdef0123456789abcdef; route=x")];
 
-/// What the victim's Secret is called by somebody else.
+/// The victim's Secret, as an object of another namespace names it.
 fn of_the_victim(scene: &Scene) -> String {
     format!("{}/authority", scene.victim)
 }

@@ -17,7 +17,7 @@ pub const SHOP: &[Ask] = &[
     ask("http://shop.{h}/adminx").gets("victim"),
 ];
 
-/// What whoever is refused is told.
+/// The finding about a refused claim.
 const REFUSED: &[&str] = &["HostOwned", "PathConflict"];
 
 /// An attack that only adds paths to the shop's host: path types and paths.
@@ -27,7 +27,7 @@ fn claims(scene: &Scene, paths: &[(&str, &str)]) -> Vec<Value> {
     vec![paths.iter().fold(attack, |attack, (kind, path)| attack.path(&host, kind, path, "web")).build()]
 }
 
-/// The attacker's own host, which nobody else is concerned with.
+/// The attacker's own host, which no other Ingress names.
 const OWN: Ask = ask("http://own.{h}/").gets("evil");
 
 pub const ROWS: &[Row] = &[
@@ -198,8 +198,8 @@ pub const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        // A host stays with its namespace for a while, also where somebody has all hosts around
-        // it.
+        // A host stays with its namespace for a while, also where another namespace has the
+        // wildcard above it.
         name: "wildcard-while-the-owner-is-away",
         orders: VICTIM_OLDER,
         attack: |scene| vec![scene.of_evil("attack").host(&scene.host("*"), "web").build()],

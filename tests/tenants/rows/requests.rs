@@ -45,7 +45,7 @@ fn guarded(scene: &Scene) -> Vec<Value> {
     ]
 }
 
-/// Whatever it is, it is not let in; the specification's classes refuse it.
+/// The request does not get in; the classes of the specification refuse it.
 const fn strange(url: &'static str) -> Ask {
     ask(url).gets("400").dialect(Specification)
 }

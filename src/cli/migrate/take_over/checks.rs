@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Arguments;
-use super::looked::{Looked, TARGET};
+use super::looked::{ClusterState, TARGET};
 use crate::cli::exit::Exit;
 use crate::finding::printable;
 use crate::migrate::take_over::comparison;
@@ -59,7 +59,7 @@ impl fmt::Display for Line {
 }
 
 /// All results.
-pub fn lines(arguments: &Arguments, looked: &Looked, nodes: &[(Arc<Member>, Life)]) -> Result<Vec<Line>, Exit> {
+pub fn lines(arguments: &Arguments, looked: &ClusterState, nodes: &[(Arc<Member>, Life)]) -> Result<Vec<Line>, Exit> {
     let mut lines = vec![compared(arguments)?];
     lines.push(match looked.running().map(|running| running.silence()) {
         None => Line::new(Weight::Remark, "no Deployment or DaemonSet runs an ingress-nginx", ""),

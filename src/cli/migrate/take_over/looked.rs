@@ -17,11 +17,11 @@ use crate::source::Inventory;
 use crate::source::cluster::{Administrator, Extent};
 use crate::translate::is_ours;
 
-/// The annotation by which external-dns leads names somewhere, whatever the status says.
+/// The annotation that external-dns reads in the place of the status.
 pub const TARGET: &str = "external-dns.alpha.kubernetes.io/target";
 
 /// The state of the cluster.
-pub struct Looked {
+pub struct ClusterState {
     /// The connection to the cluster.
     pub administrator: Administrator,
     /// The calls about nodes and statuses.
@@ -34,7 +34,7 @@ pub struct Looked {
     pub targets: Vec<(String, String)>,
 }
 
-impl Looked {
+impl ClusterState {
     /// Reads the state.
     pub async fn at(arguments: &Arguments) -> Result<Self, Exit> {
         let (path, context) = (arguments.admin_kubeconfig.as_deref(), arguments.context.as_deref());
@@ -57,7 +57,7 @@ impl Looked {
         let targets = targets.collect();
         let ours = ours.map(|stored| name(&stored.id)).collect();
         let hand_over = HandOver::new(&administrator, &settings.publish);
-        Ok(Looked { administrator, hand_over, controller, objects, ours, targets })
+        Ok(ClusterState { administrator, hand_over, controller, objects, ours, targets })
     }
 
     /// The controller with its workload; `None` when there is none.

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::looked::Looked;
+use super::looked::ClusterState;
 use crate::cli::exit::Exit;
 use crate::publish::hand_over::Record;
 
@@ -23,7 +23,7 @@ pub fn read(path: &Path) -> Result<Option<Record>, Exit> {
 }
 
 /// The record, unless it is of another cluster, or of another group of nodes.
-pub fn of_this_cluster(record: Record, path: &Path, looked: &Looked) -> Result<Record, Exit> {
+pub fn of_this_cluster(record: Record, path: &Path, looked: &ClusterState) -> Result<Record, Exit> {
     if record.server == looked.administrator.server() && record.nodes == looked.hand_over.manager() {
         return Ok(record);
     }

@@ -1,7 +1,7 @@
 //! The undo: the nodes stop writing, and each status gets its former content. It must not know how
 //! nodes write statuses.
 
-use super::looked::{self, Looked};
+use super::looked::{self, ClusterState};
 use super::{Arguments, change, list, record_file};
 use crate::cli::exit::{Ended, Exit};
 use crate::finding::{count, printable};
@@ -12,7 +12,7 @@ use crate::publish::hand_over::{Entry, Failure, Record};
 const ATTEMPTS: usize = 5;
 
 /// Runs the undo.
-pub async fn run(arguments: &Arguments, looked: &Looked) -> Ended {
+pub async fn run(arguments: &Arguments, looked: &ClusterState) -> Ended {
     if looked.running().is_none_or(|running| running.ready() == 0) && !arguments.force {
         complain!(
             "ingressd: no pod of the controller is ready: nobody would answer at its addresses; start it, or use --force"
@@ -73,7 +73,7 @@ pub async fn run(arguments: &Arguments, looked: &Looked) -> Ended {
 }
 
 /// The Ingresses with a status that the nodes wrote.
-async fn of_nodes(looked: &Looked) -> Result<Vec<Entry>, Exit> {
+async fn of_nodes(looked: &ClusterState) -> Result<Vec<Entry>, Exit> {
     let manager = looked.hand_over.manager();
     let mut entries = looked.all_entries().await?;
     entries.retain(|entry| entry.is_applied_by(&manager));
@@ -86,7 +86,7 @@ fn known<'a>(record: &'a Record, entry: &Entry) -> Option<&'a Entry> {
 }
 
 /// Orders the nodes to stop writing, and waits for that.
-async fn hold(arguments: &Arguments, looked: &Looked) -> Result<(), Exit> {
+async fn hold(arguments: &Arguments, looked: &ClusterState) -> Result<(), Exit> {
     looked.hand_over.give(Order::Hold).await.map_err(looked::failed)?;
     let loud = looked.hand_over.until_held(arguments.timeout).await.map_err(looked::failed)?;
     if loud.is_empty() {
@@ -105,7 +105,7 @@ async fn hold(arguments: &Arguments, looked: &Looked) -> Result<(), Exit> {
 }
 
 /// Restores a status, even while others write the object.
-async fn put_back(looked: &Looked, before: &Entry, mut now: Entry) -> Result<(), Failure> {
+async fn put_back(looked: &ClusterState, before: &Entry, mut now: Entry) -> Result<(), Failure> {
     let manager = looked.hand_over.manager();
     for _ in 1..ATTEMPTS {
         match looked.hand_over.put_back(before, &now).await {

@@ -6,9 +6,9 @@ use super::*;
 fn snippets_that_count_everywhere_are_allowed_one_by_one() {
     let with = |kinds: &[SnippetKind], data: &[(&str, &str)]| {
         let mut settings = settings();
-        let (namespaces, kinds) = (vec!["edge".into()], kinds.to_vec());
+        let (namespaces, items) = (vec!["edge".into()], kinds.to_vec());
         settings.translate.snippets =
-            vec![crate::translate::AllowedSnippets { namespaces, kinds, ..Default::default() }];
+            vec![crate::translate::AllowedSnippets { namespaces, items, ..Default::default() }];
         settings.layered(&snapshot(data))
     };
     let map = ("http-snippet", "map $http_x_plan $plan { default free; }");

@@ -183,7 +183,7 @@ fn an_object_that_is_bad_on_two_hosts_goes_on_in_its_last_good_version() {
 }
 
 #[test]
-fn what_others_made_wrong_is_not_the_fault_of_whoever_did_not_change() {
+fn a_line_that_another_change_broke_is_not_blamed_on_its_unchanged_owner() {
     let rule: Rule = |made| {
         let spoils = made.contains(&"young@1") && made.contains(&"victim@1");
         spoils.then_some(("missing )", Some("victim")))
@@ -216,7 +216,7 @@ fn what_others_made_wrong_is_not_the_fault_of_whoever_did_not_change() {
 }
 
 #[test]
-fn a_line_that_nginx_did_not_run_before_is_its_owners_affair_whoever_changed() {
+fn a_line_that_nginx_did_not_run_before_is_blamed_on_its_owner() {
     // The trap is accepted until the victim changes, and with it the way the line is written.
     let rule: Rule =
         |made| (made.contains(&"trap@1") && made.contains(&"victim@2")).then_some(("missing )", Some("trap")));

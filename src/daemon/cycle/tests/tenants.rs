@@ -12,7 +12,7 @@ struct Tenants {
     bytes: Vec<(String, usize)>,
     /// How much nginx takes; `None` when it does not even take what it runs.
     most: Option<usize>,
-    /// What everything costs, whatever the objects are.
+    /// The cost without any objects.
     fixed: usize,
     /// Beyond this cost nginx is killed and does not run any more.
     deadly: Option<usize>,
@@ -162,7 +162,7 @@ impl Stages for Tenants {
 }
 
 #[test]
-fn whoever_costs_everybody_nginx_is_out_at_once_and_for_long() {
+fn an_object_for_which_nginx_is_killed_is_left_out_at_once_and_for_long() {
     let state = tempfile::tempdir().unwrap();
     // The number of bytes misleads: an innocent object is the first suspect.
     let deadly = |version: usize| (format!("evil/a@{version}"), 200);
@@ -206,7 +206,7 @@ fn crowd() -> Vec<String> {
 }
 
 #[test]
-fn whoever_is_too_much_is_found_and_everybody_else_is_served() {
+fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
     struct Row {
         what: &'static str,
         costs: Vec<(&'static str, usize)>,
@@ -308,7 +308,7 @@ fn whoever_is_too_much_is_found_and_everybody_else_is_served() {
 }
 
 #[test]
-fn many_that_are_too_much_only_together_cost_few_attempts_and_nobody_else_anything() {
+fn many_that_are_too_much_only_together_cost_few_attempts_and_no_other_namespace() {
     let state = tempfile::tempdir().unwrap();
     let evil = many("evil", 200);
     let mut tenants = Tenants { costs: evil.iter().map(|name| (name.clone(), 1)).collect(), ..Tenants::default() };
@@ -367,7 +367,7 @@ fn nobody_is_blamed_where_the_host_is_short_itself() {
 }
 
 #[test]
-fn whoever_was_too_much_comes_last_the_next_time() {
+fn an_object_that_was_too_much_comes_last_the_next_time() {
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants::costing(&[("evil/a@2", 200), ("evil/a@3", 200), ("evil/a@4", 200)]);
     let mut cycle = Cycle::open(state.path(), None);

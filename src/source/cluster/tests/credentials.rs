@@ -51,7 +51,7 @@ async fn until_let_in(clients: &Clients) {
 }
 
 #[tokio::test]
-async fn tokens_are_renewed_from_whatever_holds_them() {
+async fn tokens_are_renewed_from_every_place_that_holds_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
     let (double, address) = server("one").await;
@@ -324,7 +324,7 @@ async fn a_plugin_is_run_again_when_the_server_does_not_know_us_but_not_all_the_
 }
 
 #[tokio::test]
-async fn whoever_begins_does_not_wait_for_a_plugin_that_hangs() {
+async fn the_start_does_not_wait_for_a_plugin_that_hangs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
     let (_, address) = server("late").await;
@@ -336,7 +336,7 @@ async fn whoever_begins_does_not_wait_for_a_plugin_that_hangs() {
     let connected = connect(&path).await.unwrap();
     let clients = connected.clients();
     // The connection has neither credentials nor a failure: a plugin that hangs is killed after a
-    // minute, for which nobody may have waited.
+    // minute, and the connection has not waited for that.
     let is_undecided = |line: &Line| line.connections.is_none() && line.failure.is_none();
     assert!(is_undecided(&clients.line().borrow()));
     fs::write(folder.path().join("go"), "").unwrap();

@@ -156,7 +156,7 @@ async fn nothing_is_told_before_everything_that_is_needed_is_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn kinds_that_nobody_needs_come_and_go() {
+async fn kinds_that_are_not_required_come_and_go() {
     let double = Double::default();
     double.put("nodes", json!({ "metadata": { "name": "n" } }));
     double.fail("nodes", "list", Some(Fault::Status(403)));
@@ -195,7 +195,7 @@ async fn one_refused_kind_does_not_stop_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_goes_on_after_whatever_ends_it() {
+async fn a_watch_goes_on_after_every_way_to_end() {
     let double = Double::default();
     double.put("services", service("shop", "s0"));
     let mut source = start(&double);
@@ -331,7 +331,7 @@ fn deep(mut object: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_is_nested_too_deep_is_served_and_holds_up_nobody() {
+async fn an_object_that_is_nested_too_deep_is_served_and_delays_no_other() {
     let double = Double::default();
     double.put("services", service("shop", "a"));
     double.put("services", deep(service("shop", "b")));

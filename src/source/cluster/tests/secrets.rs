@@ -44,7 +44,7 @@ async fn only_secrets_that_are_referred_to_are_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_release_or_a_token_holds_is_kept_for_nobody() {
+async fn secrets_of_releases_and_tokens_are_never_kept() {
     let double = Double::default();
     for (name, kind) in [("release", "helm.sh/release.v1"), ("token", "kubernetes.io/service-account-token")] {
         let mut large = secret(name, "MQ==");

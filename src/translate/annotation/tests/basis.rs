@@ -88,7 +88,7 @@ fn what_outlasts_other_settings_means_the_same_under_them() {
 }
 
 #[test]
-fn a_default_matters_for_whoever_says_nothing() {
+fn a_default_matters_to_objects_without_the_key() {
     let (examples, before) = (examples(), before());
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let after = with_default(row.key, row.tries[0].0);

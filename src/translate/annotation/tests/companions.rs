@@ -31,7 +31,7 @@ fn without(what: &str) -> (Reason, String) {
 }
 
 #[test]
-fn whatever_counts_with_another_key_is_told_alone_and_closes_nothing() {
+fn a_key_that_counts_with_another_one_has_a_finding_alone_and_closes_nothing() {
     let mut told = 0;
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let is_listed = COUNT_ALONE.contains(&row.key) || PROTECT.contains(&row.key);
@@ -101,7 +101,7 @@ fn what_the_administrator_says_counts_beside_it_where_it_does() {
 fn a_snippet_may_bring_what_a_key_counts_with_and_a_key_that_counts_with_another() {
     let mut options = Options::default();
     let entry = crate::translate::AllowedSnippets {
-        kinds: SnippetKind::ALL.to_vec(),
+        items: SnippetKind::ALL.to_vec(),
         namespaces: vec!["default".into()],
         ..Default::default()
     };

@@ -104,7 +104,7 @@ fn what_is_built_in_is_what_happens_without_the_key() {
         match arguments(row) {
             Some((directive, written)) => {
                 let line = format!("    {} {written};\n", directive.name);
-                let is_said = directive.said != catalogue::Said::Never && template.contains(&line);
+                let is_said = directive.in_template != catalogue::InTemplate::Never && template.contains(&line);
                 assert!(is_said || directive.default == written, "{}: {written}", row.key);
             }
             None => {

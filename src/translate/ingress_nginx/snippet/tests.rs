@@ -20,7 +20,7 @@ const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 fn options() -> Options {
     let allowed = AllowedSnippets {
         namespaces: vec!["scribe".into()],
-        kinds: SnippetKind::ALL.to_vec(),
+        items: SnippetKind::ALL.to_vec(),
         ..AllowedSnippets::default()
     };
     Options { snippets: vec![allowed], ..Options::default() }
@@ -409,7 +409,7 @@ fn they_count_only_where_the_administrator_lets_them() {
     assert!(!reading("scribe", &options(), &[("configuration-snippet", text)]).refused);
     let labelled = AllowedSnippets {
         selector: Some("!closed".parse().unwrap()),
-        kinds: vec![SnippetKind::Configuration],
+        items: vec![SnippetKind::Configuration],
         ..AllowedSnippets::default()
     };
     let options = Options { snippets: vec![labelled], ..Options::default() };

@@ -48,7 +48,7 @@ impl Attack {
 }
 
 #[test]
-fn whoever_writes_what_is_refused_all_the_time_takes_a_tenth_of_it() {
+fn a_namespace_with_ever_new_refused_versions_takes_a_tenth_of_the_time() {
     // All of them are changed in each turn, or a few, or one.
     for (written, between, until_known) in
         [(Attack::OBJECTS, 20, 1), (Attack::OBJECTS, 1000, 1), (6, 150, 2), (1, 50, 8)]
@@ -60,7 +60,7 @@ fn whoever_writes_what_is_refused_all_the_time_takes_a_tenth_of_it() {
 }
 
 #[test]
-fn whoever_has_much_refused_is_one_like_all_others_a_minute_later() {
+fn a_namespace_with_many_refused_versions_is_like_all_others_a_minute_later() {
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants { bad: |name| name.starts_with("evil/i"), ..Tenants::default() };
     let mut cycle = Cycle::open(state.path(), None);

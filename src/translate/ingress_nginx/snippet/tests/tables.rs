@@ -52,7 +52,7 @@ fn tables_of_all_hosts_are_read_into_values() {
 }
 
 #[test]
-fn whatever_else_stands_in_a_snippet_of_all_hosts_is_refused_by_name() {
+fn other_directives_in_a_snippet_of_all_hosts_are_refused_by_name() {
     let long = format!("map $host $a {{ {} 1; }}", "k".repeat(47));
     let rows = format!("map $host $a {{ {} }}", (0..1001).map(|row| format!("k{row} 1;")).collect::<String>());
     let heavy = format!("map $host $a {{ {} }}", (0..101).map(|row| format!("~a{row}$ 1;")).collect::<String>());
