@@ -19,8 +19,8 @@ pub struct Changes {
 /// What the generation in place was made of.
 #[derive(Debug)]
 enum Before {
-    /// A generation of an earlier run, of which only the versions of Ingresses are known.
-    Earlier(Arc<Contents>),
+    /// A generation of an earlier run, of which only the versions of Ingresses are known, if any.
+    Earlier(Option<Arc<Contents>>),
     /// The snapshot of this run's generation. It costs little memory: snapshots share their
     /// objects.
     Own(Box<Snapshot>),
@@ -29,7 +29,15 @@ enum Before {
 impl Changes {
     /// Begins with the contents of the generation of an earlier run, where they were recorded.
     pub fn since(earlier: Option<Arc<Contents>>) -> Self {
-        Changes { before: Before::Earlier(earlier.unwrap_or_default()), next: Snapshot::default() }
+        Changes { before: Before::Earlier(earlier), next: Snapshot::default() }
+    }
+
+    /// The contents of the generation of an earlier run, while that is in place.
+    pub fn earlier(&self) -> Option<&Arc<Contents>> {
+        match &self.before {
+            Before::Earlier(contents) => contents.as_ref(),
+            Before::Own(_) => None,
+        }
     }
 
     /// Sets the snapshot that the next files are made of.
@@ -49,7 +57,8 @@ impl Changes {
         let mut found = BTreeMap::new();
         match &self.before {
             Before::Earlier(contents) => {
-                let before = contents.objects.iter().map(|object| (&object.id, &*object.version));
+                let objects = contents.as_deref().map_or(&[][..], |contents| &contents.objects);
+                let before = objects.iter().map(|object| (&object.id, &*object.version));
                 merge(before, versions(&now.ingresses), |id, change| {
                     found.insert(Arc::clone(id), change);
                 });

@@ -158,10 +158,10 @@ impl Pipeline {
         })
     }
 
-    /// What the generation serves that nginx was last seen to run; `None` when it was not
-    /// recorded.
-    pub fn contents(&self) -> Option<Arc<Contents>> {
-        self.applier.contents()
+    /// What the generation of an earlier run serves that nginx was last seen to run; `None` when it
+    /// was not recorded.
+    pub fn earlier(&self) -> Option<&Contents> {
+        self.changes.earlier().map(|contents| &**contents)
     }
 
     /// Why the generation in place was made; `None` when an earlier run made it.

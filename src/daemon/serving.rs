@@ -132,8 +132,8 @@ impl Daemon {
         let feed = Feed::start(settings, link.as_ref())?;
         let mut publication =
             Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
-        if let Some(contents) = work.contents() {
-            publication.found(&contents, began);
+        if let Some(contents) = work.earlier() {
+            publication.found(contents, began);
         }
         reporter.connected(feed::read_from(settings, publication.link()), publication.link(), publication.outlook());
         let (drained, heartbeat) = (listeners.drained(), listeners.heartbeat());

@@ -88,10 +88,10 @@ impl Work {
         task_result(opening.await)
     }
 
-    /// What the generation serves that nginx was last seen to run; `None` when it was not
-    /// recorded.
-    pub fn contents(&self) -> Option<Arc<Contents>> {
-        self.pipeline.contents()
+    /// What the generation of an earlier run serves that nginx was last seen to run; `None` when it
+    /// was not recorded.
+    pub fn earlier(&self) -> Option<&Contents> {
+        self.pipeline.earlier()
     }
 
     /// The version of nginx's binary.
