@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_master_at_rest_is_believed_once_its_workers_stand() {
+    fn a_master_at_rest_counts_once_its_workers_stand() {
         for (now, served, expected) in [
             ("at 500; master 10 100", Some(8), Verdict::Pending(Pending::NoNewWorker)),
             ("at 110; master 10 100; worker 11 101", Some(8), {

@@ -14,7 +14,6 @@ use crate::source::{IngressTls, Inventory, StringMap};
 use crate::translate::annotation::{Compared, Table};
 use crate::translate::{ANNOTATIONS, snippet_alternatives};
 
-/// The input of a report.
 #[derive(Debug)]
 pub struct ReportInput<'a> {
     /// What there is.

@@ -28,9 +28,7 @@ pub enum Extent<'a> {
 pub struct AgedClaim<'a> {
     /// The age: lower numbers are older.
     pub number: u64,
-    /// The host.
     pub host: &'a ServerName,
-    /// The namespace.
     pub namespace: &'a str,
     /// The part of the host.
     pub extent: Extent<'a>,

@@ -14,7 +14,6 @@ pub enum GeoDatabase {
     City,
     /// How it is connected.
     ConnectionType,
-    /// In which country.
     Country,
     /// Who provides it.
     Isp,

@@ -180,13 +180,13 @@ fn killed_while_it_goes_back_to_the_last_generation() {
         write_version(rig, 1);
         rig.start().await;
         rig.daemon.stop().await;
-        rig.nginx.write_site("neighbour", "server { listen 8099; no_such_directive on; }");
+        rig.nginx.write_site("other", "server { listen 8099; no_such_directive on; }");
         write_version(rig, 2);
         for step in [Step::HungUp, Step::SwitchedBack] {
             run_until(rig, step).await;
             assert_eq!(served_version(&[1, 2]).await, 1, "nginx refused the other");
         }
-        rig.nginx.write_site("neighbour", "server { listen 8099; }");
+        rig.nginx.write_site("other", "server { listen 8099; }");
         rig.daemon.start();
         rig.daemon.ready().await;
         assert_eq!(served_version(&[1, 2]).await, 2);

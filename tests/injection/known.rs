@@ -203,7 +203,7 @@ fn weakness_11_no_variable_tells_secrets() {
 }
 
 #[test]
-fn weakness_12_forwarded_headers_are_believed_from_nobody() {
+fn weakness_12_forwarded_headers_are_trusted_from_no_client() {
     let output = served(&[shop(&[], "/", "Prefix")]);
     let server = output.server("shop.test").unwrap();
     let read = ["http_x_forwarded", "http_x_real_ip", "http_forwarded"];

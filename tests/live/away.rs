@@ -154,7 +154,7 @@ async fn outage(cluster: &mut Cluster, time: Duration, pause: Duration, restart:
     assert_eq!(systemd.times_ready(), 1 + usize::from(restart));
 
     cluster.take_turn().await;
-    proxy.believe(&cluster.authority());
+    proxy.trust(&cluster.authority());
     proxy.come_back().await;
     for (host, status) in [("comes", 200), ("goes", 404), ("moves", 404)] {
         expect_status(&format!("{host}.example"), status).await;

@@ -249,7 +249,7 @@ fn a_token_that_ends_is_read_again() {
 }
 
 #[test]
-fn an_authority_that_is_replaced_is_believed_when_it_is_on_disk() {
+fn an_authority_that_is_replaced_is_trusted_when_it_is_on_disk() {
     cluster::run(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
         cluster.objects.serve_shop().await;

@@ -30,7 +30,6 @@ pub struct Address {
 /// The server that takes a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Taker<'s> {
-    /// The server.
     pub server: &'s Server,
     /// The name by which nginx finds it.
     pub name: &'s ServerName,
