@@ -94,7 +94,7 @@ pub struct Apply {
     pub kept_generations: usize,
 }
 
-/// Who is asked for addresses.
+/// The DNS servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolver {
     /// Those that programs of this host ask.

@@ -88,7 +88,7 @@ fn an_nginx_that_is_stopped_finds_everything_ready_when_it_starts() {
         rig.daemon.status_when("a finding", |status| tells(status, "Host nginx", "NginxDown")).await;
         let reloads = rig.daemon.reloads().await;
 
-        // What changes meanwhile is on disk, tested, before nginx starts; the daemon itself starts
+        // Changes meanwhile are tested and on disk before nginx starts; the daemon itself starts
         // nothing.
         write_host(rig, "b.example");
         let host = |status: &serde_json::Value| status["hosts"] == 2;

@@ -88,8 +88,8 @@ async fn prepare(rig: &mut Rig) -> Signed {
     trusting(&authority)
 }
 
-/// Where a request got to over TLS: the address of the pod by its own certificate, or `here` where
-/// TLS was opened.
+/// The end of a TLS connection: the address of the pod that showed its own certificate, or `here`
+/// where nginx terminated it.
 async fn reached(request: Request) -> Result<String, Failure> {
     let reply = request.try_send().await?;
     let echo = reply.try_echo();

@@ -98,7 +98,7 @@ async fn expect_told(cluster: &mut Cluster, systemd: &Systemd, since: Option<Ins
     wait::until_right("the line of systemctl status", async || systemd.line(), shown).await;
 }
 
-/// What changes while the API server is away, and is not seen.
+/// Changes while the API server is away, which the daemon does not see.
 async fn change(cluster: &Cluster, number: usize) {
     let pod = format!("10.244.{}.{}", number / 200, 2 + number % 200);
     cluster.objects.set_pods("web", &[&pod]).await;

@@ -35,7 +35,7 @@ pub struct Taker<'s> {
     pub name: &'s ServerName,
     /// Whether the host is kept for a namespace that claims it, and of which nothing is served.
     pub is_reserved: bool,
-    /// An expression that nginx tries before, of which cannot be told here whether it matches.
+    /// An expression that nginx tries before. Only PCRE can say whether it matches.
     pub unless: Option<&'s str>,
 }
 

@@ -292,8 +292,8 @@ pub struct Row {
     /// The setting that says what counts where no object does, and neither the ConfigMap; empty
     /// where there is none.
     pub setting: &'static str,
-    /// The form of its values, for those who cannot call the parser, such as an API server; rows
-    /// that are not served need none.
+    /// The form of its values, for programs that cannot call the parser, such as an API server;
+    /// rows that are not served need none.
     pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,
