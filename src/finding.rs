@@ -104,7 +104,6 @@ impl fmt::Display for Finding {
 /// What the table knows about a [`Reason`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReasonRow {
-    /// The reason.
     pub reason: Reason,
     /// Its name in Events, conditions, metric labels and documentation anchors.
     pub name: &'static str,

@@ -33,8 +33,7 @@ mod weighing;
 
 pub use pinning::Pinned;
 
-/// After so many looks in a row at which a running master reports no generation, it is told to
-/// reload.
+/// A running master that reports no generation in so many requests in a row gets a SIGHUP.
 const SILENT_LOOKS: u32 = 3;
 
 /// Applies file sets to the nginx of one host.
@@ -254,8 +253,8 @@ impl<H: Host> Applier<H> {
         Some(outcome.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() }))
     }
 
-    /// Whether this master has reported nothing for so long that it is told to reload, which
-    /// happens once: it may have read its configuration right before our files existed.
+    /// Whether this master has reported nothing for so long that it gets a SIGHUP, which happens
+    /// once: it may have read its configuration right before our files existed.
     fn has_been_silent(&mut self, master: Process) -> bool {
         let looks = self.silent.filter(|(known, _)| *known == master).map_or(0, |(_, looks)| looks);
         self.silent = Some((master, looks.saturating_add(1)));

@@ -11,7 +11,6 @@ pub enum ApplyError {
     Files {
         /// The attempted action, as in "write".
         action: &'static str,
-        /// The path.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

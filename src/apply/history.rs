@@ -37,7 +37,6 @@ pub struct History {
 /// A generation on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Its number.
     pub number: u64,
     /// When it was written.
     pub written: SystemTime,

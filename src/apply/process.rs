@@ -31,7 +31,6 @@ pub enum Role {
 pub struct Table {
     /// The moment, in clock ticks since boot.
     pub at: u64,
-    /// The master.
     pub master: Process,
     /// The processor time that the master has used so far.
     pub effort: Effort,

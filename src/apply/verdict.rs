@@ -116,8 +116,8 @@ pub fn at_rest(now: &Table, wanted: u64, served: Option<u64>) -> Verdict {
 }
 
 /// A worker that crashed and was restarted before nginx read its configuration looks new and runs
-/// the old one: it shows as one too many until it is told to finish. So an unexpected number is
-/// believed only after it has stood for a while.
+/// the old one: it shows as one too many until it is told to finish. So an unexpected number
+/// counts only after it has stood for a while.
 fn settled(now: &Table, expected: usize, wanted: u64, served: Option<u64>) -> Verdict {
     let workers = now.in_role(Role::Worker).count();
     let newest = now.in_role(Role::Worker).map(|process| process.started).max().unwrap_or(now.at);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_master_at_rest_is_believed_once_its_workers_stand() {
+    fn a_master_at_rest_counts_once_its_workers_stand() {
         for (now, served, expected) in [
             ("at 500; master 10 100", Some(8), Verdict::Pending(Pending::NoNewWorker)),
             ("at 110; master 10 100; worker 11 101", Some(8), {

@@ -18,14 +18,15 @@ use crate::finding::{count, printable};
 /// Arguments of `ingressd explain`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-    First comes what takes the request, and what happens to it: that differs by socket where another site of this nginx has the host, \
-    or where TLS of the host is passed through. Then comes each option that somebody wrote and that counts there: its value, where that \
-    was written, and what it took the place of. The layers of an option are what is built in, the settings, the \
-    ConfigMap of an ingress-nginx and the object, each before those in front of it; above them are the ceilings of the section limits. \
-    Options of a whole host are told as the object says them that decides.")]
+    The command first shows the route that takes the request, and what nginx does with the request. Both may differ by socket: \
+    where another site of this nginx has the host, and where TLS of the host is passed through. Then it lists each option that is \
+    written somewhere and has an effect on the request: its value, the place where that was written, and the values that it overrides. \
+    The layers of an option are its built-in default, the settings, the ConfigMap of an ingress-nginx and the object: each overrides \
+    those before it, and the ceilings of the section limits bound all of them. For an option of a whole host the object is shown that \
+    decides about it.")]
 pub struct Arguments {
-    /// The request: scheme, port and query do not matter and may be left out; the host `*` is one
-    /// that nobody has.
+    /// The request: scheme, port and query do not matter and may be left out; the host `*` stands
+    /// for a host that no object has.
     #[arg(value_name = "URL", value_parser = address)]
     address: Address,
     /// Explain it by these files and folders of manifests, and ask no daemon.

@@ -109,7 +109,7 @@ struct ReportArguments {
     judging: Judging,
 }
 
-/// By what objects are judged.
+/// The options by which objects are judged.
 #[derive(Debug, clap::Args)]
 struct Judging {
     /// Judge for this version of nginx instead of the installed one.

@@ -34,7 +34,7 @@ pub struct Manifests {
     settings: SettingsArguments,
 }
 
-/// By what manifests are judged that no cluster has.
+/// The options by which manifests outside of a cluster are judged.
 #[derive(Debug, Default, clap::Args)]
 pub struct Judging {
     /// Name of an IngressClass that is not among the manifests. Ingresses of this class are

@@ -170,7 +170,6 @@ impl Setting for Unlogged {
     }
 }
 
-/// The largest buffer.
 const LARGEST_BUFFER: u64 = 16 << 20;
 
 impl Setting for Buffering {

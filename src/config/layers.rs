@@ -306,7 +306,10 @@ mod tests {
                 "ingressd.toml:1: publish.addresses: 169.254.0.1 means nothing beyond one network segment",
             ),
             ("publish.addresses = ['interface:']\n", "ingressd.toml:1: publish.addresses: \"\" is not a name"),
-            ("[listen]\nproxy-protocol = true\n", "ingressd.toml:2: listen.proxy-protocol: nobody is believed"),
+            (
+                "[listen]\nproxy-protocol = true\n",
+                "ingressd.toml:2: listen.proxy-protocol: no load balancer is trusted",
+            ),
             ("[apply]\nroot = 'relative'\n", "ingressd.toml:2: apply.root: \"relative\" is not an absolute path"),
         ];
         for (text, expected) in rows {

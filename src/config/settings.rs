@@ -37,7 +37,6 @@ pub struct Settings {
     pub publish: publish::Options,
     /// The endpoints for health checks and monitoring.
     pub http: Http,
-    /// The control socket.
     pub control_socket: PathBuf,
     /// What is logged and how.
     pub log: Log,
@@ -95,7 +94,7 @@ pub struct Apply {
     pub kept_generations: usize,
 }
 
-/// Who is asked for addresses.
+/// The DNS servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolver {
     /// Those that programs of this host ask.
@@ -318,7 +317,7 @@ impl Settings {
             found.push(("listen.passthrough-port", why.into()));
         }
         if self.translate.listeners.proxy_protocol && self.translate.trusted_proxies.is_empty() {
-            let why = "nobody is believed about clients, so every address would be the load balancer's: name it in \
+            let why = "no load balancer is trusted, so every address would be the load balancer's: name it in \
                        access.trusted-proxies";
             found.push(("listen.proxy-protocol", why.into()));
         }

@@ -18,7 +18,6 @@ use crate::translate::{ANNOTATIONS, ClassRule, Dialect, EndpointMode, HostOwners
 /// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// `"text"`.
     Text,
     /// `true` or `false`.
     Boolean,

@@ -217,8 +217,7 @@ impl InForce {
         found.into_iter().map(told).collect()
     }
 
-    /// An option of a whole host counts as the object says it that decides; the others were told
-    /// so.
+    /// One object decides about an option of a whole host; the others have a finding.
     fn decide(&self, told: &mut Told, server: &Server, findings: &[Finding]) {
         let is_said_by = |told: &Told, id: &ObjectId| told.effective.counts.is_of(id);
         let mut objects: Vec<_> = server.routes.iter().map(|route| &*route.origin.object).collect();

@@ -31,8 +31,8 @@ pub fn without_daemon(settings: &Settings, command: ControlCommand) -> Offline {
     Ok(execute(command, &mut pipeline))
 }
 
-/// Why the command cannot be executed, as far as the disk says. It is asked first, so that what is
-/// refused leaves no folder behind.
+/// Why the command cannot be executed, as far as the disk says. This is checked first, so that a
+/// refused command leaves no folder behind.
 fn refused(settings: &Settings, command: ControlCommand) -> Result<Option<String>, Error> {
     let history = History::read(&settings.apply.root, &settings.apply.state);
     let history = history.map_err(|error| Error::Pipeline(Box::new(error.into())))?;

@@ -14,7 +14,7 @@ use super::status::Status;
 use crate::apply::{Contents, Outcome, Pinned};
 use crate::config::Settings;
 use crate::model::{ClaimOrder, ObjectId};
-use crate::publish::{Address, Carried, Counts, Life, Options, Outlook, Publisher, Revision, Served};
+use crate::publish::{Address, Confirmed, Counts, Life, Options, Outlook, Publisher, Revision, Served};
 use crate::source::cluster::{Need, WatchHealth};
 use crate::source::{Snapshot, Version};
 use crate::translate::{Accepted, Claims};
@@ -52,7 +52,7 @@ pub struct Publication {
     told: watch::Sender<Option<Served>>,
     served: Served,
     /// What an earlier run served, until it is known what this one serves.
-    earlier: Option<Arc<[Carried]>>,
+    earlier: Option<Arc<[Confirmed]>>,
     /// The objects that the running cycle works on, and those that the confirmed generation was
     /// made from.
     cycled: Option<(u64, Arc<Snapshot>)>,
@@ -195,12 +195,12 @@ impl Publication {
     pub fn found(&mut self, contents: &Contents, now: Instant) {
         let objects = contents.objects.iter().filter(|object| object.routes > 0);
         let objects: Vec<_> = objects.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
-        self.earlier = Some(carried(objects.iter().map(|(id, version)| (*id, version, 0)), None, now));
+        self.earlier = Some(confirmed(objects.iter().map(|(id, version)| (*id, version, 0)), None, now));
     }
 
-    fn carried_before(&mut self) -> Option<Arc<[Carried]>> {
+    fn confirmed_before(&mut self) -> Option<Arc<[Confirmed]>> {
         let earlier = self.earlier.take();
-        self.served.carried.take().or(earlier)
+        self.served.confirmed.take().or(earlier)
     }
 
     /// Records that the source was read. Returns whether a cycle is needed to know what is served,
@@ -253,13 +253,13 @@ impl Publication {
             // A status that was published meanwhile makes no new version of an object.
             let latest = if self.read == Some(revision) { &self.served.snapshot } else { &snapshot };
             self.served.observed = newest(latest);
-            let before = self.carried_before();
+            let before = self.confirmed_before();
             let is_served = |accepted: &&Accepted| accepted.served > 0;
             // On other nodes a host or path may have another owner, so they may serve what is
             // refused here.
             let (objects, lacking): (Vec<&Accepted>, Vec<_>) = report.accepted.iter().partition(is_served);
             let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version, accepted.closed));
-            self.served.carried = Some(carried(objects, before, now));
+            self.served.confirmed = Some(confirmed(objects, before, now));
             // An object that closes its own routes is closed on every node.
             let lacking = lacking.iter().filter(|accepted| !accepted.is_closed());
             self.served.unserved = lacking.map(|accepted| Arc::clone(&accepted.id)).collect();
@@ -284,18 +284,18 @@ impl Publication {
         self.confirmed = None;
         let Some(contents) = &pinned.contents else {
             // It is not known what is served: published addresses stay, and none are added.
-            (self.served.carried, self.served.observed) = (None, Some(Revision(0)));
+            (self.served.confirmed, self.served.observed) = (None, Some(Revision(0)));
             return;
         };
         let versions = contents.objects.iter().filter(|object| object.routes > 0);
         let versions: Vec<_> = versions.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
-        let before = self.carried_before();
-        let carried = carried(versions.iter().map(|(id, version)| (*id, version, 0)), before, now);
-        let is_carried = |id: &Arc<ObjectId>| carried.binary_search_by(|carried| carried.id.cmp(id)).is_ok();
+        let before = self.confirmed_before();
+        let confirmed = confirmed(versions.iter().map(|(id, version)| (*id, version, 0)), before, now);
+        let is_confirmed = |id: &Arc<ObjectId>| confirmed.binary_search_by(|confirmed| confirmed.id.cmp(id)).is_ok();
         let is_closed = |id: &Arc<ObjectId>| self.served.closed.binary_search(id).is_ok();
-        let unserved = self.served.accepted.iter().filter(|id| !is_carried(id) && !is_closed(id));
+        let unserved = self.served.accepted.iter().filter(|id| !is_confirmed(id) && !is_closed(id));
         self.served.unserved = unserved.cloned().collect();
-        self.served.carried = Some(carried);
+        self.served.confirmed = Some(confirmed);
         self.served.observed = Some(Revision(contents.revision.unwrap_or_default()));
     }
 
@@ -362,20 +362,20 @@ impl Publication {
 
 /// What is served now, with the time since when. When it is not known what was served before, all
 /// of it may have been.
-fn carried<'a>(
+fn confirmed<'a>(
     objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version, u32)>,
-    before: Option<Arc<[Carried]>>,
+    before: Option<Arc<[Confirmed]>>,
     now: Instant,
-) -> Arc<[Carried]> {
+) -> Arc<[Confirmed]> {
     let mut earlier = before.as_deref().unwrap_or_default().iter().peekable();
-    let carried = objects.map(|(id, version, closed)| {
+    let confirmed = objects.map(|(id, version, closed)| {
         while earlier.next_if(|earlier| earlier.id < *id).is_some() {}
         let same = earlier.next_if(|earlier| earlier.id == *id && earlier.version == *version);
         let since = same.map_or(now, |same| same.since);
         let earlier = same.map_or(before.is_none(), |same| same.earlier);
-        Carried { id: Arc::clone(id), version: version.clone(), since, earlier, closed }
+        Confirmed { id: Arc::clone(id), version: version.clone(), since, earlier, closed }
     });
-    carried.collect()
+    confirmed.collect()
 }
 
 /// The observed revision of Ingresses.
@@ -426,11 +426,11 @@ mod tests {
         publication.read(&observed(1));
         publication.began();
         publication.concluded(&report(vec![accepted("a", "1", 0), accepted("b", "1", 1)]), None, Instant::now());
-        let Served { accepted, carried, .. } = publication.served();
+        let Served { accepted, confirmed, .. } = publication.served();
         let names: Vec<_> = accepted.iter().map(|id| &*id.name).collect();
-        let carried: Vec<_> =
-            carried.iter().flat_map(|carried| carried.iter()).map(|carried| &*carried.id.name).collect();
-        assert_eq!((names, carried), (vec!["b"], vec!["b"]));
+        let confirmed: Vec<_> =
+            confirmed.iter().flat_map(|confirmed| confirmed.iter()).map(|confirmed| &*confirmed.id.name).collect();
+        assert_eq!((names, confirmed), (vec!["b"], vec!["b"]));
     }
 
     #[tokio::test]
@@ -447,8 +447,8 @@ mod tests {
             publication.began();
             let now = vec![accepted("a", "1", 1), accepted("b", "2", 1), accepted("c", "1", 1)];
             publication.concluded(&report(now), None, Instant::now());
-            let carried = publication.served().carried.as_ref().unwrap();
-            assert_eq!(carried.iter().map(|carried| carried.earlier).collect::<Vec<_>>(), expected);
+            let confirmed = publication.served().confirmed.as_ref().unwrap();
+            assert_eq!(confirmed.iter().map(|confirmed| confirmed.earlier).collect::<Vec<_>>(), expected);
         }
     }
 
@@ -461,12 +461,12 @@ mod tests {
             let taken = Accepted { served, ..accepted("taken", "1", 2) };
             let objects = vec![accepted("a", "1", 1), accepted("refused", "1", 0), taken];
             publication.concluded(&report(objects), None, Instant::now());
-            let Served { accepted, carried, unserved, .. } = publication.served();
-            let carried: Vec<_> =
-                carried.iter().flat_map(|carried| carried.iter()).map(|carried| &carried.id).collect();
+            let Served { accepted, confirmed, unserved, .. } = publication.served();
+            let confirmed: Vec<_> =
+                confirmed.iter().flat_map(|confirmed| confirmed.iter()).map(|confirmed| &confirmed.id).collect();
             let names =
                 |ids: &mut dyn Iterator<Item = &Arc<ObjectId>>| ids.map(|id| id.name.to_string()).collect::<Vec<_>>();
-            [names(&mut accepted.iter()), names(&mut carried.into_iter()), names(&mut unserved.iter())]
+            [names(&mut accepted.iter()), names(&mut confirmed.into_iter()), names(&mut unserved.iter())]
                 .map(|names| names.join(","))
         };
         assert_eq!(conclude(0), ["a,taken", "a", "refused,taken"]);
@@ -484,8 +484,8 @@ mod tests {
             let report = report(vec![object]);
             let report = if is_taken { report } else { Report { outcome: failed, ..report } };
             publication.concluded(&report, None, Instant::now());
-            let Served { accepted, carried, unserved, closed, .. } = publication.served();
-            [accepted.len(), carried.as_ref().map_or(0, |carried| carried.len()), unserved.len(), closed.len()]
+            let Served { accepted, confirmed, unserved, closed, .. } = publication.served();
+            [accepted.len(), confirmed.as_ref().map_or(0, |confirmed| confirmed.len()), unserved.len(), closed.len()]
         };
         for (what, routes, closed, is_taken, expected) in [
             ("some of it is closed", 1, 1, true, [1, 1, 0, 0]),
@@ -571,13 +571,14 @@ mod tests {
     fn each_version_is_served_since_it_was_first_confirmed() {
         let began = Instant::now();
         let at = |seconds| began + Duration::from_secs(seconds);
-        let carried = |objects: &[(&str, &str)], before, now| {
+        let confirmed = |objects: &[(&str, &str)], before, now| {
             let accepted: Vec<_> = objects.iter().map(|(name, version)| accepted(name, version, 1)).collect();
-            carried(accepted.iter().map(|accepted| (&accepted.id, &accepted.version, 0)), before, now)
+            confirmed(accepted.iter().map(|accepted| (&accepted.id, &accepted.version, 0)), before, now)
         };
-        let first = carried(&[("a", "1"), ("b", "1"), ("d", "1")], None, at(1));
-        let second = carried(&[("b", "1"), ("c", "1"), ("d", "2")], Some(first), at(2));
-        let since: Vec<_> = second.iter().map(|carried| (&*carried.id.name, carried.since, carried.earlier)).collect();
+        let first = confirmed(&[("a", "1"), ("b", "1"), ("d", "1")], None, at(1));
+        let second = confirmed(&[("b", "1"), ("c", "1"), ("d", "2")], Some(first), at(2));
+        let since: Vec<_> =
+            second.iter().map(|confirmed| (&*confirmed.id.name, confirmed.since, confirmed.earlier)).collect();
         assert_eq!(since, [("b", at(1), true), ("c", at(2), false), ("d", at(2), false)]);
     }
 

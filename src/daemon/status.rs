@@ -299,9 +299,9 @@ impl Status {
 
     /// Since when nginx serves this version of the object.
     fn served_since(&self, id: &ObjectId) -> Option<Instant> {
-        let carried = self.told.carried.as_deref()?;
-        let index = carried.binary_search_by(|carried| (*carried.id).cmp(id)).ok()?;
-        Some(carried[index].since)
+        let confirmed = self.told.confirmed.as_deref()?;
+        let index = confirmed.binary_search_by(|confirmed| (*confirmed.id).cmp(id)).ok()?;
+        Some(confirmed[index].since)
     }
 
     /// The addresses in the status of an Ingress.

@@ -33,7 +33,6 @@ pub struct Work {
 pub struct Done {
     /// The tools, for the next work.
     pub work: Work,
-    /// The result.
     pub result: Finished,
     /// The state of nginx now.
     pub nginx: Nginx,
@@ -69,7 +68,6 @@ pub enum Finished {
     },
     /// A command of the administrator was executed.
     Executed {
-        /// The command.
         command: ControlCommand,
         /// The result as a text for people.
         result: Result<String, String>,

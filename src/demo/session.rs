@@ -94,7 +94,6 @@ pub enum DemoError {
     /// A file cannot be written into the temporary folder.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// The path.
         path: PathBuf,
         /// The error of the system.
         source: io::Error,

@@ -40,7 +40,6 @@ pub struct Ingress {
     pub routes: u32,
 }
 
-/// A finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Finding {
@@ -48,13 +47,9 @@ pub struct Finding {
     pub kind: String,
     pub namespace: String,
     pub name: String,
-    /// The field.
     pub field: String,
-    /// Its severity.
     pub severity: String,
-    /// Its reason.
     pub reason: String,
-    /// Its note.
     pub note: String,
 }
 

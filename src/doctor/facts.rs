@@ -81,7 +81,6 @@ pub struct OpenSocket {
 /// A process that has a socket open.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Holder {
-    /// Its PID.
     pub pid: u32,
     pub name: String,
 }
@@ -144,7 +143,6 @@ pub struct Cluster {
 pub struct Permission {
     /// The resource, with its group.
     pub resource: String,
-    /// Its purpose.
     pub purpose: &'static str,
     /// Whether it is necessary under these settings.
     pub required: bool,

@@ -30,7 +30,6 @@ impl Level {
 /// One result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Its level.
     pub level: Level,
     /// What was found.
     pub text: String,

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 pub struct SiteCertificate {
     /// The file and line that name it, for messages.
     pub place: String,
-    /// Its file.
     pub file: String,
     /// The names of the site.
     pub names: Vec<String>,
@@ -19,7 +18,6 @@ pub struct SiteCertificate {
 /// A host of an Ingress with TLS, and its certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsHost {
-    /// The host.
     pub host: String,
     /// Namespace and name of the Ingress.
     pub ingress: String,
@@ -56,7 +54,6 @@ impl CertificateClash {
         }
     }
 
-    /// The remedy.
     pub fn remedy(&self) -> &'static str {
         match self.is_taken {
             true => "remove the name from the site, or the host from the Ingress",

@@ -28,7 +28,6 @@ details { border-bottom: 1px solid var(--line); padding: .3rem 0; } details tabl
 summary { cursor: pointer; overflow-wrap: anywhere; }
 ";
 
-/// The page.
 pub fn page(report: &Report) -> String {
     let title = "From ingress-nginx to ingressd";
     let page = html! {

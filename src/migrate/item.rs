@@ -11,7 +11,6 @@ pub enum Verdict {
     Equal,
     /// Less is accepted.
     Stricter,
-    /// It is different.
     Different,
     /// There is none.
     Refused,
@@ -121,11 +120,9 @@ impl KnownKey {
 /// One flag, key or field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Item {
-    /// Its name.
     pub name: String,
     /// Its value as written.
     pub value: String,
-    /// The verdict.
     pub verdict: Verdict,
     /// Its replacement, if it has another name.
     pub becomes: String,

@@ -14,7 +14,6 @@ use crate::source::{IngressTls, Inventory, StringMap};
 use crate::translate::annotation::{Compared, Table};
 use crate::translate::{ANNOTATIONS, snippet_alternatives};
 
-/// The input of a report.
 #[derive(Debug)]
 pub struct ReportInput<'a> {
     /// What there is.
@@ -185,7 +184,7 @@ fn config_map(judged: &ReportInput<'_>, by_object: &ByObject<'_>, name: &str) ->
 /// The item of a ConfigMap that a flag names and that was not read.
 fn missing(judged: &ReportInput<'_>, name: &str, flag: &str, id: &ObjectId) -> Option<Item> {
     let (namespace, map) = (&id.namespace, &id.name);
-    // A flag that names none is told among the flags.
+    // A flag that names no ConfigMap is reported with the flags.
     if namespace.is_empty() || map.is_empty() || judged.inventory.snapshot.config_map(namespace, map).is_some() {
         return None;
     }

@@ -34,9 +34,7 @@ pub enum LogVariable {
     Namespace,
     /// The Ingress that defines the route.
     IngressName,
-    /// The Service.
     ServiceName,
-    /// The port of the Service.
     ServicePort,
     /// Namespace, Service and port, joined by hyphens; `-` where no Service was used.
     Upstream,

@@ -47,7 +47,6 @@ impl AnswerHeader {
         &self.name
     }
 
-    /// Its value.
     pub const fn value(&self) -> &HeaderText {
         &self.value
     }

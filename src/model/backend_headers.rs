@@ -10,16 +10,13 @@ pub struct BackendHeaders {
     /// `X-Forwarded-Prefix`, where the path is rewritten: text, variables, and captures of the
     /// rewritten path.
     pub prefix: Option<RewriteTarget>,
-    /// `Connection`.
     pub connection: Option<Connection>,
 }
 
 /// The value of a fixed `Connection` header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Connection {
-    /// `close`.
     Close,
-    /// `keep-alive`.
     KeepAlive,
 }
 
@@ -38,11 +35,9 @@ impl Connection {
 pub enum RouteVariable {
     /// The namespace of the object that defines the route.
     Namespace,
-    /// Its name.
     IngressName,
     /// The Service of the backend.
     ServiceName,
-    /// Its port.
     ServicePort,
 }
 

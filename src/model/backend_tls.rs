@@ -7,7 +7,6 @@ use super::{Ciphers, HostName, ObjectId};
 /// The TLS settings towards the endpoints of an upstream. What is not set here is nginx's default.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BackendTls {
-    /// The Secret.
     pub secret: Arc<ObjectId>,
     /// Whether the Secret has a client certificate and key.
     pub has_certificate: bool,

@@ -25,13 +25,10 @@ pub enum Balance {
 /// The `SameSite` attribute of a cookie, RFC 6265bis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SameSite {
-    /// `None`.
     None,
     /// `None`, without the attribute for clients that misinterpret `None`.
     NoneWhereKnown,
-    /// `Lax`.
     Lax,
-    /// `Strict`.
     Strict,
 }
 
@@ -58,7 +55,6 @@ pub struct Session {
 /// The session cookie without its path. It is `HttpOnly`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SessionCookie {
-    /// Its name.
     pub name: HeaderName,
     /// `Domain`, when the cookie is not for the host alone.
     pub domain: Option<Text>,

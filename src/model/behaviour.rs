@@ -95,7 +95,6 @@ pub struct Rewrite {
     pub target: RewriteTarget,
 }
 
-/// The pattern of a rewrite.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RewritePattern {
     /// The route's path as an expression that is case-insensitive and may match anywhere in the
@@ -112,7 +111,6 @@ pub enum RewritePattern {
 pub enum OriginPattern {
     /// `*`: every origin; the response header is `*` too.
     Any,
-    /// `null`.
     Null,
     /// Exactly this origin.
     Exact(OriginUrl),

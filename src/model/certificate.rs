@@ -47,7 +47,6 @@ pub struct Certificate {
 /// Identifies a password file by its Secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PasswordFileId {
-    /// The Secret.
     pub secret: Arc<ObjectId>,
     /// Whether the Secret is a map of users (`auth-map`) rather than one file (`auth-file`).
     pub map: bool,
@@ -86,7 +85,6 @@ impl TicketKey {
         }
     }
 
-    /// Its bytes.
     pub fn bytes(&self) -> Arc<[u8]> {
         Arc::clone(&self.content.0)
     }

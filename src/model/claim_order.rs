@@ -28,9 +28,7 @@ pub enum Extent<'a> {
 pub struct AgedClaim<'a> {
     /// The age: lower numbers are older.
     pub number: u64,
-    /// The host.
     pub host: &'a ServerName,
-    /// The namespace.
     pub namespace: &'a str,
     /// The part of the host.
     pub extent: Extent<'a>,
@@ -207,8 +205,8 @@ mod tests {
         assert!(order.seniority(&hosts[7], "victim", None) < order.seniority(&hosts[7], "crowd", None));
     }
 
-    /// The owner has more paths below another's than can be told, and comes last itself: but not
-    /// behind who asks for the same.
+    /// The owner has more paths below another's than the order has room for, and comes last
+    /// itself: but not behind the namespace that claims the same.
     #[test]
     fn of_those_who_come_last_who_asked_for_more_of_the_same_is_the_younger() {
         let shop = host("shop.example");

@@ -8,11 +8,9 @@ use super::{ObjectId, Origin};
 /// The place where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WrittenAt {
-    /// It is built in.
     BuiltIn,
     /// The settings: `FILE:LINE`, an environment variable, or the command line.
     Settings(Arc<str>),
-    /// An object.
     Object(Origin),
 }
 
@@ -29,7 +27,6 @@ impl fmt::Display for WrittenAt {
 /// A value as written, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The value.
     pub value: Arc<str>,
     /// Its place.
     pub at: WrittenAt,

@@ -10,7 +10,6 @@ use super::{HeaderName, Origin, Refused, Template, UpstreamId};
 pub struct ExternalAuthentication {
     /// The field that it comes from.
     pub origin: Origin,
-    /// The service.
     pub service: UpstreamId,
     /// The subrequest and the effect of its response.
     pub policy: Arc<AuthenticationPolicy>,
@@ -75,7 +74,6 @@ impl AnswerDuration {
         }
     }
 
-    /// The statuses.
     pub fn statuses(&self) -> &[u16] {
         &self.statuses
     }

@@ -1,5 +1,5 @@
-//! What databases of GeoIP2 tell of a client's address, by the names that ingress-nginx gives it;
-//! it must not know where they are.
+//! The facts about a client's address in GeoIP2 databases, by the names that ingress-nginx gives
+//! them. It must not know where the databases are.
 
 use std::fmt;
 
@@ -14,7 +14,6 @@ pub enum GeoDatabase {
     City,
     /// How it is connected.
     ConnectionType,
-    /// In which country.
     Country,
     /// Who provides it.
     Isp,

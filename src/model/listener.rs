@@ -28,7 +28,6 @@ impl Transport {
 pub struct Port {
     /// Its protocol.
     pub transport: Transport,
-    /// Its number.
     pub number: u16,
 }
 
@@ -66,7 +65,6 @@ impl Serves {
 pub struct Listener {
     /// Addresses of the host; an unspecified one (`0.0.0.0`, `::`) stands for all of its family.
     pub addresses: Arc<[IpAddr]>,
-    /// The port.
     pub port: Port,
     /// What is served.
     pub serves: Serves,

@@ -10,11 +10,9 @@ use super::{Cidr, Origin, OwnVariable, Pattern, SnippetPart, SnippetText};
 pub struct LookupTable {
     /// The field that defines it.
     pub origin: Origin,
-    /// The variable.
     pub variable: OwnVariable,
     /// The value when no row matches.
     pub default: SnippetText,
-    /// The rows.
     pub rows: LookupRows,
     /// The longest value of the variable for a request, in bytes.
     pub longest: u32,

@@ -9,7 +9,6 @@ use super::{Origin, Template, UpstreamId};
 pub struct Mirror {
     /// The field that it comes from.
     pub origin: Origin,
-    /// The service.
     pub service: UpstreamId,
     /// The content of the copies.
     pub policy: Arc<MirrorPolicy>,

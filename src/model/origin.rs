@@ -61,7 +61,6 @@ pub struct ObjectId {
     pub kind: Kind,
     /// Its namespace; empty when it has none.
     pub namespace: Arc<str>,
-    /// Its name.
     pub name: Arc<str>,
 }
 
@@ -129,9 +128,7 @@ impl fmt::Display for Field {
 /// The object and the field that caused something.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
-    /// The object.
     pub object: Arc<ObjectId>,
-    /// The field.
     pub field: Field,
 }
 

@@ -11,7 +11,6 @@ pub enum PathMatch {
     /// Exactly this path. With `redirect_to_slash` the path ends in `/`, and the same path without
     /// it answers 301.
     Exact {
-        /// The path.
         path: UrlPath,
         /// Whether the path without its slash is redirected, as in ingress-nginx.
         redirect_to_slash: bool,
@@ -20,7 +19,6 @@ pub enum PathMatch {
     /// together with `redirect_to_slash` or when another route of the server has the same path
     /// without it.
     Prefix {
-        /// The path.
         path: UrlPath,
         /// Whether the path ends in `/`, and the same path without it answers 301, as in
         /// ingress-nginx.
@@ -72,12 +70,10 @@ impl Protocol {
 pub enum Action {
     /// Pass it to an endpoint of an upstream.
     Proxy {
-        /// The upstream.
         upstream: UpstreamId,
         /// The requests for which something else is done, if any.
         split: Option<Arc<Split>>,
     },
-    /// Redirect it.
     Redirect {
         /// 300 to 308.
         status: u16,
@@ -88,15 +84,11 @@ pub enum Action {
     ToHost {
         /// 301, 302, 307 or 308.
         status: u16,
-        /// The host.
         host: HostName,
     },
     /// Respond with a status and a short text: 404 where nothing is configured, 503 where
     /// something is wrong.
-    Respond {
-        /// The status.
-        status: u16,
-    },
+    Respond { status: u16 },
     /// Respond 503, because a fault of the object that defines the route closes it until it is
     /// corrected. A route whose backend has no endpoints is not closed: it counts as served.
     Closed,
@@ -137,7 +129,6 @@ pub struct Route {
     pub origin: Origin,
     /// The requests that it matches; for a server's fallback, `Prefix` of `/`.
     pub path: PathMatch,
-    /// The action.
     pub action: Action,
     /// The behaviour; shared by the routes of one object.
     pub behaviour: Arc<Behaviour>,

@@ -126,16 +126,13 @@ pub enum SnippetCondition {
     IsSet(SnippetPart),
     /// The variable equals this text, or does not.
     Is {
-        /// The variable.
         variable: SnippetPart,
-        /// The text.
         text: SnippetText,
         /// Whether the condition is negated.
         not: bool,
     },
     /// The variable matches this expression, or does not.
     Matches {
-        /// The variable.
         variable: SnippetPart,
         /// The expression.
         pattern: Pattern,
@@ -186,9 +183,7 @@ pub enum SnippetStatement {
 /// A response header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnippetHeader {
-    /// Its name.
     pub name: HeaderName,
-    /// Its value.
     pub value: SnippetText,
     /// Whether it is sent with any status.
     pub always: bool,
@@ -199,7 +194,6 @@ pub struct SnippetHeader {
 pub struct SnippetDirective {
     /// Its row of the catalogue.
     pub row: &'static DirectiveRow,
-    /// Its arguments.
     pub arguments: Vec<SnippetText>,
     /// Whether it may occur several times, each adding to a list.
     pub is_list: bool,

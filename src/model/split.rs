@@ -22,13 +22,10 @@ pub enum Test {
 /// The part of a request that a test is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tested<'t> {
-    /// This header.
     Header(&'t HeaderName),
     /// All cookies.
     Cookies,
-    /// The query.
     Query,
-    /// The method.
     Method,
 }
 
@@ -58,7 +55,6 @@ pub enum Choice {
 /// A test, and the action for requests that pass it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Branch {
-    /// The test.
     pub test: Test,
     /// The action.
     pub choice: Choice,
@@ -98,7 +94,6 @@ impl Share {
         Share(u16::try_from(rounded).unwrap_or(u16::MAX).clamp(u16::try_from(least).unwrap_or(1), Share::ALL.0 - 1))
     }
 
-    /// In ten-thousandths.
     pub const fn ten_thousandths(self) -> u16 {
         self.0
     }

@@ -104,7 +104,6 @@ pub struct Stream {
     pub listener: Listener,
     /// The origin of the service.
     pub origin: Origin,
-    /// The upstream.
     pub upstream: StreamUpstreamId,
     /// Whether endpoints get a header of the PROXY protocol; never with UDP.
     pub sends_proxy_protocol: bool,

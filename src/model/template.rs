@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::value::{LONGEST, LONGEST_LINE, bounded, literal_length, longest_variable, plain, written_length};
 use super::{Refused, Variable};
 
-/// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TemplatePart {
     /// Literal text.

@@ -109,7 +109,6 @@ pub struct HostLog {
 /// Where log lines go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogPlace {
-    /// To a file.
     File(PathBuf),
     /// To a syslog server.
     Syslog(SocketAddr),
@@ -152,7 +151,6 @@ pub struct AccessLog {
     pub json: bool,
     /// Whether all hosts use the log line, and not only those of the dialect.
     pub everywhere: bool,
-    /// The logs.
     pub logs: Logs,
     /// Requests for hosts that no object has are not logged.
     pub leaves_out_unknown_hosts: bool,

@@ -9,7 +9,6 @@ use crate::model::catalogue::{DirectiveRow, Module, Version};
 /// What an nginx can do, as `nginx -V` and its `load_module` lines tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Its version.
     pub version: Version,
     /// The modules it has.
     pub modules: BTreeSet<Module>,

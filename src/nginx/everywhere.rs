@@ -189,7 +189,6 @@ pub struct StapleSource {
 pub struct SetHeader {
     /// Its name: letters, digits, `-` and `_`.
     pub name: HeaderName,
-    /// Its value.
     pub value: LogLine,
 }
 

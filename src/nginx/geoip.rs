@@ -29,7 +29,7 @@ impl GeoFile {
 /// What the administrator decides about them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeoOptions {
-    /// Whether anything is told of them.
+    /// Whether there is a database for any of them.
     pub enabled: bool,
     /// The databases. The first that tells something counts.
     pub files: Vec<GeoFile>,
@@ -44,7 +44,7 @@ impl GeoOptions {
     }
 }
 
-/// What nginx looks up, for what is asked for and nothing else.
+/// The databases that nginx reads, for the variables that are used and no others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Geo {
     /// Each database, with what it tells and where in it.
@@ -78,7 +78,7 @@ pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a SnippetPart>) -> impl It
     })
 }
 
-/// What a table for all hosts is asked by, and what its rows say.
+/// The variables by which a table for all hosts is looked up, and those in its rows.
 pub fn parts_of_table(table: &LookupTable) -> impl Iterator<Item = &SnippetPart> {
     let of_rows: Vec<&SnippetPart> = match &table.rows {
         LookupRows::Texts(source, rows) => {
@@ -98,7 +98,7 @@ pub fn of_model(model: &Model) -> BTreeSet<GeoVariable> {
     of_snippets.chain(of_parts(model.lookup_tables.iter().flat_map(parts_of_table))).collect()
 }
 
-/// Decides which database tells what is asked for.
+/// Decides which database has which of the variables that are used.
 pub fn decide(
     asked: &BTreeSet<GeoVariable>,
     options: &GeoOptions,

@@ -15,7 +15,6 @@ use crate::model::{Instance, Transport};
 pub struct ParsedFile {
     /// Its path, for messages.
     pub path: String,
-    /// Its directives.
     pub directives: Vec<Directive>,
 }
 

@@ -260,7 +260,6 @@ pub struct Decisions {
 pub struct Plan {
     /// The model, without what this nginx cannot do.
     pub model: Model,
-    /// The decisions.
     pub decisions: Arc<Decisions>,
     /// The other sites beside which it is served; nothing that is written depends on them.
     pub sites_beside: SitesBeside,

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::bucket::Bucket;
 use super::notice::Notice;
 use super::queue::{Priority, Queue};
-use super::served::{Carried, Served};
+use super::served::{Confirmed, Served};
 use super::status::published_addresses;
 use crate::finding::{Finding, Severity, limit};
 use crate::model::ObjectId;
@@ -50,7 +50,7 @@ pub struct Chronicle {
     /// The version of each object that was last reported as served (`None` where the first report
     /// did not fit into the queue), and what was served then.
     synced: HashMap<Arc<ObjectId>, Option<Version>>,
-    carried: Option<Arc<[Carried]>>,
+    confirmed: Option<Arc<[Confirmed]>>,
     /// Namespaces with a report of a served version that did not fit into the queue.
     crowded_out_synced: HashSet<Arc<str>>,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
@@ -130,24 +130,25 @@ impl Chronicle {
 
     fn update_synced(&mut self, served: &Served, now: Instant) -> usize {
         let mut suppressed = 0;
-        let Some(carried) = served.carried.as_ref().filter(|_| served.serving) else { return 0 };
+        let Some(confirmed) = served.confirmed.as_ref().filter(|_| served.serving) else { return 0 };
         // Changes by others to objects that are served do not matter here.
-        let is_same = self.carried.as_ref().is_some_and(|known| Arc::ptr_eq(known, carried));
+        let is_same = self.confirmed.as_ref().is_some_and(|known| Arc::ptr_eq(known, confirmed));
         if is_same && !self.is_due_for(Priority::Good) {
             return 0;
         }
-        self.carried = Some(Arc::clone(carried));
+        self.confirmed = Some(Arc::clone(confirmed));
         self.crowded_out_synced.clear();
-        let mut synced = HashMap::with_capacity(carried.len());
-        for carried in carried.iter() {
-            let id = &carried.id;
+        let mut synced = HashMap::with_capacity(confirmed.len());
+        for confirmed in confirmed.iter() {
+            let id = &confirmed.id;
             let Some(version) = served.snapshot.version(id) else { continue };
             let published = served.snapshot.published_in(id);
             let before = self.synced.remove(id);
-            let before = before.or_else(|| self.is_old(carried, published, now).then(|| Some(carried.version.clone())));
+            let before =
+                before.or_else(|| self.is_old(confirmed, published, now).then(|| Some(confirmed.version.clone())));
             // Skipped: an earlier version is served in its place, or a newer one was read
             // meanwhile.
-            if *version != carried.version {
+            if *version != confirmed.version {
                 synced.extend(before.map(|before| (Arc::clone(id), before)));
                 continue;
             }
@@ -157,7 +158,7 @@ impl Chronicle {
                 self.crowded_out_synced.insert(Arc::clone(&id.namespace));
                 told = before.flatten();
             } else if is_news {
-                let note = match carried.closed {
+                let note = match confirmed.closed {
                     0 => "nginx serves it".to_owned(),
                     closed => {
                         format!("nginx serves it, except {closed} of its paths, which answer 503; see the other Events")
@@ -176,9 +177,9 @@ impl Chronicle {
 
     /// Whether the previous leader has reported that this version is served. It has if the object
     /// has an address, unless there may have been no leader when this node began to serve it.
-    fn is_old(&self, carried: &Carried, published: Option<&Published>, now: Instant) -> bool {
-        let age = now.into_std().saturating_duration_since(carried.since);
-        !published_addresses(published).0.is_empty() && (carried.earlier || age >= self.leaderless)
+    fn is_old(&self, confirmed: &Confirmed, published: Option<&Published>, now: Instant) -> bool {
+        let age = now.into_std().saturating_duration_since(confirmed.since);
+        !published_addresses(published).0.is_empty() && (confirmed.earlier || age >= self.leaderless)
     }
 
     /// Queues a notice unless there were too many about the object. Returns how many were
@@ -352,13 +353,13 @@ mod tests {
         assert_eq!((writes[1], writes.len()), (1, 200), "each other write is one of it");
     }
 
-    fn serving(version: &str, carried: &str, has_address: bool) -> Served {
-        let (stored, carried) = object("a", version, carried, has_address);
+    fn serving(version: &str, confirmed: &str, has_address: bool) -> Served {
+        let (stored, confirmed) = object("a", version, confirmed, has_address);
         let snapshot = Arc::new(Snapshot { ingresses: vec![stored].into(), ..Snapshot::default() });
-        Served { snapshot, carried: Some([carried].into()), serving: true, ..Served::default() }
+        Served { snapshot, confirmed: Some([confirmed].into()), serving: true, ..Served::default() }
     }
 
-    fn object(name: &str, version: &str, carried: &str, has_address: bool) -> (Stored<Ingress>, Carried) {
+    fn object(name: &str, version: &str, confirmed: &str, has_address: bool) -> (Stored<Ingress>, Confirmed) {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
         let mut published = Published::default();
         if has_address {
@@ -374,9 +375,9 @@ mod tests {
         };
         (
             stored,
-            Carried {
+            Confirmed {
                 id,
-                version: Version(carried.into()),
+                version: Version(confirmed.into()),
                 since: std::time::Instant::now(),
                 earlier: false,
                 closed: 0,
@@ -387,10 +388,10 @@ mod tests {
     /// A state with this many served objects and a finding about each.
     fn crowd(objects: usize) -> Served {
         let names: Vec<_> = (0..objects).map(|number| format!("{number:04}")).collect();
-        let (stored, carried): (Vec<_>, Vec<_>) = names.iter().map(|name| object(name, "1", "1", false)).unzip();
+        let (stored, confirmed): (Vec<_>, Vec<_>) = names.iter().map(|name| object(name, "1", "1", false)).unzip();
         Served {
             snapshot: Arc::new(Snapshot { ingresses: stored.into(), ..Snapshot::default() }),
-            carried: Some(carried.into()),
+            confirmed: Some(confirmed.into()),
             serving: true,
             findings: names.iter().map(|name| finding(name, "x")).collect(),
             ..Served::default()
@@ -441,8 +442,8 @@ mod tests {
             [(0, "nginx serves it"), (2, "nginx serves it, except 2 of its paths, which answer 503")]
         {
             let mut served = serving("1", "1", false);
-            let carried = served.carried.iter().flat_map(|carried| carried.iter());
-            served.carried = Some(carried.map(|carried| Carried { closed, ..carried.clone() }).collect());
+            let confirmed = served.confirmed.iter().flat_map(|confirmed| confirmed.iter());
+            served.confirmed = Some(confirmed.map(|confirmed| Confirmed { closed, ..confirmed.clone() }).collect());
             let mut chronicle = Chronicle::default();
             chronicle.update(&served, &[], Instant::now());
             let told = chronicle.take(Instant::now()).unwrap().note;
@@ -466,8 +467,9 @@ mod tests {
         let (now, lease) = (Instant::now(), Duration::from_secs(15));
         let earlier = || {
             let mut served = serving("1", "1", true);
-            let carried = served.carried.iter().flat_map(|carried| carried.iter());
-            served.carried = Some(carried.map(|carried| Carried { earlier: true, ..carried.clone() }).collect());
+            let confirmed = served.confirmed.iter().flat_map(|confirmed| confirmed.iter());
+            served.confirmed =
+                Some(confirmed.map(|confirmed| Confirmed { earlier: true, ..confirmed.clone() }).collect());
             served
         };
         for (what, served, at, expected) in [

@@ -23,7 +23,6 @@ pub enum StatusWrite {
     Failed,
 }
 
-/// The result of an Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventResult {
     /// It was written.

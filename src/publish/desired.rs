@@ -32,7 +32,7 @@ pub struct Subject<'a> {
     /// Whether a fault of the object closes all its routes, on every node.
     pub closed: bool,
     /// Whether our own confirmed generation serves it.
-    pub carried: Serves,
+    pub confirmed: Serves,
     /// The revision in which its present content was first seen; `None` when the API's
     /// `resourceVersion` is not a number.
     pub needs: Option<Revision>,
@@ -103,7 +103,7 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
         wanted.dedup();
         return wanted;
     }
-    let is_wanted = match subject.carried {
+    let is_wanted = match subject.confirmed {
         _ if subject.closed => is_there(&nodes.own),
         Serves::Yes => true,
         Serves::Unknown => is_there(&nodes.own),
@@ -158,7 +158,7 @@ mod tests {
     fn wanted(
         accepted: bool,
         closed: bool,
-        carried: Serves,
+        confirmed: Serves,
         other: Option<(Member, Life)>,
         current: &[&str],
     ) -> Vec<String> {
@@ -167,7 +167,7 @@ mod tests {
         let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
         let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
         let (id, needs) = (cart(), Some(Revision(50)));
-        let subject = Subject { id: &id, accepted, disputed: false, closed, carried, needs, current: &current };
+        let subject = Subject { id: &id, accepted, disputed: false, closed, confirmed, needs, current: &current };
         texts(&desired(subject, &nodes))
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let unserved = Some((Member { unserved, pinned: Some(1), ..member("b", B, Some(49)) }, Life::Alive));
         let down = Some((Member { serving: false, ..member("b", B, Some(50)) }, Life::Alive));
         use Serves::{No, Unknown, Yes};
-        for (what, accepted, carried, other, current, expected) in [
+        for (what, accepted, confirmed, other, current, expected) in [
             ("alone", true, Yes, None, &[][..], &[A][..]),
             ("not ours", false, Yes, up(Some(50)), &[A, B], &[]),
             ("not yet confirmed", true, No, None, &[], &[]),
@@ -203,7 +203,7 @@ mod tests {
             ("its nginx is down", true, Yes, down, &[A, B], &[A]),
             ("somebody else's address", true, Yes, None, &["203.0.113.9"], &[A]),
         ] {
-            assert_eq!(wanted(accepted, false, carried, other, current), expected, "{what}");
+            assert_eq!(wanted(accepted, false, confirmed, other, current), expected, "{what}");
         }
     }
 
@@ -211,7 +211,7 @@ mod tests {
     fn what_is_closed_gets_no_address_and_keeps_what_it_has() {
         let other = |observed, life| Some((member("b", B, Some(observed)), life));
         use Serves::{No, Unknown, Yes};
-        for (what, carried, other, current, expected) in [
+        for (what, confirmed, other, current, expected) in [
             ("new", No, other(50, Life::Alive), &[][..], &[][..]),
             ("new, in a generation that was not confirmed", Yes, None, &[], &[]),
             ("served before", No, other(50, Life::Alive), &[A, B], &[A, B]),
@@ -220,7 +220,7 @@ mod tests {
             ("served before, a node comes", No, other(50, Life::Alive), &[A], &[A]),
             ("served before, a node goes", No, other(50, Life::Expired), &[A, B], &[A]),
         ] {
-            assert_eq!(wanted(true, true, carried, other, current), expected, "{what}");
+            assert_eq!(wanted(true, true, confirmed, other, current), expected, "{what}");
         }
     }
 
@@ -240,8 +240,8 @@ mod tests {
             let nodes = Nodes::new(&member("a", A, None), [(&other, life)].into_iter(), &BTreeSet::new());
             let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
             let (id, needs) = (cart(), Some(Revision(50)));
-            let (accepted, closed, carried) = (false, false, Serves::No);
-            let subject = Subject { id: &id, accepted, disputed, closed, carried, needs, current: &current };
+            let (accepted, closed, confirmed) = (false, false, Serves::No);
+            let subject = Subject { id: &id, accepted, disputed, closed, confirmed, needs, current: &current };
             assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
         }
     }
@@ -253,7 +253,7 @@ mod tests {
             accepted: true,
             disputed: false,
             closed: false,
-            carried: Serves::Yes,
+            confirmed: Serves::Yes,
             needs: None,
             current: &[A.parse().unwrap()],
         };

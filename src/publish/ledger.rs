@@ -134,7 +134,6 @@ impl<S: StatusStrategy> Ledger<S> {
         Ledger { strategy, manager, entries: HashMap::new(), known: None }
     }
 
-    /// The strategy of the kind.
     pub fn strategy(&self) -> &S {
         &self.strategy
     }
@@ -152,7 +151,7 @@ impl<S: StatusStrategy> Ledger<S> {
         let mut accepted = served.accepted.iter().peekable();
         let mut closed = served.closed.iter().peekable();
         let mut unserved = served.unserved.iter().peekable();
-        let mut carried = served.carried.as_deref().map(|carried| carried.iter().peekable());
+        let mut confirmed = served.confirmed.as_deref().map(|confirmed| confirmed.iter().peekable());
         let mut seen = 0;
         for object in self.strategy.objects(served) {
             seen += 1;
@@ -160,7 +159,7 @@ impl<S: StatusStrategy> Ledger<S> {
             let entry = Self::entry(&mut self.entries, self.known, &object, version);
             let (id, is_inside, applied) = (object.id, object.is_inside, object.published.is_applied_by(&self.manager));
             let (current, is_stale) = entry.current((object.current, object.is_plain), version);
-            let is_carried = carried.as_mut().map(|list| is_inside && is_next(list, id, |carried| &carried.id));
+            let is_confirmed = confirmed.as_mut().map(|list| is_inside && is_next(list, id, |confirmed| &confirmed.id));
             let is_accepted = is_inside && is_next(&mut accepted, id, |id| id);
             let is_disputed = is_inside && is_next(&mut unserved, id, |id| id) && !is_accepted;
             entry.judge(is_accepted, served.observed);
@@ -169,7 +168,7 @@ impl<S: StatusStrategy> Ledger<S> {
                 accepted: is_accepted,
                 disputed: is_disputed,
                 closed: is_accepted && is_next(&mut closed, id, |id| id),
-                carried: serves(is_carried, entry.needs, served.observed),
+                confirmed: serves(is_confirmed, entry.needs, served.observed),
                 needs: entry.needs,
                 current: current.0.addresses(),
             };
@@ -378,8 +377,8 @@ fn is_exactly<C: Content>((current, is_plain): &(C, bool), content: &C) -> bool 
 
 /// Whether our confirmed generation serves an object. A generation that is older than the object's
 /// content proves nothing about it.
-fn serves(is_carried: Option<bool>, needs: Option<Revision>, observed: Option<Revision>) -> Serves {
-    match is_carried {
+fn serves(is_confirmed: Option<bool>, needs: Option<Revision>, observed: Option<Revision>) -> Serves {
+    match is_confirmed {
         None => Serves::Unknown,
         Some(false) => Serves::No,
         Some(true) if needs.zip(observed).is_some_and(|(needs, observed)| observed < needs) => Serves::Unknown,

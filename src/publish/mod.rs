@@ -47,7 +47,7 @@ pub use order::{Order, Writes};
 pub use permissions::{EVENTS, LEASES};
 pub use publisher::Publisher;
 pub use roster::Life;
-pub use served::{Carried, Served};
+pub use served::{Confirmed, Served};
 pub use status::published_addresses;
 pub use unserved::Unserved;
 pub use view::{Outlook, Peer, View};

@@ -32,7 +32,6 @@ pub struct Notice {
     pub name: String,
     /// Whether its type is `Warning`.
     pub warns: bool,
-    /// The reason.
     pub reason: &'static str,
     /// The action: the field that the finding is about.
     pub action: String,

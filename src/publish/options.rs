@@ -142,7 +142,6 @@ pub struct Options {
     pub status_burst: u32,
     /// Events per second.
     pub event_rate: u32,
-    /// The burst of Events.
     pub event_burst: u32,
     /// Where Events link to the explanation of their reasons.
     pub documentation: Documentation,

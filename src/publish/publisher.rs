@@ -38,7 +38,7 @@ pub struct Publisher {
     leaving: Vec<JoinHandle<()>>,
     others: Vec<JoinHandle<()>>,
     outlook: Outlook,
-    /// A sender that is kept where no status is written, so that those who wait for reports of
+    /// A sender that is kept where no status is written, so that receivers of reports about
     /// contention keep waiting.
     _silence: Option<watch::Sender<Vec<Arc<ObjectId>>>>,
 }

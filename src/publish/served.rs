@@ -24,7 +24,7 @@ pub struct Served {
     pub closed: Arc<[Arc<ObjectId>]>,
     /// The objects that the confirmed generation serves; `None` for a generation of an earlier run
     /// without such a record.
-    pub carried: Option<Arc<[Carried]>>,
+    pub confirmed: Option<Arc<[Confirmed]>>,
     /// The observed revision of Ingresses in the snapshot that this generation was made from.
     pub observed: Option<Revision>,
     /// All findings.
@@ -48,7 +48,7 @@ pub struct Served {
 
 /// An object that the confirmed generation serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Carried {
+pub struct Confirmed {
     /// The object.
     pub id: Arc<ObjectId>,
     /// The version that is served.
@@ -84,7 +84,7 @@ impl Served {
 
     /// Whether both serve the same versions.
     fn serves_same_versions(&self, other: &Served) -> bool {
-        match (&self.carried, &other.carried) {
+        match (&self.confirmed, &other.confirmed) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (one, other) => one.is_none() && other.is_none(),
         }
@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn what_others_write_into_objects_makes_no_difference_to_what_is_served() {
-        let carried: Arc<[Carried]> = Arc::default();
+        let confirmed: Arc<[Confirmed]> = Arc::default();
         let id = Arc::new(ObjectId::new(crate::model::Kind::Ingress, "shop", "cart"));
-        let served = Served { carried: Some(Arc::clone(&carried)), ..Served::default() };
+        let served = Served { confirmed: Some(Arc::clone(&confirmed)), ..Served::default() };
         for (what, other, serves_same) in [
             ("objects", Served { snapshot: Arc::default(), ..served.clone() }, true),
             ("how far the generation has come", Served { observed: Some(Revision(1)), ..served.clone() }, true),
@@ -112,8 +112,8 @@ mod tests {
             ("how the daemon is", Served { phase: "failed".into(), ..served.clone() }, true),
             ("what is accepted", Served { accepted: [].into(), ..served.clone() }, false),
             ("what is closed", Served { closed: [Arc::clone(&id)].into(), ..served.clone() }, false),
-            ("what is carried", Served { carried: Some([].into()), ..served.clone() }, false),
-            ("nothing is carried", Served { carried: None, ..served.clone() }, false),
+            ("what is confirmed", Served { confirmed: Some([].into()), ..served.clone() }, false),
+            ("nothing is confirmed", Served { confirmed: None, ..served.clone() }, false),
             ("what there is", Served { informed: true, ..served.clone() }, false),
             ("the generation", Served { generation: Some(1), ..served.clone() }, false),
             ("nginx", Served { serving: true, ..served.clone() }, false),

@@ -37,9 +37,7 @@ impl Content for Vec<Address> {
 pub struct Object<'a, C> {
     /// Its name.
     pub id: &'a Arc<ObjectId>,
-    /// Its UID.
     pub uid: &'a str,
-    /// Its version.
     pub version: &'a Version,
     /// Its `resourceVersion`, and the field managers of its status.
     pub published: &'a Published,

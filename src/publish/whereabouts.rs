@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_published_than_others_believe() {
+    fn no_more_are_published_than_other_nodes_accept() {
         let entries: Vec<_> = (1..=20).map(|last| format!("192.0.2.{last}")).collect();
         let entries: Vec<_> = entries.iter().map(String::as_str).collect();
         let (addresses, complaints) = found(&entries, &Followed::Unknown).unwrap();

@@ -47,7 +47,6 @@ impl Content {
         self.parts.iter().flat_map(Part::pieces)
     }
 
-    /// The parts.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }

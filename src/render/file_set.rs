@@ -72,7 +72,6 @@ impl File {
 /// All files of a configuration, sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileSet {
-    /// The files.
     pub files: BTreeMap<FilePath, Arc<File>>,
 }
 

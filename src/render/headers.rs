@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 /// A header of requests to backends, as a row of the table.
 #[derive(Debug)]
 pub struct Header {
-    /// Its name.
     pub name: &'static str,
     /// Its value in the usual list of headers.
     pub usual: Value,
@@ -127,7 +126,7 @@ enum Spoken {
 
 /// Who is trusted to name clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Believed {
+pub enum Trusted {
     /// No client.
     Nobody,
     /// Proxies that speak the PROXY protocol, which tells the scheme by a port.
@@ -137,36 +136,36 @@ pub enum Believed {
 }
 
 /// The templates of headers: name, protocol, whether the list is the detailed one, who is trusted.
-const LISTS: [(&str, Spoken, bool, Believed); 18] = [
-    ("proxy_headers", Spoken::Http, false, Believed::Nobody),
-    ("proxy_headers_by_port", Spoken::Http, false, Believed::Protocol),
-    ("proxy_headers_told", Spoken::Http, false, Believed::Headers),
-    ("proxy_headers_detailed", Spoken::Http, true, Believed::Nobody),
-    ("proxy_headers_detailed_by_port", Spoken::Http, true, Believed::Protocol),
-    ("proxy_headers_detailed_told", Spoken::Http, true, Believed::Headers),
-    ("grpc_headers", Spoken::Grpc, false, Believed::Nobody),
-    ("grpc_headers_by_port", Spoken::Grpc, false, Believed::Protocol),
-    ("grpc_headers_told", Spoken::Grpc, false, Believed::Headers),
-    ("grpc_headers_detailed", Spoken::Grpc, true, Believed::Nobody),
-    ("grpc_headers_detailed_by_port", Spoken::Grpc, true, Believed::Protocol),
-    ("grpc_headers_detailed_told", Spoken::Grpc, true, Believed::Headers),
-    ("fastcgi_headers", Spoken::FastCgi, false, Believed::Nobody),
-    ("fastcgi_headers_by_port", Spoken::FastCgi, false, Believed::Protocol),
-    ("fastcgi_headers_told", Spoken::FastCgi, false, Believed::Headers),
-    ("fastcgi_headers_detailed", Spoken::FastCgi, true, Believed::Nobody),
-    ("fastcgi_headers_detailed_by_port", Spoken::FastCgi, true, Believed::Protocol),
-    ("fastcgi_headers_detailed_told", Spoken::FastCgi, true, Believed::Headers),
+const LISTS: [(&str, Spoken, bool, Trusted); 18] = [
+    ("proxy_headers", Spoken::Http, false, Trusted::Nobody),
+    ("proxy_headers_by_port", Spoken::Http, false, Trusted::Protocol),
+    ("proxy_headers_told", Spoken::Http, false, Trusted::Headers),
+    ("proxy_headers_detailed", Spoken::Http, true, Trusted::Nobody),
+    ("proxy_headers_detailed_by_port", Spoken::Http, true, Trusted::Protocol),
+    ("proxy_headers_detailed_told", Spoken::Http, true, Trusted::Headers),
+    ("grpc_headers", Spoken::Grpc, false, Trusted::Nobody),
+    ("grpc_headers_by_port", Spoken::Grpc, false, Trusted::Protocol),
+    ("grpc_headers_told", Spoken::Grpc, false, Trusted::Headers),
+    ("grpc_headers_detailed", Spoken::Grpc, true, Trusted::Nobody),
+    ("grpc_headers_detailed_by_port", Spoken::Grpc, true, Trusted::Protocol),
+    ("grpc_headers_detailed_told", Spoken::Grpc, true, Trusted::Headers),
+    ("fastcgi_headers", Spoken::FastCgi, false, Trusted::Nobody),
+    ("fastcgi_headers_by_port", Spoken::FastCgi, false, Trusted::Protocol),
+    ("fastcgi_headers_told", Spoken::FastCgi, false, Trusted::Headers),
+    ("fastcgi_headers_detailed", Spoken::FastCgi, true, Trusted::Nobody),
+    ("fastcgi_headers_detailed_by_port", Spoken::FastCgi, true, Trusted::Protocol),
+    ("fastcgi_headers_detailed_told", Spoken::FastCgi, true, Trusted::Headers),
 ];
 
 /// The name and text of every template that is generated from the table.
 pub fn templates() -> Vec<(&'static str, String)> {
-    let list = |spoken: Spoken, detailed: bool, believed: Believed| {
+    let list = |spoken: Spoken, detailed: bool, trusted: Trusted| {
         let line = |header: &Header| {
             let value = match if detailed { header.detailed } else { header.usual } {
                 SetByHttp(..) if spoken != Spoken::Http => return None,
-                SetOrTold(_, told, _) if believed == Believed::Headers => told.to_owned(),
-                Scheme(_, told, _) if believed != Believed::Nobody => told.to_owned(),
-                ClearedUnlessTold if believed == Believed::Headers => header.told(),
+                SetOrTold(_, told, _) if trusted == Trusted::Headers => told.to_owned(),
+                Scheme(_, told, _) if trusted != Trusted::Nobody => told.to_owned(),
+                ClearedUnlessTold if trusted == Trusted::Headers => header.told(),
                 Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) | Scheme(value, ..) => value.to_owned(),
                 Cleared | ClearedUnlessTold => "\"\"".to_owned(),
                 Passed => return None,
@@ -188,7 +187,7 @@ pub fn templates() -> Vec<(&'static str, String)> {
         let _ = writeln!(told, "        set {} $http_{};", header.told(), header.variable());
     }
     told.push_str("    }\n");
-    let lists = LISTS.map(|(name, spoken, detailed, believed)| (name, list(spoken, detailed, believed)));
+    let lists = LISTS.map(|(name, spoken, detailed, trusted)| (name, list(spoken, detailed, trusted)));
     lists.into_iter().chain([("told", told)]).collect()
 }
 

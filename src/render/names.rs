@@ -45,7 +45,7 @@ pub fn blocked_file() -> FilePath {
     Arc::clone(&PATH)
 }
 
-/// The file with what is looked up of the addresses of clients. It sorts before what asks for it.
+/// The file with the GeoIP2 databases. It sorts before the files that use their variables.
 pub fn geo_file() -> FilePath {
     static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/05-geoip2.conf".into());
     Arc::clone(&PATH)

@@ -85,7 +85,6 @@ impl<'i> Form<'i> {
         form
     }
 
-    /// Adds a word.
     pub fn add_word(&mut self, word: &str) {
         let FormMemory { key, words, ends } = &mut self.memory;
         key.push(b'w');

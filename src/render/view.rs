@@ -187,7 +187,6 @@ views! {
     /// A directive that applies to requests for which a variable compares with a value.
     #[derive(Debug, Clone)]
     pub struct Comparison {
-        /// The variable.
         pub variable: Word,
         /// The operator of nginx's `if`.
         pub operator: Word,
@@ -195,7 +194,6 @@ views! {
         pub value: Words,
         /// The name of the directive.
         pub name: Word,
-        /// Its arguments.
         pub arguments: Words,
     }
 

@@ -53,7 +53,6 @@ pub enum Error {
     Files {
         /// The attempted action, as in "read".
         action: &'static str,
-        /// The path.
         path: PathBuf,
         /// The error of the system.
         source: io::Error,

@@ -18,7 +18,6 @@ pub enum Undone {
     InUse(PathBuf),
     /// It was edited since, and is left as it is.
     Edited {
-        /// The path.
         path: PathBuf,
         /// The step that changed it.
         step: String,

@@ -19,7 +19,6 @@ pub enum Family {
 /// The state of an endpoint, from its conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// It is ready.
     Ready,
     /// It is terminating and still serves, which is used when no endpoint is ready.
     Draining,
@@ -54,15 +53,12 @@ pub struct EndpointPort {
 /// The endpoints of one EndpointSlice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoints {
-    /// Its UID.
     pub uid: Option<Box<str>>,
     /// The Service that it belongs to, by the label `kubernetes.io/service-name`.
     pub service: Option<Box<str>>,
     /// The family of all addresses; `None` when they are names.
     pub family: Option<Family>,
-    /// The ports.
     pub ports: Box<[EndpointPort]>,
-    /// The endpoints.
     pub endpoints: Box<[Endpoint]>,
 }
 

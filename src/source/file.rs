@@ -53,7 +53,6 @@ pub struct Held<'f> {
     pub id: &'f Arc<ObjectId>,
     pub version: &'f Version,
     pub object: &'f Object,
-    /// The file.
     pub file: &'f Arc<SourceFile>,
     /// The line of the object; for a broken one, the line where it was.
     pub line: u32,

@@ -17,23 +17,18 @@ use super::StringMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "api::Ingress", into = "api::Ingress")]
 pub struct Ingress {
-    /// Its UID.
     pub uid: Option<Box<str>>,
     /// The time of its creation.
     pub created: Option<Timestamp>,
-    /// Its annotations.
     pub annotations: StringMap,
     /// The name of its class (`spec.ingressClassName`).
     pub class_name: Option<Box<str>>,
-    /// Its default backend.
     pub default_backend: Option<Box<IngressBackend>>,
-    /// Its rules.
     pub rules: Box<[IngressRule]>,
     /// Its TLS entries.
     pub tls: Box<[IngressTls]>,
 }
 
-/// A rule of an Ingress.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IngressRule {
     /// The host; `None` for all hosts.
@@ -45,15 +40,12 @@ pub struct IngressRule {
 /// A path of a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IngressPath {
-    /// The path.
     pub path: Option<Box<str>>,
     /// The type as written.
     pub path_type: Cow<'static, str>,
-    /// The backend.
     pub backend: IngressBackend,
 }
 
-/// A backend of an Ingress.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IngressBackend {
     /// The name of a Service; `None` for a resource of another kind.
@@ -69,7 +61,6 @@ pub struct IngressBackend {
 pub struct IngressTls {
     /// The hosts that the certificate is for.
     pub hosts: Box<[Box<str>]>,
-    /// The name of the Secret.
     pub secret_name: Option<Box<str>>,
 }
 

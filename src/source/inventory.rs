@@ -26,9 +26,7 @@ const CLUSTER: &str = "cluster";
 pub struct Workload {
     /// Its kind.
     pub kind: String,
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// The containers of its pods.
     pub containers: Vec<Container>,
@@ -37,7 +35,6 @@ pub struct Workload {
 /// A container of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
-    /// The image.
     pub image: String,
     /// The command line in the workload, with variables replaced whose values are in the workload
     /// too.

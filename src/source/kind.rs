@@ -68,7 +68,6 @@ impl Permission {
     }
 }
 
-/// Whether a kind is namespaced.
 pub trait Namespaced {
     const NAMESPACED: bool;
 }
@@ -338,7 +337,6 @@ pub struct Row {
     pub version: &'static str,
     /// Group and version, as in `apiVersion`.
     pub api_version: &'static str,
-    /// Whether it is namespaced.
     pub is_namespaced: bool,
     /// Whether it is read only in the namespaces of objects that the settings name.
     pub is_named: bool,

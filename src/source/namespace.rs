@@ -7,9 +7,7 @@ use k8s_openapi::api::core::v1 as api;
 /// The used fields of a Namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Namespace {
-    /// Its UID.
     pub uid: Option<Box<str>>,
-    /// Its labels.
     pub labels: BTreeMap<String, String>,
 }
 

@@ -15,9 +15,7 @@ use crate::model::Transport;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "api::Service", into = "api::Service")]
 pub struct Service {
-    /// Its UID.
     pub uid: Option<Box<str>>,
-    /// Its annotations.
     pub annotations: StringMap,
     /// Its `externalName`, empty when that is missing; `None` for other types of Services.
     pub external_name: Option<Box<str>>,
@@ -30,22 +28,18 @@ pub struct Service {
     /// Whether nodes drop external requests when they have no endpoint themselves
     /// (`externalTrafficPolicy: Local`).
     pub is_local: bool,
-    /// Its ports.
     pub ports: Box<[ServicePort]>,
 }
 
-/// A port of a Service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServicePort {
     /// Its name; empty for the only port of a Service.
     pub name: Box<str>,
-    /// Its number.
     pub number: i32,
     /// Its protocol; `None` when it is neither TCP nor UDP.
     pub transport: Option<Transport>,
     /// The target port.
     pub target: Option<TargetPort>,
-    /// Its node port.
     pub node_port: Option<i32>,
     /// The application protocol (`appProtocol`).
     pub application: Option<Box<str>>,
@@ -54,7 +48,6 @@ pub struct ServicePort {
 /// The target port of a Service port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetPort {
-    /// By number.
     Number(i32),
     /// By the name of a container port.
     Name(Box<str>),

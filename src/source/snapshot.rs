@@ -18,7 +18,6 @@ pub struct Version(pub Arc<str>);
 /// A file with manifests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceFile {
-    /// Its path.
     pub path: Arc<str>,
     /// When its content was written, in nanoseconds since 1970, where the age of files matters.
     pub written: Option<i64>,
@@ -27,7 +26,6 @@ pub struct SourceFile {
 /// The file and line where a manifest begins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceLocation {
-    /// The file.
     pub file: Arc<SourceFile>,
     /// First line of the document.
     pub line: u32,
@@ -44,7 +42,6 @@ impl fmt::Display for SourceLocation {
 pub struct Stored<K> {
     /// Its name.
     pub id: Arc<ObjectId>,
-    /// Its version.
     pub version: Version,
     /// The object, without managed fields and without its published status.
     pub object: Arc<K>,
@@ -72,7 +69,6 @@ impl<K> Clone for Stored<K> {
 pub struct Published {
     /// The `resourceVersion` of the object with this status.
     pub revision: Option<Box<str>>,
-    /// The `status`.
     pub status: Option<IngressStatus>,
     /// The field managers that own a part of the status by server-side apply; `None` when the
     /// object has no managed fields.
@@ -103,7 +99,6 @@ impl<K> Stored<K> {
 /// Everything that was read. Each list is sorted by namespace and name and has each object once.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// Ingresses.
     pub ingresses: List<Ingress>,
     /// Ingresses that were taken out because nginx refuses them: nothing of them is served, and
     /// they keep their claims on hosts and paths.
@@ -112,15 +107,12 @@ pub struct Snapshot {
     pub outside: List<Ingress>,
     /// IngressClasses.
     pub ingress_classes: List<IngressClass>,
-    /// Services.
     pub services: List<Service>,
     /// EndpointSlices.
     pub endpoint_slices: List<Endpoints>,
-    /// Secrets.
     pub secrets: List<Secret>,
     /// ConfigMaps.
     pub config_maps: List<ConfigMap>,
-    /// Nodes.
     pub nodes: List<Node>,
     /// Namespaces. From a cluster they are read only where labels are needed, and then at least
     /// those that are served.

@@ -21,7 +21,6 @@ const LEGACY_CLASS: &str = "kubernetes.io/ingress.class";
 /// A problem of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Its reason.
     pub reason: Reason,
     pub field: Field,
     /// What is wrong, and the remedy.

@@ -12,7 +12,6 @@ use crate::source::{Ingress, IngressBackend, IngressPath, IngressRule, Snapshot,
 /// The requests of an Ingress, as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked<'a> {
-    /// Its class.
     pub class: Option<&'a str>,
     /// The host of each rule; `*` for a missing one.
     pub rules: Vec<&'a str>,
@@ -29,7 +28,6 @@ pub struct AskedRoute<'a> {
     pub rule: Option<usize>,
     /// The host; `*` for a missing one.
     pub host: &'a str,
-    /// The path.
     pub path: &'a str,
     /// Its type: `Prefix`, `Exact`, ...
     pub path_type: &'a str,

@@ -26,7 +26,6 @@ use crate::source::{Endpoints, Ingress, List, Service, Snapshot, Stored, Version
 /// The result of building a host.
 #[derive(Debug, Default)]
 pub struct Built {
-    /// Its server.
     pub server: Option<Arc<Server>>,
     /// Its upstreams, in any order, perhaps repeated.
     pub upstreams: Vec<Arc<Upstream>>,
@@ -115,7 +114,6 @@ pub struct BuiltHosts {
     changed: HashSet<Dependency>,
 }
 
-/// A cached host.
 #[derive(Debug)]
 struct CachedHost {
     /// When it was built, in seconds since 1970.

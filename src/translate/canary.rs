@@ -27,7 +27,6 @@ pub struct Offer<'s, 'a> {
     pub subject: &'s Subject<'a>,
     /// The field of the path.
     pub origin: Origin,
-    /// The backend.
     pub backend: Backend<'a>,
 }
 

@@ -35,7 +35,6 @@ const MOST_CERTIFICATES: usize = 10;
 #[derive(Debug)]
 pub struct Checked {
     pub certificate: Arc<Certificate>,
-    /// Its names.
     names: Vec<String>,
 }
 
@@ -45,7 +44,6 @@ impl Checked {
         self.names.iter().any(|pattern| host::covers(pattern, name))
     }
 
-    /// Its names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }

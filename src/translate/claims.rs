@@ -37,7 +37,6 @@ pub struct Claims {
 /// A namespace that claims a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimant {
-    /// The namespace.
     pub namespace: Arc<str>,
     /// Its age: lower numbers are older.
     pub number: u64,
@@ -100,7 +99,6 @@ impl<'a> Since<'a> {
 /// A namespace that claims a host now.
 #[derive(Debug, Clone)]
 pub struct ClaimingNamespace<'a> {
-    /// The namespace.
     pub namespace: &'a Arc<str>,
     /// Whether it claims the host exclusively.
     pub exclusive: bool,

@@ -1,4 +1,4 @@
-//! What is told of objects that are refused besides why: all that is wrong with their paths and
+//! Findings about refused objects besides the reason: all that is wrong with their paths and
 //! Services, so that one change mends it.
 
 use std::collections::HashMap;
@@ -10,8 +10,8 @@ use super::subject::Subject;
 use crate::finding::Finding;
 use crate::model::{Field, Origin};
 
-/// Of how many paths of a namespace that is told: no budget counts those of objects that are
-/// refused.
+/// The number of paths of a namespace with such findings: no budget counts paths of refused
+/// objects.
 const MOST: usize = 200;
 
 /// What is wrong with these objects, the oldest first, besides what refuses them.

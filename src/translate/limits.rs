@@ -44,7 +44,6 @@ pub struct Limits {
     pub node: NodeLimits,
 }
 
-/// Limits for passwords.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PasswordLimits {
     /// The cost of verifying one, on the scale of bcrypt.
@@ -71,7 +70,6 @@ pub struct ObjectLimits {
 /// Limits for all objects of one namespace together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceLimits {
-    /// Hosts.
     pub hosts: u64,
     /// Paths of hosts.
     pub routes: u64,

@@ -103,7 +103,6 @@ const FEW_HOSTS: usize = 16;
 /// The result of a translation.
 #[derive(Debug, Clone, Default)]
 pub struct Translation {
-    /// The model.
     pub model: Model,
     /// The findings about objects, sorted.
     pub findings: Vec<Finding>,

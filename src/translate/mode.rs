@@ -28,7 +28,6 @@ pub enum Unreachable {
 /// A port of a Service with everything that is needed to reach it.
 #[derive(Debug, Clone, Copy)]
 pub struct Reach<'a> {
-    /// The snapshot.
     pub snapshot: &'a Snapshot,
     /// Slices by Service.
     pub slices: &'a Slices<'a>,

@@ -110,7 +110,6 @@ pub struct Hsts {
     pub max_age: u64,
     /// `includeSubDomains`.
     pub include_subdomains: bool,
-    /// `preload`.
     pub preload: bool,
 }
 

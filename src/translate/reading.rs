@@ -49,7 +49,6 @@ pub struct AppRoot {
     pub origin: Origin,
 }
 
-/// Aliases of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostAliases {
     /// The names, without duplicates.
@@ -77,7 +76,6 @@ pub struct ErrorOptions {
 /// A session cookie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedSession {
-    /// The cookie.
     pub cookie: Arc<SessionCookie>,
     /// Its `Path`; `None` follows the path of the route.
     pub path: Option<CookiePath>,
@@ -105,7 +103,6 @@ pub struct RequestedService {
     pub is_everywhere: bool,
     /// Its address.
     pub whereabouts: ServiceAddress,
-    /// Its protocol.
     pub protocol: Protocol,
     /// How long connections to it are kept, when that differs from the general setting.
     pub reuse: Option<Arc<ConnectionReuse>>,
@@ -114,7 +111,6 @@ pub struct RequestedService {
 /// A target of mirrored requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedMirror {
-    /// The service.
     pub service: RequestedService,
     /// The content of the copies.
     pub policy: Arc<MirrorPolicy>,
@@ -123,7 +119,6 @@ pub struct RequestedMirror {
 /// An external authentication service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedAuthentication {
-    /// The service.
     pub service: RequestedService,
     /// The subrequest and the effect of its response.
     pub policy: Arc<AuthenticationPolicy>,
@@ -181,9 +176,7 @@ pub struct Reading {
 /// The administrator's settings for routes that no object defines.
 #[derive(Debug)]
 pub struct Everywhere {
-    /// The dialect.
     pub dialect: Dialect,
-    /// The behaviour.
     pub behaviour: Arc<Behaviour>,
     /// Whether a value that protects everything is invalid.
     pub closed: bool,

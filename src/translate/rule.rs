@@ -19,10 +19,8 @@ pub struct Rule {
     pub paths: Box<[RulePath]>,
 }
 
-/// A path of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RulePath {
-    /// The path.
     pub path: Result<UrlPath, Refused>,
     /// Its type; `None` when it is invalid.
     pub kind: Option<PathType>,

@@ -79,7 +79,6 @@ pub struct Servers<'a> {
     pub tls: Tls<'a>,
     /// Hosts with TLS passthrough.
     pub passed: Passed,
-    /// The findings.
     pub findings: Vec<Finding>,
     /// Object versions with a path that cannot be served as written: an earlier version is better,
     /// if there is one.

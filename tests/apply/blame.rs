@@ -80,7 +80,7 @@ fn a_namespace_of_which_much_is_refused_hides_nobody_elses() {
     assert_eq!(found, expected.map(|name| format!("Ingress {name}")));
 }
 
-/// What becomes of the second generation when the master gets this signal while it has it to read.
+/// The outcome of the second generation when the master gets this signal before it has read it.
 fn interrupted(nginx: &Nginx, end: Signal) -> (Outcome, Applier<System>) {
     let one = Files::with_status(nginx.status).set();
     assert_confirmed(&nginx.applier().apply(&one), 1);

@@ -28,7 +28,7 @@ fn options(folder: &Path) -> Options {
     Options { root, state, nginx_configuration: None, keep: 2, ..Options::default() }
 }
 
-/// Which set is behind the link: `Ok(None)` before the first, an error for a mix.
+/// The set of files behind the link: `Ok(None)` before the first one, an error for a mix of two.
 fn on_disk(folder: &Path) -> Result<Option<usize>, String> {
     let current = folder.join("ingressd/current");
     let Ok(target) = fs::read_link(&current) else { return Ok(None) };
@@ -127,7 +127,7 @@ fn a_file_that_somebody_changed_or_put_a_link_in_its_place_is_written_anew() {
         let [set, ..] = sets();
         Applier::open(options(folder.path()), nginx.clone()).unwrap().apply(&set);
         let (file, other) = (folder.path().join("ingressd/current/http/a.conf"), folder.path().join("other"));
-        // What a link leads to is the very file that was written.
+        // The link leads to the very file that was written.
         fs::rename(&file, &other).unwrap();
         let written = fs::read_to_string(&other).unwrap();
         match is_link {

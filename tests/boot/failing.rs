@@ -27,7 +27,7 @@ fn is_started_again(machine: &Machine) {
 
 pub async fn is_ended_when_it_hangs(node: &Node) {
     let machine = &node.machine;
-    // What is shipped says 30 seconds: too long for a test to wait, and longer than the Lease.
+    // The shipped unit says 30 seconds: too long for a test, and longer than the Lease.
     let shorter = "[Service]\\nWatchdogSec=3s\\nTimeoutAbortSec=2s\\n";
     let folder = "/run/systemd/system/ingressd.service.d";
     machine.run(&format!("mkdir {folder} && printf '{shorter}' >{folder}/test.conf"));

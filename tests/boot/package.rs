@@ -151,7 +151,7 @@ fn manual_pages_are_rendered_without_a_warning() {
 fn units_are_right_and_leave_little_open() {
     let root = unpacked();
     let root = path(root.path());
-    // What the units run and point at has to be there; the rest of a system is not.
+    // Programs and pages that the units name have to exist; the rest of a system does not.
     std::fs::create_dir_all(format!("{root}/bin")).unwrap();
     std::fs::copy("/bin/kill", format!("{root}/bin/kill")).unwrap();
     for unit in ["ingressd.service", "ingressd@.service"] {

@@ -16,7 +16,7 @@ const POD: &str = "echo.tls";
 /// How often a client that stays with an endpoint asks again.
 const AGAIN: usize = 5;
 
-/// What is wrong with the answer.
+/// What is wrong with the response.
 pub async fn check(row: &Row, project: &Project, cluster: &Cluster, client: &Signed) -> Vec<String> {
     let request = request(row, client);
     if row.kind == Kind::Websocket {
@@ -83,7 +83,7 @@ fn service<'c>(reply: &Reply, project: &Project, cluster: &'c Cluster) -> Option
     cluster.service(project, address.ip()).or(Some("that of another project"))
 }
 
-/// What a backend was told otherwise.
+/// Headers of the request to the backend that are not as they should be.
 fn backend(row: &Row, told: &Answer) -> Vec<String> {
     let url = url::Url::parse(&row.ask).unwrap();
     let asked = row.ask.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..])).unwrap_or("/");

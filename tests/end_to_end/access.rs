@@ -36,7 +36,7 @@ fn lists_choose_clients_by_address() {
             ("both", "10.244.5.7", 403),
             ("both", "10.244.5.8", 200),
             ("both", "127.0.0.1", 403),
-            // What protects fails closed.
+            // Protecting annotations with a bad value close the routes.
             ("broken", "10.244.5.7", 503),
         ] {
             let request = get(&format!("http://{host}.test/")).from(from);

@@ -8,7 +8,7 @@ use crate::rig::manifests::{Ingress, in_namespace, ingress, tls_secret};
 use crate::rig::status::tells;
 use crate::rig::{self, Rig};
 
-/// What the administrator lets objects set.
+/// The headers that the administrator allows objects to set.
 const ALLOWED: &str = "x-frame-options, Cache-Control, Strict-Transport-Security, Set-Cookie, Content-Type";
 
 fn headers(name: &str, data: &Value) -> Value {

@@ -99,7 +99,7 @@ fn a_list_that_is_too_long_closes_what_it_protects() {
         assert_eq!(get("http://short.test/p0").send().await.status, 200);
         let status = rig.daemon.status().await.unwrap();
         assert!(tells(&status, "Ingress long", "InvalidSecurityValue"), "{status}");
-        // What is closed is not counted as served.
+        // A closed route is not counted as served.
         let ingresses = status["ingresses"].as_array().unwrap().iter();
         let counts: Vec<_> =
             ingresses.map(|one| [&one["routes"], &one["closed"]].map(serde_json::Value::as_u64)).collect();
@@ -143,7 +143,7 @@ fn a_namespace_that_asks_for_too_much_goes_without_its_newest_and_nobody_else_do
         }
         assert!(!tells(&told, "Ingress victim", "OverBudget"), "{told}");
         assert!(tells(&told, "Settings limits.namespace-routes", "NearBudget"), "{told}");
-        // What is served is estimated, by namespace.
+        // The cost of served objects is estimated, by namespace.
         let namespaces = told["estimate"]["namespaces"].as_array().unwrap();
         let routes = |name: &str| {
             let of = namespaces.iter().find(|namespace| namespace["namespace"] == name).unwrap();

@@ -11,8 +11,7 @@ use crate::rig::manifests::{self, in_namespace, ingress, secret};
 use crate::rig::status::{notes, quarantined, serving, tells};
 use crate::rig::{self, ECHO, Rig};
 
-/// What a test of a configuration does that holds `heavy.example`, where the shell comes to
-/// `{heavy}`.
+/// The script that runs at `{heavy}` when a configuration with `heavy.example` is tested.
 const WRAPPER: &str = r#"#!/bin/sh
 # The configuration that is tested, and the files of ours in it.
 file=

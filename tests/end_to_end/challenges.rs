@@ -7,10 +7,10 @@ use crate::rig::client::get;
 use crate::rig::manifests::{Ingress, endpoint_slice, in_namespace, ingress, secret, service};
 use crate::rig::{self, ECHO};
 
-/// Who answers challenges.
+/// The address of the solver, which answers challenges.
 const SOLVER: &str = "10.244.2.1:8080";
 
-/// What the authority asks for.
+/// The token of a challenge, which the certificate authority requests.
 const TOKEN: &str = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAj-_X0";
 
 /// Says that the path of a challenge goes into the Ingress that has it.

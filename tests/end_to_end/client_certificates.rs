@@ -336,7 +336,7 @@ fn only_whose_host_it_is_decides() {
                     .path("guarded.test", "Prefix", "/own", "web")
                     .annotation("auth-tls-secret", "authority"),
             ),
-            // What is protected loses nothing to a path below it.
+            // A path below a protected one takes no requests from it.
             team("below", "guarded.test", "/own/below").build(),
             home(ingress("open").host("open.test", "web")),
             team("guest", "guarded.test", "/guest").build(),

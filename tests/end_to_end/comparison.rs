@@ -27,8 +27,8 @@ server {
 }
 "#;
 
-/// What an ingress-nginx does of these Ingresses, as its template writes it. `{line}`, `{pair}`,
-/// `{log}` and `{odd}` are filled in.
+/// The configuration that ingress-nginx makes of these Ingresses. `{line}`, `{pair}`, `{log}` and
+/// `{odd}` are filled in.
 const CONTROLLER: &str = r#"
 log_format upstreaminfo '{line}';
 access_log {log} upstreaminfo;
@@ -364,7 +364,7 @@ fn what_differs_is_named_with_the_annotation_that_may_change_it() {
         named("GET https://shop.test/", "certificate");
         assert_eq!(found.code, 1, "{:#}", found.json);
 
-        // Where the port of one side is not one of TLS, only what is asked over TLS has no answer
+        // Where the port of one side does not speak TLS, only requests over TLS get no response
         // there.
         let shop = ["shop.yaml", "classes.yaml", "secret.yaml", "web.yaml"].map(|name| folder.join(name));
         let without_tls = compare(rig.folder(), &shop, &["--ingressd-ports", "8180,8180"]);

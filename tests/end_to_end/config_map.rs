@@ -191,7 +191,7 @@ fn tls_is_spoken_as_it_says_and_ciphers_that_do_not_exist_harm_nobody() {
 }
 
 #[test]
-fn a_real_address_is_believed_and_nothing_else_unless_headers_are() {
+fn a_real_address_counts_and_nothing_else_unless_headers_are_trusted() {
     rig::run(async |rig| {
         let proxies = ("proxy-real-ip-cidr", "127.0.0.0/8");
         start(rig, &[("enable-real-ip", "true"), proxies]).await;
@@ -206,7 +206,7 @@ fn a_real_address_is_believed_and_nothing_else_unless_headers_are() {
         assert_eq!(told("http://own.test/").send().await.status, 403, "its list of clients sees the real address");
         assert_eq!(told("http://secure.test/").send().await.status, 308, "nobody says that it came by https");
         says(rig, &[("use-forwarded-headers", "true"), ("enable-real-ip", "true"), proxies]);
-        told("http://secure.test/").send_until("headers to be believed", |reply| reply.status == 200).await;
+        told("http://secure.test/").send_until("headers to be trusted", |reply| reply.status == 200).await;
         let reply = told("http://plain.test/").send().await;
         assert_eq!(seen(&reply), ["192.0.2.7", "192.0.2.7", "other.test", "https", "8443"]);
     });

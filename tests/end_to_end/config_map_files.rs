@@ -105,8 +105,8 @@ fn sessions_are_encrypted_with_the_key_that_all_nodes_have() {
     });
 }
 
-/// What OpenSSL tells of a handshake of TLS 1.2 with ciphers that need such parameters, and no
-/// others.
+/// The output of OpenSSL about a handshake of TLS 1.2 that offers only ciphers with such
+/// parameters.
 fn handshake(host: &str) -> String {
     let mut command = Command::new("openssl");
     command.args(["s_client", "-connect", "127.0.0.1:443", "-servername", host, "-tls1_2"]);

@@ -29,7 +29,7 @@ fn write_version(rig: &Rig, version: u8) {
     rig.manifests.write("version.yaml", &objects);
 }
 
-/// Which version is served, by every trait of it.
+/// The version that is served, as each of its effects shows it.
 async fn served_version(versions: &[u8]) -> u8 {
     let mut found = Vec::new();
     for version in versions {
@@ -131,7 +131,7 @@ fn alternates(nginx_is_restarted: bool) {
                 assert_eq!(served, next, "nginx took it at {step}");
             }
             if nginx_is_restarted {
-                // What is on disk is whole too.
+                // The files on disk are complete, too.
                 rig.nginx.restart().await;
                 let from_disk = served_version(&[1, 2]).await;
                 assert_eq!(from_disk, if step < Step::Switched { current } else { next }, "{step}");
@@ -180,13 +180,13 @@ fn killed_while_it_goes_back_to_the_last_generation() {
         write_version(rig, 1);
         rig.start().await;
         rig.daemon.stop().await;
-        rig.nginx.write_site("neighbour", "server { listen 8099; no_such_directive on; }");
+        rig.nginx.write_site("other", "server { listen 8099; no_such_directive on; }");
         write_version(rig, 2);
         for step in [Step::HungUp, Step::SwitchedBack] {
             run_until(rig, step).await;
             assert_eq!(served_version(&[1, 2]).await, 1, "nginx refused the other");
         }
-        rig.nginx.write_site("neighbour", "server { listen 8099; }");
+        rig.nginx.write_site("other", "server { listen 8099; }");
         rig.daemon.start();
         rig.daemon.ready().await;
         assert_eq!(served_version(&[1, 2]).await, 2);

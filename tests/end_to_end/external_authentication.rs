@@ -78,7 +78,7 @@ impl Service {
         Service { asked, task }
     }
 
-    /// What was asked since the last time.
+    /// The requests to the service since the last call.
     pub fn asked(&self) -> Vec<Question> {
         std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -117,7 +117,7 @@ async fn answer(
         let text = format!(
             "HTTP/1.1 {status} Said\r\n{length}X-User: ann\r\nX-Secret: no\r\nSet-Cookie: session=1\r\n\r\n{body}"
         );
-        // What is remembered may have no cookie.
+        // A cached response may have no cookie.
         let text = if head.contains("remembered") { text.replace("Set-Cookie: session=1\r\n", "") } else { text };
         if stream.write_all(text.as_bytes()).await.is_err() {
             return;
@@ -280,7 +280,7 @@ fn answers_are_remembered_by_their_key() {
         assert_eq!(service.asked().len(), 2);
         assert_eq!(ask("one", "eve", 200).await.0, 401, "it is remembered, too");
         assert_eq!(service.asked().len(), 0);
-        // What is remembered for no status is asked for again.
+        // A response with a status that is not cached is requested again.
         for _ in 0..2 {
             assert_eq!(ask("one", "bob", 403).await.0, 403);
         }
@@ -384,7 +384,7 @@ fn the_administrator_has_a_service_for_all_hosts() {
         assert_eq!(ask("http://out.test/").await, (200, vec![]));
         // The administrator's settings are not used with the object's own service.
         assert_eq!(ask("http://own.test/").await, (401, asked("GET /check")));
-        // What is neither true nor false counts as the default, as with ingress-nginx.
+        // A value that is neither true nor false counts as the default, as in ingress-nginx.
         assert_eq!(ask("http://typo.test/").await, (302, asked("HEAD /everywhere")));
         assert_eq!(get("http://covered.test/").send().await.echo().header("x-user"), Some("ann"));
         let reply = want(get("http://covered.test/a"), 401).send().await;

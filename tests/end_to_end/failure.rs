@@ -88,7 +88,7 @@ fn an_nginx_that_is_stopped_finds_everything_ready_when_it_starts() {
         rig.daemon.status_when("a finding", |status| tells(status, "Host nginx", "NginxDown")).await;
         let reloads = rig.daemon.reloads().await;
 
-        // What changes meanwhile is on disk, tested, before nginx starts; the daemon itself starts
+        // Changes meanwhile are tested and on disk before nginx starts; the daemon itself starts
         // nothing.
         write_host(rig, "b.example");
         let host = |status: &serde_json::Value| status["hosts"] == 2;
@@ -175,7 +175,7 @@ fn a_restarted_nginx_is_recognised_without_a_reload() {
 
 #[test]
 fn a_hup_that_nginx_refuses_is_taken_back_until_the_host_is_mended() {
-    // The mistake is once in a neighbour's site, which only the whole configuration shows, and
+    // The mistake is once in another site, which only the whole configuration shows, and
     // once in nginx.conf itself.
     for broken in [Broken::Site, Broken::Main] {
         rig::run(async move |rig| {
@@ -185,7 +185,7 @@ fn a_hup_that_nginx_refuses_is_taken_back_until_the_host_is_mended() {
             let workers = rig.nginx.settled_workers().await;
             let configuration = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
             match broken {
-                Broken::Site => rig.nginx.write_site("neighbour", "server { listen 8099; no_such_directive on; }"),
+                Broken::Site => rig.nginx.write_site("other", "server { listen 8099; no_such_directive on; }"),
                 Broken::Main => {
                     let text = configuration.replace("sendfile on;", "sendfile perhaps;");
                     std::fs::write(rig.nginx.configuration(), text).unwrap();
@@ -210,7 +210,7 @@ fn a_hup_that_nginx_refuses_is_taken_back_until_the_host_is_mended() {
             is_served("a.example").await;
 
             match broken {
-                Broken::Site => rig.nginx.write_site("neighbour", "server { listen 8099; }"),
+                Broken::Site => rig.nginx.write_site("other", "server { listen 8099; }"),
                 Broken::Main => std::fs::write(rig.nginx.configuration(), configuration).unwrap(),
             }
             is_served("b.example").await;

@@ -24,7 +24,7 @@ const FORGED: &[(&str, &str)] = &[
 
 /// Headers about URL, scheme, client and certificate that frameworks trust, and that only a
 /// trusted proxy may send.
-const BELIEVED: &[&str] = &[
+const TRUSTED: &[&str] = &[
     "Forwarded",
     "X-Forwarded-Prefix",
     "X-Forwarded-Server",
@@ -46,7 +46,7 @@ const BELIEVED: &[&str] = &[
 
 /// Sends every header that a framework might trust.
 fn telling(request: Request) -> Request {
-    BELIEVED.iter().fold(request, |request, name| request.header(name, "told"))
+    TRUSTED.iter().fold(request, |request, name| request.header(name, "told"))
 }
 
 /// Hosts by protocol of the backend, in both dialects, and one that asks for a password, where
@@ -75,7 +75,7 @@ fn ask(host: &str) -> Request {
 }
 
 #[test]
-fn what_frameworks_believe_reaches_no_backend_from_strangers() {
+fn what_frameworks_trust_reaches_no_backend_from_strangers() {
     rig::run(async |rig| {
         // Some hosts let through what nginx drops by itself.
         let lenient = "underscores_in_headers on;\nignore_invalid_headers off;\n";
@@ -83,7 +83,7 @@ fn what_frameworks_believe_reaches_no_backend_from_strangers() {
         rig.manifests.write("headers.yaml", &hosts());
         rig.start().await;
         for host in HOSTS {
-            let request = BELIEVED
+            let request = TRUSTED
                 .iter()
                 .fold(telling(ask(host)), |request, name| request.header(&name.replace('-', "_"), "told"));
             let seen = request.send().await.echo();
@@ -108,7 +108,7 @@ fn a_default_server_that_lets_through_what_nginx_drops_is_told_of() {
 }
 
 #[test]
-fn trusted_proxies_tell_what_frameworks_believe() {
+fn trusted_proxies_tell_what_frameworks_trust() {
     rig::run(async |rig| {
         let warnings = rig.folder().join("warnings.log");
         let log = format!("error_log {} warn;\n", warnings.display());
@@ -118,7 +118,7 @@ fn trusted_proxies_tell_what_frameworks_believe() {
         rig.start().await;
         for host in HOSTS {
             let seen = telling(ask(host).from("10.244.9.9")).send().await.echo();
-            for name in BELIEVED {
+            for name in TRUSTED {
                 assert_eq!(seen.header(&name.to_ascii_lowercase()), Some("told"), "{name} of {host}");
             }
             let seen = telling(ask(host).from("10.244.8.8")).send().await.echo();
@@ -166,7 +166,7 @@ fn redirects_name_only_hosts_that_are_hosts() {
 }
 
 #[test]
-fn nobody_is_believed_by_default() {
+fn no_client_is_trusted_by_default() {
     rig::run(async |rig| {
         // The same holds for backends that speak gRPC, for which nginx has directives of its own.
         let object = |name: &str, class: &str, protocol: &str| {
@@ -242,7 +242,7 @@ fn a_host_of_both_dialects_has_the_headers_of_its_oldest_object() {
 }
 
 #[test]
-fn trusted_proxies_are_believed() {
+fn headers_of_trusted_proxies_count() {
     rig::run(async |rig| {
         rig.manifests.write("headers.yaml", &[ingress("h").host("h.test", "web").build()]);
         rig.daemon.set("access.trusted-proxies", r#"["10.244.9.0/24"]"#);

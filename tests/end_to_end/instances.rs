@@ -93,7 +93,7 @@ fn two_share_an_nginx_and_neither_disturbs_the_other() {
         second.daemon.confirmed("blue").await;
         both_are_served().await;
 
-        // What one changes is no generation of the other's.
+        // A change of one instance makes no generation of the other.
         let before = generation(&rig.daemon.status().await.unwrap());
         second.manifests.write("more.yaml", &[ingress("more").host("more.example", "web").build()]);
         second.daemon.confirmed("more").await;

@@ -21,7 +21,7 @@ const GEOIP2: &str = "ngx_http_geoip2_module.so";
 const RULES: &str = "SecRuleEngine On\nSecRequestBodyAccess On\nSecAuditEngine Off\n\
     SecRule ARGS:forbidden \"@streq yes\" \"id:1,phase:2,t:none,log,deny,status:403\"\n";
 const FORBIDDEN: &str = "forbidden=yes";
-/// What the rules of OWASP take for cross-site scripting.
+/// A request that the OWASP rules refuse as cross-site scripting.
 const SCRIPT: &str = "q=%3Cscript%3Ealert(1)%3C/script%3E";
 
 fn host(name: &str, class: &str) -> Ingress {

@@ -11,7 +11,7 @@ use crate::rig::manifests::{ingress, service_at, tls_secret};
 use crate::rig::status::{notes, quarantined};
 use crate::rig::{self, ECHO, Rig};
 
-/// What an administrator sets for the sites of the host, where hosts of the cluster inherit it.
+/// Directives that an administrator sets at `http` level, which hosts of the cluster inherit.
 const HOST: &str = r#"
     server_names_hash_bucket_size 64;
     map_hash_bucket_size 128;

@@ -45,7 +45,7 @@ async fn serve(own: &Signed) {
 }
 
 /// A client that trusts the certificates of one authority.
-fn believing(authority: &Authority) -> Signed {
+fn trusting(authority: &Authority) -> Signed {
     let mut roots = rustls::RootCertStore::empty();
     roots.add_parsable_certificates(certificates(&authority.pem()));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -85,11 +85,11 @@ async fn prepare(rig: &mut Rig) -> Signed {
     pods(rig, &[POD]);
     open(rig);
     pass(rig, true);
-    believing(&authority)
+    trusting(&authority)
 }
 
-/// Where a request got to over TLS: the address of the pod by its own certificate, or `here` where
-/// TLS was opened.
+/// The end of a TLS connection: the address of the pod that showed its own certificate, or `here`
+/// where nginx terminated it.
 async fn reached(request: Request) -> Result<String, Failure> {
     let reply = request.try_send().await?;
     let echo = reply.try_echo();
@@ -113,7 +113,7 @@ async fn conflicts(rig: &mut Rig, what: &str) -> Vec<String> {
 #[test]
 fn one_host_is_passed_through_and_others_see_their_clients() {
     rig::run(async |rig| {
-        let believing = prepare(rig).await;
+        let trusting = prepare(rig).await;
         let within = ingress("within").host("open.wild.test", "web");
         rig.manifests.write("wild.yaml", &[passed("wild", "*.wild.test").build(), within.build()]);
         let listed = ingress("listed").host("listed.test", "web").annotation("allowlist-source-range", "10.244.5.0/24");
@@ -124,7 +124,7 @@ fn one_host_is_passed_through_and_others_see_their_clients() {
 
         // A client sees the certificate of the backend, over both address families.
         for to in ["127.0.0.1", "::1"].map(|to| to.parse::<std::net::IpAddr>().unwrap()) {
-            let seen = get("https://passed.test/").to(to).showing(&believing).send().await.echo();
+            let seen = get("https://passed.test/").to(to).showing(&trusting).send().await.echo();
             assert_eq!((seen.address.ip().to_string().as_str(), seen.header("x-real-ip")), (POD, None));
         }
         for (host, expected) in [
@@ -171,11 +171,11 @@ fn one_host_is_passed_through_and_others_see_their_clients() {
 #[test]
 fn what_is_under_way_goes_on_while_pods_and_hosts_change() {
     rig::run(async |rig| {
-        let believing = prepare(rig).await;
+        let trusting = prepare(rig).await;
         rig.start().await;
-        let whole = get("https://passed.test/?size=67108864").showing(&believing).send().await;
+        let whole = get("https://passed.test/?size=67108864").showing(&trusting).send().await;
         assert_eq!(whole.body.len(), 64 << 20);
-        let sent = post("https://passed.test/", vec![b'x'; 8 << 20]).showing(&believing).send().await.echo();
+        let sent = post("https://passed.test/", vec![b'x'; 8 << 20]).showing(&trusting).send().await.echo();
         assert_eq!(sent.body_length, 8 << 20);
         let mut through = get("https://passed.test/").open_websocket().await.unwrap();
         let mut opened = get("https://open.test/").open_websocket().await.unwrap();
@@ -259,7 +259,7 @@ fn load_balancers_tell_of_clients_by_the_proxy_protocol() {
 }
 
 #[test]
-fn proxies_that_are_believed_tell_of_clients_by_headers() {
+fn trusted_proxies_name_clients_by_headers() {
     const PROXY: &str = "10.244.9.9";
     const STRANGER: &str = "10.244.8.8";
     rig::run(async |rig| {

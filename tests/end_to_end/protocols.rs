@@ -89,7 +89,7 @@ fn what_comes_by_https_goes_by_https_where_that_is_asked_for() {
             assert_eq!(get("http://plain.test/").send().await.echo().tls, None);
             assert_eq!(get("https://plain.test/").send().await.status, 502);
             assert!(get("https://secure.test/a?b").send().await.echo().tls.is_some());
-            // What nginx makes of the bytes of TLS is no HTTP of this version.
+            // The response of nginx to bytes of TLS is no HTTP of this version.
             let reply = get("http://secure.test/").try_send().await;
             assert!(!reply.is_ok_and(|reply| reply.status == 200));
         }

@@ -266,7 +266,7 @@ fn the_config_map_switches_it() {
         config_map(rig, json!({ "use-proxy-protocol": "true", "use-forwarded-headers": "true" }));
         let request = forging(get("http://n.test/").from(STRANGER).behind(of("192.0.2.77")));
         let right = |reply: &rig::client::Reply| reply.echo().header("x-forwarded-for") == Some("192.0.2.77");
-        let seen = request.send_until("a stranger who is believed", right).await.echo();
+        let seen = request.send_until("a stranger who is trusted", right).await.echo();
         assert_eq!((seen.header("forwarded"), seen.header("x-forwarded-proto")), (None, Some("http")));
         let told = |status: &_| notes(status, "ConfigMap controller", "UnsupportedKey");
         let listed = |note: &String| note.contains("proxy-real-ip-cidr");

@@ -82,7 +82,7 @@ fn strict_transport_security_follows_the_dialect() {
             let reply = get(&format!("{url}{backend}")).send().await;
             reply.header("strict-transport-security").map(str::to_owned)
         };
-        // What the backend sends is its own affair where we send none, and replaced where we do.
+        // A header of the backend is passed on where we set none, and replaced where we do.
         assert_eq!(header("https://spec.test/").await.as_deref(), Some("max-age=1"));
         assert_eq!(header("https://nginx.test/").await.as_deref(), Some("max-age=31536000; includeSubDomains"));
         assert_eq!(get("http://nginx.test/").send().await.header("strict-transport-security"), None);

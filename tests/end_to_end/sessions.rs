@@ -26,7 +26,7 @@ fn endpoint(reply: &Reply) -> IpAddr {
     reply.echo().address.ip()
 }
 
-/// What the client sends from then on, if it was given a cookie.
+/// The cookie that the client sends from then on, if it got one.
 fn given(reply: &Reply) -> Option<&str> {
     reply.header("set-cookie").and_then(|cookie| cookie.split(';').next())
 }
@@ -113,7 +113,7 @@ fn the_cookie_is_what_the_object_says() {
             let reply = request.send().await;
             assert_eq!((reply.status, reply.header("set-cookie")), (status, None), "{reply:?}");
         }
-        // What else the server says stays.
+        // Other headers of the server stay.
         let reply = get("https://tls.test/").send().await;
         assert!(reply.header("strict-transport-security").is_some(), "{reply:?}");
         let reply = get("https://tls.test/").header("Origin", "https://b.test").send().await;

@@ -41,8 +41,8 @@ fn every_layout_is_made_ready_and_put_back_to_the_byte() {
                 assert!(code == Some(0) && text.contains("There was nothing to do"), "{package:?}: {text}");
                 assert_eq!(host.tree(), ready, "{package:?}");
 
-                // What the daemon wrote is no business of setup's: the folder stays as long as it
-                // is in use.
+                // Setup does not remove files of the daemon: the folder stays as long as it is in
+                // use.
                 fs::remove_dir_all(host.path("nginx/ingressd/generations")).unwrap();
                 fs::remove_file(host.path("nginx/ingressd/current")).unwrap();
                 let (code, text) = host.setup(&["--undo"]);
@@ -55,8 +55,8 @@ fn every_layout_is_made_ready_and_put_back_to_the_byte() {
     }
 }
 
-/// What is served has the requests that the default site had: ours is not included any more when
-/// that comes back.
+/// Hosts of the cluster get the requests of the default site: they are not included any more when
+/// that site comes back.
 #[test]
 fn what_is_served_is_no_obstacle_to_undo() {
     for package in [Debian, Fedora, Rhel, NginxOrg] {
@@ -334,7 +334,7 @@ fn one_step_can_be_taken_back_alone() {
     );
 }
 
-/// What packages keep when they are removed, for when they are purged.
+/// The files that packages keep until they are purged.
 #[test]
 fn a_script_puts_files_back_without_ingressd() {
     for package in [Debian, Fedora, Rhel, NginxOrg] {

@@ -111,7 +111,7 @@ fn request(fields: &[(&str, &str)], body: &str) -> Vec<u8> {
     [preface, frame(4, 0, 0, &[]), frame(1, 4, 1, &fields), frame(0, 1, 1, body.as_bytes())].concat()
 }
 
-/// What hostile messages are made of.
+/// The parts of hostile messages.
 struct Texts {
     /// The end of a body in chunks, and what is behind it.
     chunked: String,

@@ -30,7 +30,7 @@ certify other http://127.0.0.1:2561/
 printf 'V\t491231235959Z\t\t10\tunknown\t/CN=one.test\nV\t491231235959Z\t\t11\tunknown\t/CN=other.test\n' > index
 "#;
 
-/// What OpenSSL tells of a handshake in which it asks for the answer.
+/// The output of OpenSSL about a handshake in which it asks for a stapled response.
 fn handshake(host: &str) -> String {
     let mut command = Command::new("openssl");
     command.args(["s_client", "-connect", "127.0.0.1:443", "-servername", host, "-status"]);

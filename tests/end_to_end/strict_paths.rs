@@ -8,7 +8,7 @@ use crate::rig::client::{get, raw};
 use crate::rig::manifests::{in_namespace, ingress, service_at};
 use crate::rig::{self, ECHO};
 
-/// What passes by `/admin` where a backend reads it otherwise than nginx, or could.
+/// Paths that a backend may read as `/admin` although nginx does not.
 const ODD: &[&str] = &[
     "/admin/x/..%2f..%2fopen",
     "/admin/..%2Fopen",
@@ -32,7 +32,7 @@ const ODD: &[&str] = &[
     "/open?x=y#z",
 ];
 
-/// What means the same to everybody.
+/// Paths that nginx and all backends read alike.
 const EVEN: &[&str] = &[
     "/open",
     "/open/",

@@ -7,7 +7,7 @@ use ingressd::translate::annotation::{Gives, OnError, Row};
 
 use crate::shop::{about, files, is_closed, reasons, shop, written};
 
-/// What is wrong with what becomes of a value.
+/// What is wrong with the result of a value.
 fn wrong(row: &Row, value: &str, on_error: OnError) -> Option<String> {
     let with = |annotations: &[(&str, &str)]| written(&[shop(annotations, "/", "Prefix")]);
     let outcome = with(&[row.beside, &[(row.key, value)]].concat());

@@ -15,7 +15,7 @@ use crate::shop::{about, closes, files, is_closed, one_word, reasons, refused, r
 
 /// The ways out of a directive.
 const OUT: &[&str] = &["x; alias /etc/; #", "x} location /y { root /etc; }", "\"; load_module x; \"", "x\nroot /etc;"];
-/// What closes without them.
+/// Features that close routes without their modules.
 const AUTH_URL: (&str, &str) = ("auth-url", "http://a.test");
 const PASSWORD: [(&str, &str); 2] = [("auth-type", "basic"), ("auth-secret", "users")];
 
@@ -275,7 +275,7 @@ fn cve_2026_24512_quotes_and_braces_in_a_path_stay_in_it() {
         "www.shop.test",
         &["a\"; } load_module x; #", "~^a\" {}$", "a.test\\", "~a\\", "~(?<host>.)"],
     );
-    // What an expression holds stays in it.
+    // The content of an expression stays in it.
     let hostile = r#"~^a"};root/etc;#{$uri\\"'$"#;
     let outcome = served(&[shop(&[("server-alias", hostile)], "/", "Prefix")]);
     let path = outcome.files.files.keys().find(|path| path.starts_with("http/server-z+")).unwrap();

@@ -166,7 +166,8 @@ pub fn ingress(namespace: &str, name: &str, class: &str, host: &str, service: &s
         "spec": {"ingressClassName": class, "rules": [{"host": host, "http": {"paths": [path]}}]}})
 }
 
-/// What every case stands beside: classes, what cases refer to, and a bystander of another tenant.
+/// The objects beside each case: classes, objects that cases refer to, and a bystander of another
+/// tenant.
 pub fn surroundings() -> Vec<Value> {
     let class = |name: &str, controller: &str| {
         json!({"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": name},

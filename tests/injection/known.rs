@@ -203,12 +203,12 @@ fn weakness_11_no_variable_tells_secrets() {
 }
 
 #[test]
-fn weakness_12_forwarded_headers_are_believed_from_nobody() {
+fn weakness_12_forwarded_headers_are_trusted_from_no_client() {
     let output = served(&[shop(&[], "/", "Prefix")]);
     let server = output.server("shop.test").unwrap();
     let read = ["http_x_forwarded", "http_x_real_ip", "http_forwarded"];
     for text in [output.text("http/00-ingressd.conf").unwrap(), server] {
-        // Those that a client sends go on only under other names.
+        // Headers of a client are passed on only under other names.
         let lines = text.lines().filter(|line| !line.contains("proxy_set_header X-Original-Forwarded-"));
         let believed: Vec<_> = lines.filter(|line| read.iter().any(|variable| line.contains(variable))).collect();
         assert_eq!(believed, [""; 0]);

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::shop::{about, files, is_closed, shop, written};
 
-/// What becomes of it here.
+/// The result here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Here {
     /// The object is served as without the key.
@@ -28,7 +28,7 @@ enum Here {
     NoCopies,
 }
 
-/// What ingress-nginx does and what is done here, and keys with a value each.
+/// The result of ingress-nginx and the result here, for keys with a value each.
 type Group = (&'static [Elsewhere], Here, &'static [(&'static str, &'static str)]);
 
 const GROUPS: &[Group] = &[
@@ -148,7 +148,7 @@ const GROUPS: &[Group] = &[
             ("custom-headers", "default/absent"),
         ],
     ),
-    // What differs from here on has a reason.
+    // The rows from here on differ, each for a reason.
     (
         &[Elsewhere::Refuse],
         Here::Closed,
@@ -213,7 +213,7 @@ const GROUPS: &[Group] = &[
     ),
 ];
 
-/// What is wrong with what becomes of a value.
+/// What is wrong with the result of a value.
 fn wrong(row: &Row, here: Here, value: &str) -> Option<String> {
     let with = |annotations: &[(&str, &str)]| {
         let mut main = shop(&[], "/", "Prefix");

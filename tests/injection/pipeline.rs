@@ -19,13 +19,13 @@ use crate::inputs;
 /// The oldest, the usual and the newest nginx.
 pub const VERSIONS: [Version; 3] = [Version(1, 18, 0), Version(1, 22, 1), Version(1, 31, 4)];
 
-/// What became of manifests.
+/// The result for manifests.
 pub struct Outcome {
-    /// What is wrong, from reading to the gate.
+    /// The findings, from reading to the gate.
     pub findings: Vec<Finding>,
     /// The files.
     pub files: FileSet,
-    /// What nginx reads in those that it reads as configuration.
+    /// The directives of files that nginx reads as configuration.
     trees: BTreeMap<FilePath, Vec<Shape>>,
 }
 
@@ -100,7 +100,7 @@ impl Remembering {
         }
     }
 
-    /// What becomes of a snapshot.
+    /// The result for a snapshot.
     pub fn files(&mut self, snapshot: &Snapshot) -> FileSet {
         let names = names(snapshot, &self.options);
         let translation = self.translator.translate(snapshot, &names, &Default::default());
@@ -126,7 +126,7 @@ pub struct Shape(pub String, pub usize, pub Option<Vec<Shape>>);
 fn shape(directives: &[Directive]) -> Vec<Shape> {
     let one = |directive: &Directive| {
         let mut block = directive.block.as_deref().map(shape);
-        // What stands first in these blocks is a value too.
+        // The first word of each line of these blocks is a value, too.
         if matches!(directive.name.as_str(), "map" | "geo") {
             block.iter_mut().flatten().for_each(|entry| entry.0 = "entry".to_owned());
         }

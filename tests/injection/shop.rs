@@ -34,8 +34,8 @@ pub fn shop(annotations: &[(&str, &str)], path: &str, path_type: &str) -> Value 
 static UNDISTURBED: LazyLock<Option<BTreeMap<String, Vec<u8>>>> =
     LazyLock::new(|| of(&surroundings()).bytes("bystander.test"));
 
-/// What becomes of objects beside the surroundings; nothing of it is anything but ours, and nginx
-/// takes it.
+/// The result for objects beside the surroundings. Checks that all directives are ours and that
+/// nginx accepts the files.
 pub fn served(objects: &[Value]) -> Outcome {
     let outcome = written(objects);
     let judges = judges();
@@ -96,7 +96,7 @@ pub fn one_word(path: &str, path_type: &str, annotations: &[(&str, &str)]) {
     assert!(locations.iter().any(|one| holds(&one.arguments[1])), "{path:?} is not in\n{text}");
 }
 
-/// What becomes of the shop with these annotations, and whether anything is wrong with them.
+/// The result for the shop with these annotations, and whether there is a finding about them.
 fn with(annotations: &[(&str, &str)]) -> (Outcome, bool) {
     let outcome = written(&[shop(annotations, "/", "Prefix")]);
     let is_wrong = !about(&outcome, "shop").is_empty();

@@ -104,7 +104,7 @@ fn check(key: &str, snippets: &[String]) -> Result<usize, String> {
     let mut served = 0;
     for (number, snippet) in snippets.iter().enumerate() {
         let Some(tree) = outcome.tree(&host(number)) else {
-            // What is no YAML becomes no object.
+            // Text that is not YAML becomes no object.
             let is_about = |finding: &Finding| {
                 *finding.origin.object.name == format!("c{number}") || matches!(finding.origin.field, Field::Line(_))
             };
@@ -151,7 +151,7 @@ fn nothing_hostile_gets_out_of_a_snippet() {
         for part in filled.chunks(400) {
             served += check(key, part).unwrap_or_else(|wrong| panic!("{key}: {wrong}"));
         }
-        // What is harmless in its place is served.
+        // A text that is harmless in its place is served.
         assert!(served > 100, "{key}: {served}");
         let behind = around("add_header X-A b;").into_iter().filter(|text| text.len() < 5000).collect::<Vec<_>>();
         check(key, &behind).unwrap_or_else(|wrong| panic!("{key}: {wrong}"));

@@ -33,7 +33,7 @@ fn config_map(name: &str, entries: &[(String, String)]) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": name}, "data": data})
 }
 
-/// What becomes of these entries beside one that is as it should be.
+/// The result for these entries beside a good one.
 fn with(name: &str, entries: &[(String, String)]) -> Outcome {
     let udp = name.starts_with("udp");
     let services = ["good", "bystander"].map(|name| {

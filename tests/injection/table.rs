@@ -35,7 +35,7 @@ static UNDISTURBED: LazyLock<Vec<BTreeMap<String, Vec<u8>>>> = LazyLock::new(|| 
     VERSIONS.iter().map(alone).collect()
 });
 
-/// What became of the cases, and the line behind each of them.
+/// The results of the cases, and the line behind each of them.
 fn run(cases: &[(&Field, Option<&str>)], class: &str, version: Version) -> (Outcome, Vec<u32>) {
     let mut text = String::new();
     let (mut line, mut ends) = (0, Vec::new());
@@ -89,8 +89,8 @@ fn judge(cases: &[(&Field, &str, &Allowed)], class: &str, version: usize) -> Vec
     let (outcome, ends) = run(&planted, class, VERSIONS[version]);
     outcome.check();
     let mut wrong = Vec::new();
-    // Where TLS of some host is passed on, nginx listens elsewhere for all of them; tests/tenants
-    // asks what others get then.
+    // Where TLS of a host is passed through, nginx listens on other sockets for all hosts;
+    // tests/tenants sends requests to the others.
     let moves_listeners = cases.iter().any(|(field, ..)| field.name.ends_with("/ssl-passthrough"));
     if !moves_listeners && outcome.bytes("bystander.test").as_ref() != Some(&UNDISTURBED[version]) {
         wrong.push(format!("{}: the files of another tenant changed", cases[0].0.name));

@@ -149,8 +149,8 @@ fn an_address_is_no_host() {
 #[test]
 fn a_group_with_a_name_never_falls_through_to_another_route() {
     let mut object = ingress("default", "i", "nginx", "group.test", "web");
-    // Where it would be protected, what begins like it is closed rather than left to a route that
-    // is not.
+    // Where it would be protected, paths that begin like it are closed, so that no unprotected
+    // route gets them.
     object["metadata"]["annotations"] = json!({
         format!("{PREFIX}use-regex"): "true",
         format!("{PREFIX}allowlist-source-range"): "10.0.0.0/8",
@@ -198,7 +198,7 @@ fn an_expression_that_would_stop_a_worker_or_fill_it_is_closed() {
             let outcome = with(&[object]);
             let text = outcome.server("slow.test").unwrap();
             assert!(has(&outcome, "i", Reason::InvalidPath), "{path} {dialect}");
-            // What begins like it answers 503, but for what other paths take.
+            // Paths that begin like it answer 503, except for those that other paths take.
             assert!(text.contains("_pass "), "{path} {dialect}: {text}");
             assert!(["{470}", "(a+)+", "{30}", "(.*)(.*)", "(?R)"].iter().all(|part| !text.contains(part)), "{text}");
         }

@@ -123,8 +123,7 @@ fn those_of_a_node_object_are_followed_and_stay_over_a_restart() {
         shop.until_published(&["192.0.2.9", "203.0.113.5", "edge.example"]).await;
         until_found(cluster).await;
 
-        // What the Node says has to be asked for anew, which takes its time, and nothing is
-        // withdrawn meanwhile.
+        // The Node has to be read again, which takes a while, and nothing is withdrawn meanwhile.
         let mark = shop.mark();
         cluster.daemon.stop().await;
         let is_of_node = |call: &Call| call.lists("nodes") && call.query.contains("metadata.name");
@@ -212,7 +211,7 @@ fn those_of_a_service_are_copied_and_followed() {
         until_found(cluster).await;
         set(json!([{"ip": "203.0.113.51"}, {"hostname": "lb.example"}])).await;
         shop.until_published(&["203.0.113.51", "lb.example"]).await;
-        // What it had is withdrawn with it.
+        // Its addresses are withdrawn with it.
         set(json!([])).await;
         shop.until_published(&[]).await;
         cluster

@@ -24,7 +24,7 @@ use crate::cluster::objects::Objects;
 use crate::cluster::{self, Cluster};
 use crate::rig::wait;
 
-/// What the API server says when a policy is against something.
+/// The refusal of the API server because of a policy.
 const REFUSAL: &str = "ValidatingAdmissionPolicy";
 
 /// How many requests are on their way at once.
@@ -117,7 +117,7 @@ fn ascii(object: &Value) -> String {
     serde_json::to_string(object).unwrap().chars().map(escape).collect()
 }
 
-/// Those of the objects, by name, that a pipeline would refuse.
+/// The names of the objects that a pipeline would refuse.
 fn refused_offline(
     rig: &Rig,
     folder: &Path,
@@ -173,7 +173,7 @@ fn forms() -> Vec<&'static Row> {
     forms.into_values().collect()
 }
 
-/// What a form is tried with.
+/// The values that a form is tried with.
 fn corpus(form: &Form) -> impl Iterator<Item = &'static str> {
     let lists = match form {
         Form::Boolean | Form::Integer { .. } | Form::Size { .. } => vec![NUMBERS],
@@ -405,7 +405,7 @@ fn what_was_there_before_can_be_kept_and_deleted() {
         let says = format!("{} takes a whole number from 1", key("proxy-read-timeout"));
         wait::until_right("the policy", refused, |message| message.contains(&says)).await;
 
-        // What needs more trust than there is, is named.
+        // The refusal names annotations that need more trust than the namespace has.
         let mut trusting = rig.candidate(json!({key("upstream-hash-by"): "$uri"}), rules("a.example", "/"));
         (trusting["metadata"]["name"], trusting["metadata"]["namespace"]) =
             (json!("trusting"), json!(objects.namespace()));
@@ -413,7 +413,7 @@ fn what_was_there_before_can_be_kept_and_deleted() {
         let names = format!("{}: it needs the trust high", key("upstream-hash-by"));
         wait::until_right("the name of the key", told, |told| told.contains(&names)).await;
 
-        // What is unknown is warned of, and let in.
+        // An unknown annotation causes a warning, and is accepted.
         let mut misspelt =
             rig.candidate(json!({key("proxy-bodysize"): "1m", key("proxy-bufering"): "on"}), rules("b.example", "/"));
         (misspelt["metadata"]["name"], misspelt["metadata"]["namespace"]) =
@@ -422,7 +422,7 @@ fn what_was_there_before_can_be_kept_and_deleted() {
         let warned = async || warnings(objects, &misspelt).await;
         wait::until_right("the warning", warned, |told| told.contains(&names)).await;
 
-        // What changes nothing of what it asks for, and what is mended, goes through.
+        // A change that leaves the options alone is accepted, and so is one that mends them.
         change(json!({"metadata": {"labels": {"seen": "yes"}}})).await.unwrap();
         objects.delete("Ingress", "old").await;
         change(json!({"metadata": {"finalizers": null}})).await.unwrap();
@@ -431,7 +431,7 @@ fn what_was_there_before_can_be_kept_and_deleted() {
     });
 }
 
-/// What the API server warns of when it is asked to create an object, without doing so.
+/// The warnings of the API server about a dry run that creates an object.
 async fn warnings(objects: &Objects, object: &Value) -> String {
     let path = format!("/apis/networking.k8s.io/v1/namespaces/{}/ingresses?dryRun=All", objects.namespace());
     let request = Request::post(path).header("content-type", "application/json");

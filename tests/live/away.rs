@@ -98,7 +98,7 @@ async fn expect_told(cluster: &mut Cluster, systemd: &Systemd, since: Option<Ins
     wait::until_right("the line of systemctl status", async || systemd.line(), shown).await;
 }
 
-/// What changes while the API server is away, and is not seen.
+/// Changes while the API server is away, which the daemon does not see.
 async fn change(cluster: &Cluster, number: usize) {
     let pod = format!("10.244.{}.{}", number / 200, 2 + number % 200);
     cluster.objects.set_pods("web", &[&pod]).await;
@@ -154,7 +154,7 @@ async fn outage(cluster: &mut Cluster, time: Duration, pause: Duration, restart:
     assert_eq!(systemd.times_ready(), 1 + usize::from(restart));
 
     cluster.take_turn().await;
-    proxy.believe(&cluster.authority());
+    proxy.trust(&cluster.authority());
     proxy.come_back().await;
     for (host, status) in [("comes", 200), ("goes", 404), ("moves", 404)] {
         expect_status(&format!("{host}.example"), status).await;

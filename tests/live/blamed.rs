@@ -136,7 +136,7 @@ fn the_event_of_a_mistake_is_on_its_object_alone_with_cause_and_remedy() {
         for event in events(&evil).await {
             let note = text(&event, "note");
             assert!(TREASURES.iter().all(|name| !note.contains(name)), "{note}");
-            // What to do about it is on the page that it names, and in most in the note itself.
+            // The remedy is on the page that the Event links to, and in most notes itself.
             assert!(text(&event, "type") != "Warning" || note.contains("docs/findings.md#"), "{note}");
         }
         assert_eq!(get("http://shop.example/").send().await.status, 200);

@@ -62,8 +62,7 @@ fn each_mistake_is_one_event_on_its_object() {
             let event = events.iter().find(|event| about(event) == object && event["reason"] == reason).unwrap();
             let note = text(&event["note"]);
             assert!(text(&event["action"]).contains(field) && note.contains(field), "{reason}: {event:#}");
-            // What stands beside the note is not repeated in it, and the link is the last that it
-            // says.
+            // The note does not repeat the other fields of the Event, and ends with the link.
             let link = format!("See {PAGES}findings.md#{}", reason.to_lowercase());
             assert!(note.ends_with(&link) && !note.contains(reason) && !note.contains(object), "{reason}: {note}");
             assert_eq!((&event["type"], event["regarding"]["uid"].is_string()), (&json!("Warning"), true), "{reason}");
@@ -104,7 +103,7 @@ fn each_mistake_is_one_event_on_its_object() {
         wait::until_right("the leader to look at what it told", known, |known| *known >= expected).await;
         assert_eq!(counts(cluster).await, before);
 
-        // What changed while the daemon was not there is told to be served when it is.
+        // Changes while the daemon was stopped get an Event when it serves them.
         let key = ("Ingress first".to_owned(), "Synced".to_owned());
         assert!(cluster.daemon.stop().await.success());
         cluster.objects.apply(good("first").annotation("proxy-read-timeout", "8")).await;
@@ -112,7 +111,8 @@ fn each_mistake_is_one_event_on_its_object() {
         let told = async || counts(cluster).await;
         wait::until_right("that the change is served", told, |told| told.get(&key) == Some(&2)).await;
 
-        // What is mended and breaks again is told again, and what is mended is told to be served.
+        // An object that is mended and breaks again gets another Event, and a mended one an Event
+        // that it is served.
         let key = ("Ingress bad-value".to_owned(), "InvalidValue".to_owned());
         let synced = ("Ingress bad-value".to_owned(), "Synced".to_owned());
         let served = before.get(&synced).copied().unwrap_or_default();

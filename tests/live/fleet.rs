@@ -23,7 +23,7 @@ const NAMES: [&str; 3] = ["one", "two", "three"];
 const LEASE: Duration = Duration::from_secs(5);
 const SHORT: Setting = ("publish.lease-duration", "5s");
 
-/// What a withdrawal may take besides, on a machine that is busy.
+/// The time that a withdrawal may take in addition, on a busy machine.
 const SLACK: Duration = Duration::from_secs(4);
 
 /// How long the API server is away.
@@ -90,7 +90,7 @@ fn all_are_upgraded_one_after_the_other_while_the_leader_is_lost_and_no_request_
             for node in &mut nodes {
                 node.daemon.ready().await;
             }
-            // What is new comes with each version, at every node.
+            // New objects are served by each version, at every node.
             let name = format!("new-{upgraded}");
             cluster.objects.apply(ingress(&name).host(&format!("{name}.example"), "web")).await;
             cluster.objects.until_published(&name, &addresses(&nodes)).await;
@@ -143,7 +143,7 @@ fn one_that_is_cut_off_is_withdrawn_in_time_serves_on_and_comes_back_with_what_c
 
         nodes[1].namespace.set_connected(true);
         cluster.objects.until_published("comes", &addresses(&nodes)).await;
-        // What is published is served.
+        // A node that is published for an object serves it.
         assert_eq!(request("comes.example", &nodes[1]).send().await.status, 200);
         assert_eq!(request("goes.example", &nodes[1]).send().await.status, 404);
         let answer = request("shop.example", &nodes[1]).send().await.echo();

@@ -89,7 +89,7 @@ async fn is_refused(editor: &Objects, kind: &str, namespace: &str, name: &str, p
 }
 
 #[test]
-fn what_a_tenant_writes_by_our_names_is_believed_by_no_node() {
+fn no_node_trusts_what_a_tenant_writes_under_our_names() {
     cluster::run(async |cluster| {
         // The tenant's object is older than the victim's, and asks for the victim's host when that
         // is served.

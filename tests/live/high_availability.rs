@@ -13,7 +13,7 @@ use crate::rig::namespace::{Namespace, add_interface, has_users};
 use crate::rig::open_to_all;
 use crate::rig::wait;
 
-/// What the files say, in the order in which it is replaced: longer ones first.
+/// Texts in the files, in the order in which they are replaced: longer ones first.
 const NODE: &str = "198.51.100.11";
 const ROUTER: &str = "198.51.100.1";
 const SHARED: &str = "203.0.113.80";

@@ -70,7 +70,7 @@ fn another_server_in_the_kubeconfig_is_asked_for_everything() {
         cluster.start().await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         let proxy = cluster.put_proxy_between().await;
-        // Who leads where it was, and what other nodes serve there, is nothing to go by.
+        // The leader and the nodes of the former cluster mean nothing here.
         for kind in ["ingresses", "leases"] {
             proxy.counted("a list", 1, 200, move |call| call.lists(kind)).await;
             proxy.counted("a watch", 1, 200, move |call| call.watches(kind)).await;
@@ -179,7 +179,7 @@ fn a_plugin_gives_certificates() {
         write_plugin(cluster, GIVE);
         cluster.start().await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
-        // What the first certificate opens ends with it; the plugin is asked before.
+        // Connections with the first certificate end with it; the plugin runs before.
         give(cluster, pair(HOUR));
         let ran = runs(cluster);
         // The first may have begun before, and what the second gave is in use when the third

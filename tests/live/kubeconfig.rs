@@ -136,7 +136,8 @@ fn a_user_without_the_rights_gets_them_named_and_nothing_is_written() {
         assert!(text.contains("cannot be applied") && text.contains("forbidden"), "{text}");
         let (code, text) = run(command(cluster, &file, &["--context", "elsewhere"]));
         assert_eq!(code, 78, "{text}");
-        // What cannot be passed on is found out before anything is made in the cluster.
+        // A kubeconfig that cannot be passed on is refused before anything is created in the
+        // cluster.
         let mut insecure = Kubeconfig::read_from(cluster.control_plane.kubeconfig()).unwrap();
         let server = insecure.clusters[0].cluster.as_mut().unwrap();
         (server.insecure_skip_tls_verify, server.certificate_authority) = (Some(true), None);
@@ -160,7 +161,7 @@ fn what_was_given_is_taken_back_with_kubectl_and_the_namespace_stays() {
             let accounts = cluster.objects.list("ServiceAccount").await;
             accounts.iter().any(|account| account["metadata"]["name"] == "reader")
         };
-        // What cannot be written is not asked for.
+        // A file that cannot be written is noticed before requests are sent.
         let below_a_file = cluster.credentials.kubeconfig().join("kubeconfig");
         let (code, text) = run(command(cluster, &below_a_file, &[]));
         assert_eq!((code, has_account().await), (69, false), "{text}");

@@ -99,8 +99,8 @@ fn a_cluster_with_the_chart_is_reported_and_its_flags_become_settings() {
                 format!("{} {} {}", one["name"].as_str().unwrap(), one["verdict"].as_str().unwrap(), one["published"])
             })
             .collect();
-        // What is in Secrets is not looked at, so neither the wrong host of one nor the nonsense
-        // in another is found. Without its Secret an object is closed.
+        // The data of Secrets are not read, so neither the wrong host of one nor the nonsense in
+        // another is found. Without its Secret an object is closed.
         assert_eq!(verdicts, ["admin different []", "lost refused []", "shop equal [\"192.0.2.7\"]"]);
         let keys: Vec<_> = report["configMap"]["keys"].as_array().unwrap().iter().map(|key| &key["verdict"]).collect();
         assert_eq!(keys, ["refused", "equal"]);
@@ -160,7 +160,7 @@ fn a_right_that_is_missing_is_named_with_the_commands_that_grant_it() {
             };
             assert!(text.contains(&words) && text.contains(remedy), "{words}: {text}");
         }
-        // What it tells grants all of it.
+        // The manifests that it prints grant all of these rights.
         let kubeconfig = administrators::with(cluster, "nobody", &[]).await;
         let (_, text) = migrate_as(&kubeconfig, cluster, "report", &report);
         let commands = told(&text, &format!("system:serviceaccount:{namespace}:nobody"));

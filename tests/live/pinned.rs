@@ -43,7 +43,8 @@ fn what_a_pinned_generation_does_not_hold_loses_the_address_of_its_node_alone() 
             new.until_published(&[&nodes[1 - goes].address]).await;
             assert_eq!((status_at(&nodes[goes], &host).await, status_at(&nodes[1 - goes], &host).await), (404, 200));
             expect_served(&nodes[goes]).await;
-            // What comes later is not published for it either, nor is it told to be served by it.
+            // Objects that come later are not published for it either, and get no Event that it
+            // serves them.
             let later = format!("later-{goes}");
             cluster.objects.apply(ingress(&later).host(&format!("{later}.example"), "web")).await;
             let published = cluster.objects.follow_addresses(&later).await;

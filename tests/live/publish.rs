@@ -101,7 +101,7 @@ fn what_is_not_served_gets_no_address() {
         cluster.objects.apply(ingress("third").host("third.example", "web")).await;
         cluster.objects.until_published("third", &[ADDRESS]).await;
         assert_eq!(cluster.objects.addresses("tardy").await, [""; 0]);
-        // What had an address loses it with its last route.
+        // An object loses its address with its last route.
         cluster.objects.apply(ingress("third").host("shop.example", "web")).await;
         cluster.objects.until_published("third", &[]).await;
         cluster.objects.delete("Ingress", "shop").await;
@@ -126,7 +126,7 @@ fn what_is_closed_is_not_said_to_be_served_and_keeps_the_address_that_it_has() {
         // A slip of the pen must not take names that follow addresses out of DNS.
         cluster.objects.apply(wrong("shop")).await;
         until_told(cluster, "shop", "ClosedRoute").await;
-        // What comes after both is published after both were decided about.
+        // An object that comes after both is published after both were decided about.
         cluster.objects.apply(ingress("last").host("last.example", "web")).await;
         cluster.objects.until_published("last", &[ADDRESS]).await;
         assert_eq!(cluster.objects.addresses("shop").await, [ADDRESS]);

@@ -31,7 +31,7 @@ fn a_namespace_is_enough_and_so_are_the_rights_in_it() {
     cluster::run(async |cluster| {
         cluster.objects.serve_shop().await;
         let other = serve_elsewhere(cluster, "other", json!({})).await;
-        // What has no namespace stays in the ClusterRole, everything else is allowed where it is
+        // Kinds without a namespace stay in the ClusterRole; all others are allowed where they are
         // needed.
         let (everywhere, here): (Vec<Value>, Vec<Value>) =
             rights::shipped().as_array().unwrap().iter().cloned().partition(|rule| {

@@ -225,7 +225,7 @@ fn a_token_that_ends_is_read_again() {
         cluster.nginx.start();
         cluster.daemon.start();
         proxy.counted("refusals", 3, 401, Call::is_list).await;
-        // What is listed at the start may take longer than a token lasts that ends soon.
+        // The lists at the start may take longer than a short token is valid.
         cluster.credentials.renew_token(&cluster.objects, Duration::from_secs(3600)).await;
         cluster.daemon.ready().await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
@@ -249,7 +249,7 @@ fn a_token_that_ends_is_read_again() {
 }
 
 #[test]
-fn an_authority_that_is_replaced_is_believed_when_it_is_on_disk() {
+fn an_authority_that_is_replaced_is_trusted_when_it_is_on_disk() {
     cluster::run(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
         cluster.objects.serve_shop().await;

@@ -12,7 +12,7 @@ use super::client::{Connection, Failure, Reply, Request};
 /// Connections that are kept and used in turn.
 const KEPT_CONNECTIONS: usize = 20;
 
-/// What became of the requests.
+/// The results of the requests.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Report {
     /// Requests on kept connections.
@@ -22,7 +22,7 @@ pub struct Report {
     /// Kept connections that nginx closed at the very moment of a request; the request was sent
     /// again on a new one.
     pub cuts: u64,
-    /// What failed: no answer, or one that was not right. Empty when all is well.
+    /// The failures: no response, or a wrong one.
     pub failures: Vec<String>,
 }
 

@@ -33,7 +33,7 @@ pub enum Change {
     Delete(&'static str),
 }
 
-/// What has to be there before: the hosts, and what answers.
+/// The objects that have to exist before: hosts and Services.
 pub fn objects() -> Vec<Value> {
     let busy = |number| {
         let name = format!("busy-{number}");

@@ -1,5 +1,5 @@
-//! What every end-to-end test stands on: a network namespace, a real nginx, the daemon, backends
-//! and a client.
+//! The surroundings of every end-to-end test: a network namespace, a real nginx, the daemon,
+//! backends and a client.
 //!
 //! ```no_run
 //! #[test]

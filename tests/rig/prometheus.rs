@@ -49,7 +49,7 @@ impl Prometheus {
         prometheus
     }
 
-    /// What its API says to a path with a query; an error is one.
+    /// The response of its API to a path with a query, also an error.
     pub async fn ask(&self, path: &str) -> Value {
         let reply = get(&format!("http://{API}/api/v1/{path}")).send().await;
         let answer: Value = serde_json::from_slice(&reply.body).unwrap_or_else(|_| panic!("{path}: {}", reply.text()));

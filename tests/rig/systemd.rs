@@ -14,7 +14,7 @@ pub struct Systemd {
     task: JoinHandle<()>,
 }
 
-/// What was said last, and how often that the service is ready.
+/// The last message, and how often the service reported that it is ready.
 #[derive(Debug, Default)]
 struct Heard {
     line: String,

@@ -52,6 +52,13 @@ const ONE_MEANING: &[(&str, &[&str])] = &[
 /// Comments end before this column, as prose in the documentation does.
 const WIDTH: usize = 100;
 
+/// Words by which a comment says no more than a name.
+const EMPTY_WORDS: &str = "a an the its of it this that is are for in on to and as or by with whether which what kind";
+
+/// Words before the name of an item.
+const KEYWORDS: &[&str] =
+    &["pub", "crate", "super", "const", "async", "unsafe", "fn", "struct", "enum", "type", "trait", "static"];
+
 /// The names that a file gives and uses, in macros too, split into words of lower-case letters.
 #[derive(Default)]
 struct Words {
@@ -156,4 +163,36 @@ fn comments_end_before_column_100() {
     complain(&complaints);
     let [benches, src, tests] = counts.values().copied().collect::<Vec<_>>()[..] else { panic!("{counts:?}") };
     assert!(benches > 100 && src > 10_000 && tests > 2000, "comments were not found: {counts:?}");
+}
+
+#[test]
+fn comments_say_more_than_names() {
+    let (mut complaints, mut count) = (Vec::new(), 0);
+    // The comments of commands are their help.
+    for file in source_files().into_iter().filter(|file| !file.is_within("cli")) {
+        let lines: Vec<_> = file.text.lines().map(str::trim).collect();
+        for (number, run) in lines.windows(3).enumerate() {
+            let [before, comment, after] = run else { unreachable!("three lines") };
+            let Some(comment) = comment.strip_prefix("/// ") else { continue };
+            if before.starts_with("///") || after.starts_with("///") {
+                continue;
+            }
+            let item = lines[number + 2..].iter().find(|line| !line.starts_with("#["));
+            let mut names = item.unwrap().split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            let Some(name) = names.find(|name| !name.is_empty() && !KEYWORDS.contains(name)) else { continue };
+            let mut known = Words::default();
+            known.add(name);
+            let known: BTreeSet<_> = known.words.iter().map(|word| word.trim_end_matches('s')).collect();
+            let comment = comment.to_lowercase();
+            let words = comment.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty());
+            let mut words = words.filter(|word| EMPTY_WORDS.split(' ').all(|empty| empty != *word)).peekable();
+            count += 1;
+            if words.peek().is_some() && words.all(|word| known.contains(word.trim_end_matches('s'))) {
+                let (path, number) = (&file.path, number + 2);
+                complaints.push(format!("src/{path}:{number}: the comment repeats the name {name}"));
+            }
+        }
+    }
+    complain(&complaints);
+    assert!(count > 1000, "{count} comments were found");
 }

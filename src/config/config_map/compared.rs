@@ -1,9 +1,9 @@
-//! What keys of the ConfigMap do beside ingress-nginx, where that is not what their effect tells;
-//! it must not know what they do here.
+//! How keys of the ConfigMap differ from ingress-nginx, where their effect does not say it. It
+//! must not know that effect.
 
 use crate::translate::annotation::Compared;
 
-/// What is told of these beside ingress-nginx; of the others their effect tells it.
+/// The differences of these keys from ingress-nginx; those of all others follow from their effect.
 pub(super) const COMPARED: &[(&str, Compared)] = &[
     (
         "allow-backend-server-header",

@@ -40,7 +40,6 @@ pub fn document() -> String {
 /// The facts about one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFacts {
-    /// Its name.
     pub name: &'static str,
     /// Its effect here.
     pub becomes: String,

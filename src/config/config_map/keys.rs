@@ -190,7 +190,7 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
     Key { name, effect: Effect::Unserved { harmless, instead } }
 }
 
-/// What is told of a key that ingress-nginx does not have any more.
+/// The note about a key that ingress-nginx has removed.
 pub(super) const REMOVED: &str = "ingress-nginx itself ignores it; remove it";
 /// How a snippet of the ConfigMap is allowed.
 pub(super) const ALLOW: &str = "raw configuration is not read; write directives for all hosts into nginx.conf of each \

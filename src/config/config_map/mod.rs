@@ -130,7 +130,7 @@ impl Layer<'_> {
         for (change, origin) in std::mem::take(&mut self.last) {
             change(&mut self.settings, &mut self.defaults, &origin);
         }
-        self.believe(data, had_protocol);
+        self.trust_proxies(data, had_protocol);
         let value = |key: &str| data.get(key).filter(|value| !value.trim().is_empty()).cloned();
         for (said, key) in [(compression::gzip(&value), "use-gzip"), (compression::brotli(&value), "enable-brotli")] {
             self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data(key.into())));
@@ -279,7 +279,7 @@ impl Layer<'_> {
 
     /// Decides which proxies are trusted, which depends on several keys. `had_protocol` is the
     /// PROXY protocol in the settings.
-    fn believe(&mut self, data: &BTreeMap<String, String>, had_protocol: bool) {
+    fn trust_proxies(&mut self, data: &BTreeMap<String, String>, had_protocol: bool) {
         const SETTING: &str = "access.trusted-proxies";
         let read = |key: &str| data.get(key).and_then(|value| boolean(value).ok());
         let origin = |key: &'static str| Origin::field(self.id, Field::Data(key.into()));
@@ -297,7 +297,7 @@ impl Layer<'_> {
             [_, Some(said)] if said == answer && !protocol => "enable-real-ip",
             _ => "use-proxy-protocol",
         };
-        // Proxies that the settings list are believed as those say.
+        // Proxies that the settings list are trusted as those say.
         let only_addresses = asked[0] != Some(true);
         let trusted = &mut self.settings.translate.trusted_proxies;
         match (protocol || asked.contains(&Some(true)), denies) {

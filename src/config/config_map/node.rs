@@ -80,10 +80,10 @@ pub struct AskedOfNode {
     absent: &'static str,
 }
 
-/// What nginx.conf says of something that is asked.
+/// The lines of nginx.conf about a requirement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfNode {
-    /// Whether it does what is asked.
+    /// Whether they meet it.
     pub is_met: bool,
     /// What stands there, in one clause.
     pub says: String,
@@ -350,8 +350,8 @@ mod tests {
         assert!(of_host.eq(KEYS_OF_NODES.iter().map(|key| key.name)));
     }
 
-    /// A key, its value, a line of nginx.conf or none, and the line to write there; empty where it
-    /// does what is asked.
+    /// A key, its value, a line of nginx.conf or none, and the line to write there; empty where
+    /// the requirement is met.
     const TABLE: &[(&str, &str, &str, &str)] = &[
         ("worker-processes", "4", "worker_processes auto", "worker_processes 4;"),
         ("worker-processes", "4", "", "worker_processes 4;"),

@@ -299,7 +299,7 @@ fn what_protects_is_refused_as_a_whole_and_closes_meanwhile() {
 }
 
 #[test]
-fn forwarded_headers_are_believed_of_the_proxies_that_are_listed() {
+fn forwarded_headers_of_listed_proxies_are_trusted() {
     let trusted = |data: &[(&str, &str)]| layered(data).settings.translate.trusted_proxies;
     let one = address_list("10.0.0.0/8").unwrap();
     assert_eq!(trusted(&[("use-forwarded-headers", "true"), ("proxy-real-ip-cidr", "10.0.0.0/8")]), one);
@@ -321,7 +321,7 @@ fn forwarded_headers_are_believed_of_the_proxies_that_are_listed() {
 }
 
 #[test]
-fn the_proxy_protocol_is_believed_of_those_who_are_listed() {
+fn the_proxy_protocol_of_listed_load_balancers_is_trusted() {
     let of = |layered: Layered| {
         let told: Vec<_> = layered.findings.iter().map(|finding| finding.origin.field.to_string()).collect();
         (

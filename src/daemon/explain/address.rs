@@ -30,13 +30,12 @@ pub struct Address {
 /// The server that takes a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Taker<'s> {
-    /// The server.
     pub server: &'s Server,
     /// The name by which nginx finds it.
     pub name: &'s ServerName,
     /// Whether the host is kept for a namespace that claims it, and of which nothing is served.
     pub is_reserved: bool,
-    /// An expression that nginx tries before, of which cannot be told here whether it matches.
+    /// An expression that nginx tries before. Only PCRE can say whether it matches.
     pub unless: Option<&'s str>,
 }
 

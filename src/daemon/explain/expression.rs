@@ -1,4 +1,4 @@
-//! Whether an expression matches, as far as this can be told without PCRE.
+//! Whether an expression matches, as far as this is known without PCRE.
 
 use regex::bytes::RegexBuilder;
 

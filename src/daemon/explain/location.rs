@@ -12,7 +12,7 @@ pub struct Location<'s> {
     pub route: &'s Route,
     /// Whether nginx answers 301, to the same path with a slash behind it.
     pub adds_slash: bool,
-    /// An expression that nginx tries before, of which cannot be told here whether it matches.
+    /// An expression that nginx tries before. Only PCRE can say whether it matches.
     pub unless: Option<&'s str>,
 }
 

@@ -9,7 +9,7 @@ use crate::translate::Claims;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taking {
     pub name: ServerName,
-    /// Whether it can be told: some only nginx can read.
+    /// Whether that is known: some expressions only nginx can read.
     pub is_certain: bool,
 }
 

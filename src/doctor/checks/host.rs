@@ -160,7 +160,6 @@ pub fn limits(facts: &Facts) -> Vec<Line> {
     lines
 }
 
-/// `nginx-conf`.
 pub fn nginx_conf(facts: &Facts) -> Vec<Line> {
     let Some((namespace, name)) = &facts.settings.ingress_nginx.config_map else {
         return vec![Line::ok("no ConfigMap of an ingress-nginx is named that could ask anything of nginx.conf")];

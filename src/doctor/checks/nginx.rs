@@ -370,7 +370,6 @@ pub fn shared_servers(facts: &Facts) -> Vec<Line> {
     }
 }
 
-/// `expressions`.
 pub fn expressions(facts: &Facts) -> Vec<Line> {
     let nginx = match nginx(facts) {
         Ok(nginx) => nginx,

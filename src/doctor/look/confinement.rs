@@ -19,7 +19,6 @@ const LONGEST: usize = 300;
 /// How old a denial may be, in seconds: older ones may be solved already.
 const LATELY: i64 = 86_400;
 
-/// The paths.
 #[derive(Debug, Clone)]
 pub struct Paths {
     /// The file system of SELinux.

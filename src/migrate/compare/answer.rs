@@ -63,17 +63,13 @@ const LONGEST_PAGE: usize = 1024;
 pub enum Part {
     /// Whether there is a response.
     Answer,
-    /// The status.
     Status,
-    /// The certificate.
     Certificate,
     /// The target of a redirect.
     Location,
     /// The name and attributes of a cookie, without its value.
     Cookie(String),
-    /// A header.
     Header(String),
-    /// The body.
     Body,
 }
 
@@ -103,9 +99,7 @@ pub enum Answer {
 /// A response.
 #[derive(Debug, Clone, Default)]
 pub struct Answered {
-    /// The status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body, as far as it was read.
     pub body: Vec<u8>,
@@ -135,9 +129,7 @@ pub enum Silence {
 /// The ports of a side, which its redirects may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ports {
-    /// For http.
     pub http: u16,
-    /// For https.
     pub https: u16,
 }
 

@@ -50,7 +50,6 @@ impl LeftOut {
 pub struct Choice {
     /// The requests, grouped by host.
     pub requests: Vec<Request>,
-    /// What is left out.
     pub left_out: LeftOut,
 }
 

@@ -23,7 +23,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Annotation => "annotation",
@@ -73,7 +72,6 @@ enum Topic {
     Headers,
     /// Error pages.
     Errors,
-    /// Compression.
     Compression,
     /// Any part.
     Anything,

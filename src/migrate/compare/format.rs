@@ -11,7 +11,6 @@ use crate::model::{FormatPart, Refused, log_format};
 /// A logged request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Logged {
-    /// The method.
     pub method: String,
     /// The path with the query.
     pub target: String,

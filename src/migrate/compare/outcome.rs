@@ -8,9 +8,7 @@ use super::answer::Part;
 /// The parts of all responses, in the order of the requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rounds {
-    /// Of the controller.
     pub controller: Vec<BTreeMap<Part, String>>,
-    /// Of ingressd.
     pub ingressd: Vec<BTreeMap<Part, String>>,
 }
 

@@ -38,11 +38,8 @@ const SECRET_NAMES: &[&str] = &["auth", "authorization", "code", "key", "otp", "
 /// The safe methods. There are no others, so that nothing else can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
-    /// GET.
     Get,
-    /// HEAD.
     Head,
-    /// OPTIONS.
     Options,
 }
 
@@ -52,7 +49,6 @@ impl Method {
         [Method::Get, Method::Head, Method::Options].into_iter().find(|method| method.name() == name)
     }
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Method::Get => "GET",
@@ -81,16 +77,12 @@ impl Scheme {
     }
 }
 
-/// A request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Request {
-    /// Its scheme.
     pub scheme: Scheme,
-    /// Its host.
     pub host: String,
     /// Its path with the query.
     pub target: String,
-    /// The method.
     pub method: Method,
     /// The `Origin` header of browsers.
     pub origin: Option<String>,
@@ -105,7 +97,6 @@ impl Request {
         is_sound.then(|| Request { scheme, host, target: target.into_owned(), method, origin: None })
     }
 
-    /// Its URL.
     pub fn url(&self) -> String {
         format!("{}://{}{}", self.scheme.name(), self.host, self.target)
     }

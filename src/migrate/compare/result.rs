@@ -16,7 +16,6 @@ const VERSION: u32 = 1;
 pub struct Side {
     /// An address or a host name.
     pub address: String,
-    /// Its ports.
     pub ports: Ports,
 }
 
@@ -44,7 +43,6 @@ pub struct Comparison {
 /// A request with different responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The request.
     pub request: Request,
     /// The Ingress whose path matched, as namespace/name.
     pub ingress: Option<String>,
@@ -55,7 +53,6 @@ pub struct Difference {
 /// A part of an answer that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DifferentPart {
-    /// The part.
     pub part: Part,
     /// The controller's value; empty when the part is missing.
     pub controller: String,

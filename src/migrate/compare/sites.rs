@@ -33,7 +33,6 @@ pub struct Sites {
 pub struct Site {
     /// The Ingresses with this host, as namespace/name.
     pub ingresses: Vec<String>,
-    /// Whether it has TLS.
     pub has_tls: bool,
     routes: Vec<Route>,
     by_expression: bool,

@@ -5,25 +5,17 @@
 pub enum Context {
     /// The top level.
     Main,
-    /// `events`.
     Events,
-    /// `http`.
     Http,
     /// `server` in `http`.
     Server,
-    /// `if` in a server.
     ServerIf,
-    /// `location`.
     Location,
-    /// `if` in a location.
     LocationIf,
     /// `upstream` in `http`.
     Upstream,
-    /// `stream`.
     Stream,
-    /// `server` in `stream`.
     StreamServer,
-    /// `upstream` in `stream`.
     StreamUpstream,
 }
 

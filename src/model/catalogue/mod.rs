@@ -187,7 +187,6 @@ pub enum InTests {
 /// A directive of nginx, in the contexts where it has one meaning.
 #[derive(Debug, Clone, Copy)]
 pub struct DirectiveRow {
-    /// Its name.
     pub name: &'static str,
     /// Where it may stand.
     pub contexts: Contexts,
@@ -380,15 +379,11 @@ pub fn asked_for(by: AskedFor) -> impl Iterator<Item = &'static DirectiveRow> {
 pub enum Argument {
     /// A keyword of nginx.
     Word(&'static str),
-    /// A number.
     Number(u64),
-    /// A size.
     Size(ByteSize),
-    /// A time.
     Time(Duration),
     /// `on` or `off`.
     Switch(bool),
-    /// Ciphers.
     Ciphers(Ciphers),
     /// Text of users.
     Text(Text),
@@ -399,7 +394,6 @@ pub enum Argument {
 pub struct Directive {
     /// Which one.
     pub row: &'static DirectiveRow,
-    /// Its arguments.
     pub arguments: Vec<Argument>,
     /// The field that asked for it.
     pub origin: Origin,

@@ -18,21 +18,17 @@ use super::{
 /// The resources that a part of a model, an object or a namespace needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Hosts.
     pub hosts: u64,
     /// Paths of hosts.
     pub routes: u64,
-    /// Upstreams.
     pub upstreams: u64,
     /// Endpoints of all upstreams.
     pub endpoints: u64,
-    /// Certificates.
     pub certificates: u64,
     /// Limits for clients; each has a zone of shared memory.
     pub zones: u64,
     /// Bytes of these zones.
     pub zone_bytes: u64,
-    /// Files.
     pub files: u64,
     /// Bytes of configuration.
     pub configuration: u64,
@@ -171,7 +167,6 @@ const REPEATED_HEADERS: Cost = Cost { memory: 28_000, test: 10, ..NOTHING };
 const TOLD_HEADER: Cost = Cost { memory: 4000, test: 1, ..NOTHING };
 
 impl Cost {
-    /// A host.
     pub const fn of_host() -> Self {
         HOST
     }

@@ -13,7 +13,6 @@ pub enum Part {
     Quoted(u8),
     /// It is behind a closing quote, where nginx requires a blank or an end.
     Ended,
-    /// It is in a comment.
     Comment,
 }
 

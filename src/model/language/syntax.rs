@@ -16,7 +16,6 @@ const DEEPEST: usize = 100;
 /// One directive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Directive {
-    /// Its name.
     pub name: String,
     /// Its arguments, without quotes and escapes.
     pub arguments: Vec<String>,
@@ -35,7 +34,6 @@ impl Directive {
     }
 }
 
-/// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct SyntaxError {
     /// The line, from 1.

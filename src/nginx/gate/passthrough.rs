@@ -29,8 +29,8 @@ pub fn fit(
 ) -> Option<Preread> {
     let served: BTreeSet<_> = model.servers.iter().map(|server| &server.name).collect();
     model.passthroughs.hosts.retain(|host| served.contains(&host.name));
-    let believes = !model.forwarded.trusted.is_empty();
-    let inside = inside(believes, options);
+    let trusts_proxies = !model.forwarded.trusted.is_empty();
+    let inside = inside(trusts_proxies, options);
     if model.passthroughs.hosts.is_empty() {
         stay(inside, sockets, capabilities, options);
         return None;
@@ -61,7 +61,7 @@ pub fn fit(
 }
 
 /// The sockets on which TLS is terminated that comes through the stream server.
-fn inside(believes: bool, options: &GateOptions) -> Vec<Listen> {
+fn inside(trusts_proxies: bool, options: &GateOptions) -> Vec<Listen> {
     let listen = |address, connected_by| Listen {
         address: SocketAddr::new(address, options.passthrough_port),
         ssl: true,
@@ -70,7 +70,7 @@ fn inside(believes: bool, options: &GateOptions) -> Vec<Listen> {
         connected_by,
     };
     let clients = listen(Inside::HTTPS, ConnectedBy::Inside);
-    [clients].into_iter().chain(believes.then(|| listen(Inside::TRUSTED, ConnectedBy::InsideTrusted))).collect()
+    [clients].into_iter().chain(trusts_proxies.then(|| listen(Inside::TRUSTED, ConnectedBy::InsideTrusted))).collect()
 }
 
 /// Keeps listening inside for one more generation: workers of the current one have accepted

@@ -27,7 +27,7 @@ struct Referable<'a> {
     password_files: BTreeSet<&'a PasswordFileId>,
 }
 
-/// What no database tells of clients here, and tables that are asked by it.
+/// Variables of clients for which there is no database, and tables that are looked up by them.
 struct Untold<'a> {
     variables: &'a [GeoVariable],
     tables: BTreeSet<&'a OwnVariable>,

@@ -1,5 +1,5 @@
 //! Which certificates nginx serves with an answer about their revocation (OCSP), and where it asks
-//! for it. Who wrote a certificate chose the address in it, so only responders count that the
+//! for it. The author of a certificate chose the address in it, so only responders count that the
 //! administrator lists, and nginx asks at the address that the list has.
 
 use std::collections::{BTreeMap, BTreeSet};

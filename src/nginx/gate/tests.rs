@@ -201,7 +201,7 @@ fn the_proxy_protocol_is_spoken_on_whole_sockets() {
 }
 
 #[test]
-fn who_is_believed_by_the_proxy_protocol_is_not_believed_by_headers() {
+fn a_load_balancer_that_is_trusted_by_the_proxy_protocol_is_not_trusted_by_headers() {
     let trusted: Vec<crate::model::Cidr> = vec!["10.0.0.0/8".parse().expect("a network")];
     let forwarded = crate::model::Forwarded { trusted: trusted.clone(), ..Default::default() };
     let gated = |capabilities: &Capabilities, proxy_protocol| {

@@ -30,11 +30,8 @@ impl Wrote {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
-    /// Its UID.
     pub uid: String,
     /// The `resourceVersion` of the object with this status.
     pub resource_version: String,

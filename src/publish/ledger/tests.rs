@@ -8,7 +8,7 @@ use super::*;
 use crate::model::Kind;
 use crate::publish::member::Member;
 use crate::publish::roster::Life;
-use crate::publish::served::Carried;
+use crate::publish::served::Confirmed;
 use crate::source::{Ingress, Published, Snapshot, Stored};
 
 const A: &str = "192.0.2.1";
@@ -37,7 +37,7 @@ fn ingress(name: &str, revision: u64, content: u64, addresses: &[&str], created:
 fn served(ingresses: Vec<Stored<Ingress>>, observed: u128) -> Served {
     let ids: Vec<_> = ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect();
     let since = std::time::Instant::now();
-    let carried = ingresses.iter().map(|stored| Carried {
+    let confirmed = ingresses.iter().map(|stored| Confirmed {
         id: Arc::clone(&stored.id),
         version: stored.version.clone(),
         since,
@@ -45,7 +45,7 @@ fn served(ingresses: Vec<Stored<Ingress>>, observed: u128) -> Served {
         closed: 0,
     });
     Served {
-        carried: Some(carried.collect()),
+        confirmed: Some(confirmed.collect()),
         accepted: ids.into(),
         observed: Some(Revision(observed)),
         snapshot: Arc::new(Snapshot { ingresses: ingresses.into(), ..Snapshot::default() }),

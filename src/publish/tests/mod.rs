@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use self::api::{Availability, FakeApi};
-use super::{Address, Announced, Carried, Counts, Options, Publisher, Revision, Served, published_addresses};
+use super::{Address, Announced, Confirmed, Counts, Options, Publisher, Revision, Served, published_addresses};
 use crate::finding::{Finding, Reason};
 use crate::model::{Kind, ObjectId, Origin};
 use crate::source::cluster::Clients;
@@ -77,7 +77,7 @@ impl Node {
         let since = std::time::Instant::now();
         let of_ingresses = ingresses.iter().map(|stored| (&stored.id, &stored.version));
         let all = of_ingresses.chain(services.iter().map(|stored| (&stored.id, &stored.version)));
-        let carried = all.clone().map(|(id, version)| Carried {
+        let confirmed = all.clone().map(|(id, version)| Confirmed {
             id: Arc::clone(id),
             version: version.clone(),
             since,
@@ -87,7 +87,7 @@ impl Node {
         Served {
             informed: true,
             accepted: all.map(|(id, _)| Arc::clone(id)).collect(),
-            carried: Some(carried.collect()),
+            confirmed: Some(confirmed.collect()),
             observed: ingresses.iter().filter_map(revision).max(),
             pinned: None,
             closed: Arc::default(),

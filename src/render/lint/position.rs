@@ -15,7 +15,6 @@ pub enum Kind {
     Whole,
 }
 
-/// The context of a value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ValueContext {
     /// The value is the name of a directive within this block, or a part of the name.

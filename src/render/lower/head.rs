@@ -135,7 +135,7 @@ fn keepalive(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
 fn real_ip(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let (decisions, sockets) = (head.facts.decisions, head.sockets);
     let has = |connected_by| sockets.iter().any(|listen| listen.connected_by == connected_by);
-    let (header, believed) = match has(ConnectedBy::Inside) || !decisions.proxies.is_empty() {
+    let (header, trusted) = match has(ConnectedBy::Inside) || !decisions.proxies.is_empty() {
         true => (Word::fixed("proxy_protocol"), &decisions.proxies),
         false => {
             let told = decisions.everywhere.client_header.as_ref();
@@ -144,7 +144,7 @@ fn real_ip(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
         }
     };
     let inside = sockets.iter().any(|listen| listen.connected_by.is_inside()).then(|| Word::fixed(ITSELF));
-    let networks: Vec<_> = inside.into_iter().chain(believed.iter().map(Word::network)).collect();
+    let networks: Vec<_> = inside.into_iter().chain(trusted.iter().map(Word::network)).collect();
     if decisions.real_ip && !networks.is_empty() {
         slots.connection.push(Words::line("real_ip_header", header));
         slots.connection.push("real_ip_recursive on".into());

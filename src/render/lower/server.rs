@@ -13,7 +13,7 @@ use crate::nginx::{ConnectedBy, Decisions, Http2, Listen};
 use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath};
-use crate::render::headers::Believed;
+use crate::render::headers::Trusted;
 use crate::render::names;
 use crate::render::shape::Filled;
 use crate::render::token::{Literal, Word, Words};
@@ -59,18 +59,18 @@ pub struct Facts<'a> {
 
 impl Facts<'_> {
     /// Who is trusted to name clients.
-    fn believed(&self) -> Believed {
+    fn trusted(&self) -> Trusted {
         match (self.forwarded.trusts_proxies(), self.decisions.proxies.is_empty()) {
-            (true, _) => Believed::Headers,
-            (false, false) => Believed::Protocol,
-            (false, true) => Believed::Nobody,
+            (true, _) => Trusted::Headers,
+            (false, false) => Trusted::Protocol,
+            (false, true) => Trusted::Nobody,
         }
     }
 
     /// Whether a proxy is trusted to name the scheme of a request, by headers or by the PROXY
     /// protocol.
     pub fn tells_scheme(&self) -> bool {
-        self.believed() != Believed::Nobody
+        self.trusted() != Trusted::Nobody
     }
 
     /// The variable with the scheme of the client's request.
@@ -224,7 +224,7 @@ fn write_one(
     }
     let head = Head { server, sockets, common: &common, facts };
     let (said, rest) = head.slots()?.split();
-    let list = RequestHeaderList { detailed: head.is_detailed(), believed: facts.believed() };
+    let list = RequestHeaderList { detailed: head.is_detailed(), trusted: facts.trusted() };
     writer.add(fill(engine, "server", &said)?, &server.origin);
     writer.add(without(list.template(Family::Proxy), &[], engine)?, &server.origin);
     for run in common.chunk_by(|one, other| one.origin == other.origin) {
@@ -323,30 +323,30 @@ struct RequestHeaderList {
     /// Whether it has the headers of the ingress-nginx dialect.
     detailed: bool,
     /// Whose words about clients it passes on.
-    believed: Believed,
+    trusted: Trusted,
 }
 
 impl RequestHeaderList {
     fn template(self, family: Family) -> &'static str {
-        match (family, self.detailed, self.believed) {
-            (Family::Proxy, false, Believed::Nobody) => "proxy_headers",
-            (Family::Proxy, false, Believed::Protocol) => "proxy_headers_by_port",
-            (Family::Proxy, false, Believed::Headers) => "proxy_headers_told",
-            (Family::Proxy, true, Believed::Nobody) => "proxy_headers_detailed",
-            (Family::Proxy, true, Believed::Protocol) => "proxy_headers_detailed_by_port",
-            (Family::Proxy, true, Believed::Headers) => "proxy_headers_detailed_told",
-            (Family::Grpc, false, Believed::Nobody) => "grpc_headers",
-            (Family::Grpc, false, Believed::Protocol) => "grpc_headers_by_port",
-            (Family::Grpc, false, Believed::Headers) => "grpc_headers_told",
-            (Family::Grpc, true, Believed::Nobody) => "grpc_headers_detailed",
-            (Family::Grpc, true, Believed::Protocol) => "grpc_headers_detailed_by_port",
-            (Family::Grpc, true, Believed::Headers) => "grpc_headers_detailed_told",
-            (Family::FastCgi, false, Believed::Nobody) => "fastcgi_headers",
-            (Family::FastCgi, false, Believed::Protocol) => "fastcgi_headers_by_port",
-            (Family::FastCgi, false, Believed::Headers) => "fastcgi_headers_told",
-            (Family::FastCgi, true, Believed::Nobody) => "fastcgi_headers_detailed",
-            (Family::FastCgi, true, Believed::Protocol) => "fastcgi_headers_detailed_by_port",
-            (Family::FastCgi, true, Believed::Headers) => "fastcgi_headers_detailed_told",
+        match (family, self.detailed, self.trusted) {
+            (Family::Proxy, false, Trusted::Nobody) => "proxy_headers",
+            (Family::Proxy, false, Trusted::Protocol) => "proxy_headers_by_port",
+            (Family::Proxy, false, Trusted::Headers) => "proxy_headers_told",
+            (Family::Proxy, true, Trusted::Nobody) => "proxy_headers_detailed",
+            (Family::Proxy, true, Trusted::Protocol) => "proxy_headers_detailed_by_port",
+            (Family::Proxy, true, Trusted::Headers) => "proxy_headers_detailed_told",
+            (Family::Grpc, false, Trusted::Nobody) => "grpc_headers",
+            (Family::Grpc, false, Trusted::Protocol) => "grpc_headers_by_port",
+            (Family::Grpc, false, Trusted::Headers) => "grpc_headers_told",
+            (Family::Grpc, true, Trusted::Nobody) => "grpc_headers_detailed",
+            (Family::Grpc, true, Trusted::Protocol) => "grpc_headers_detailed_by_port",
+            (Family::Grpc, true, Trusted::Headers) => "grpc_headers_detailed_told",
+            (Family::FastCgi, false, Trusted::Nobody) => "fastcgi_headers",
+            (Family::FastCgi, false, Trusted::Protocol) => "fastcgi_headers_by_port",
+            (Family::FastCgi, false, Trusted::Headers) => "fastcgi_headers_told",
+            (Family::FastCgi, true, Trusted::Nobody) => "fastcgi_headers_detailed",
+            (Family::FastCgi, true, Trusted::Protocol) => "fastcgi_headers_detailed_by_port",
+            (Family::FastCgi, true, Trusted::Headers) => "fastcgi_headers_detailed_told",
         }
     }
 }

@@ -113,7 +113,6 @@ impl Text {
 }
 
 impl Text {
-    /// A log line.
     pub fn log_line(line: &LogLine) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");
         for part in line.parts() {

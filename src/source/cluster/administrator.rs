@@ -153,7 +153,6 @@ impl Administrator {
         }
     }
 
-    /// The client.
     pub fn client(&self) -> Client {
         self.client.clone()
     }

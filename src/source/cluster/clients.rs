@@ -37,7 +37,6 @@ pub enum Purpose {
     Watch,
     /// Statuses and Events.
     Write,
-    /// Leases.
     Lease,
 }
 

@@ -461,7 +461,6 @@ impl State {
     }
 }
 
-/// A request.
 struct ReceivedRequest {
     verb: &'static str,
     plural: String,

@@ -29,7 +29,6 @@ impl<K> Known for K where
 pub struct Found<K> {
     /// Its namespace, empty when it has none.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// Its `resourceVersion`.
     pub position: Option<String>,
@@ -41,7 +40,6 @@ pub struct Found<K> {
 #[derive(Debug)]
 pub struct Undecodable {
     pub why: String,
-    /// Its UID.
     pub uid: Option<Arc<str>>,
     /// Its `status`, in any form.
     pub status: Option<Value>,

@@ -28,7 +28,6 @@ pub struct Item<K: Watched> {
 pub struct Unfit {
     /// What is wrong.
     pub problems: Vec<Problem>,
-    /// Its UID.
     pub uid: Option<Arc<str>>,
     /// Its status, which is valid also where the rest is not.
     pub published: Option<Published>,

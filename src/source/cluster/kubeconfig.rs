@@ -36,7 +36,6 @@ pub enum KubeconfigError {
     Exposed {
         /// The file.
         path: PathBuf,
-        /// Its mode.
         mode: u32,
     },
     /// Its content, or a file that it names, cannot be used.

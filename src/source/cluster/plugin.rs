@@ -33,7 +33,6 @@ pub enum PluginError {
     /// It does not start.
     #[error("the credential plugin {command} cannot be run: {source}{hint}")]
     Start {
-        /// The command.
         command: String,
         /// The error of the system.
         source: io::Error,
@@ -43,21 +42,16 @@ pub enum PluginError {
     /// Its output could not be read.
     #[error("the credential plugin {command} cannot be listened to: {source}")]
     Read {
-        /// The command.
         command: String,
         /// The error of the system.
         source: io::Error,
     },
     /// It exceeded the time limit and was killed.
     #[error("the credential plugin {command} did not end within {} s", LIMIT.as_secs())]
-    Slow {
-        /// The command.
-        command: String,
-    },
+    Slow { command: String },
     /// It exited with an error.
     #[error("the credential plugin {command} failed ({status}): {complaint}")]
     Failed {
-        /// The command.
         command: String,
         /// Its exit status.
         status: ExitStatus,
@@ -67,7 +61,6 @@ pub enum PluginError {
     /// Its output cannot be used.
     #[error("the credential plugin {command} gave {what}")]
     Useless {
-        /// The command.
         command: String,
         /// What is wrong with the output.
         what: &'static str,

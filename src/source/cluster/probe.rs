@@ -42,7 +42,6 @@ pub struct AccessReview {
     pub group: String,
     /// The resource, with its subresource behind a slash.
     pub resource: String,
-    /// The verb.
     pub verb: String,
     /// The namespace; `None` for all.
     pub namespace: Option<String>,
@@ -50,10 +49,8 @@ pub struct AccessReview {
     pub name: Option<String>,
 }
 
-/// The networks of a Node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeNetworks {
-    /// Its name.
     pub name: String,
     /// The networks of its pods (`podCIDRs`).
     pub pods: Vec<IpNet>,

@@ -47,7 +47,6 @@ pub struct Connected {
 }
 
 impl Connected {
-    /// The clients.
     pub fn clients(&self) -> &Clients {
         &self.clients
     }

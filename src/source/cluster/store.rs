@@ -35,7 +35,6 @@ pub struct Store<K: Watched> {
 pub struct Unusable {
     /// The findings about it.
     pub findings: Vec<Finding>,
-    /// Its UID.
     pub uid: Option<Arc<str>>,
 }
 

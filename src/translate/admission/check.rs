@@ -10,9 +10,7 @@ use crate::source::{Ingress, Snapshot, Stored};
 /// The object to be checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// The object.
     pub object: &'a Ingress,
-    /// Its namespace.
     pub namespace: &'a str,
     /// The labels of its namespace, if they are known.
     pub labels: Option<&'a BTreeMap<String, String>>,

@@ -45,7 +45,6 @@ impl Policy {
     pub const ALL: [Policy; 6] =
         [Policy::Values, Policy::Trust, Policy::Unknown, Policy::Unserved, Policy::Paths, Policy::Hosts];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Policy::Values => "values",
@@ -98,7 +97,6 @@ impl Action {
     const ALL: [(Action, &'static str); 4] =
         [(Action::Deny, "deny"), (Action::Warn, "warn"), (Action::Audit, "audit"), (Action::Off, "off")];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(action, _)| *action == self).map_or("", |(_, name)| name)
     }

@@ -80,8 +80,7 @@ decisions! {
     passwords: PasswordLimits = |options| options.limits.password;
 }
 
-/// The administrator's settings for readers of annotations. It records which settings are asked
-/// for.
+/// The administrator's settings for readers of annotations. It records which settings are read.
 #[derive(Debug)]
 pub struct NotedOptions<'a> {
     options: &'a Options,
@@ -89,7 +88,7 @@ pub struct NotedOptions<'a> {
 }
 
 impl<'a> NotedOptions<'a> {
-    /// Options of which none was asked for.
+    /// Options of which none was read.
     pub fn new(options: &'a Options) -> Self {
         NotedOptions { options, noted: Cell::new(0) }
     }

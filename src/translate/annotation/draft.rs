@@ -18,7 +18,6 @@ use crate::translate::{Dialect, Reading};
 /// One annotation of the object that is being read.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// The object.
     pub object: &'a Arc<ObjectId>,
     /// The key with its prefix.
     pub key: &'a str,
@@ -39,15 +38,12 @@ impl Entry<'_> {
 /// What is known about the object besides its annotations.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// The object.
     pub object: &'a Arc<ObjectId>,
-    /// Its namespace.
     pub namespace: &'a str,
     /// The dialect of its class.
     pub dialect: Dialect,
     /// The table of keys.
     pub table: &'static Table,
-    /// The snapshot.
     pub snapshot: &'a Snapshot,
     /// The administrator's settings.
     pub options: &'a NotedOptions<'a>,
@@ -100,7 +96,6 @@ pub struct AccessDraft {
 pub struct SecretReference {
     /// The namespace, when it is written.
     pub namespace: Option<String>,
-    /// The name.
     pub name: String,
     /// The field with the reference.
     pub origin: Origin,
@@ -111,11 +106,9 @@ pub struct SecretReference {
 pub struct AuthenticationDraft {
     /// The field that asks for it.
     pub asked: Option<Origin>,
-    /// The Secret.
     pub secret: Option<SecretReference>,
     /// Whether the Secret is a map of users.
     pub map: bool,
-    /// The realm.
     pub realm: Option<Text>,
 }
 
@@ -177,15 +170,12 @@ pub struct FastCgiDraft {
 /// Cross-origin resource sharing.
 #[derive(Debug, Default)]
 pub struct CorsDraft {
-    /// Whether it is enabled.
     pub enabled: bool,
     /// Whether a value is invalid, so that no origin is allowed.
     pub withheld: bool,
-    /// The origins.
     pub origins: Option<Vec<OriginPattern>>,
     /// The field with the origins.
     pub origins_at: Option<Origin>,
-    /// The methods.
     pub methods: Option<Vec<HeaderName>>,
     /// The request headers.
     pub headers: Option<Vec<HeaderName>>,
@@ -204,7 +194,6 @@ pub struct LimitsDraft {
     pub per_second: Option<u32>,
     /// Requests per minute.
     pub per_minute: Option<u32>,
-    /// Connections.
     pub connections: Option<u32>,
     /// The burst as a multiple of the rate.
     pub burst_multiplier: Option<u32>,
@@ -260,7 +249,6 @@ pub struct CanaryDraft {
     pub pattern: Option<Pattern>,
     /// The cookie that is tested.
     pub cookie: Option<HeaderName>,
-    /// The weight.
     pub weight: Option<u64>,
     /// The total that the weight is a part of.
     pub total: Option<u64>,
@@ -288,7 +276,6 @@ pub struct ClientDraft {
 /// TLS towards backends.
 #[derive(Debug, Default)]
 pub struct BackendTlsDraft {
-    /// The Secret.
     pub secret: Option<SecretReference>,
     /// The field that asks to verify the backend.
     pub verify: Option<Origin>,
@@ -300,7 +287,6 @@ pub struct BackendTlsDraft {
     pub tells_name: bool,
     /// The versions of TLS.
     pub protocols: Option<Protocols>,
-    /// The ciphers.
     pub ciphers: Option<Ciphers>,
 }
 

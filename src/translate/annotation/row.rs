@@ -178,7 +178,6 @@ pub enum Ceiling {
     Setting {
         /// The key of the setting.
         key: &'static str,
-        /// The unit.
         unit: Unit,
         /// Whether 0 means no limit, so that the ceiling replaces it too.
         zero_is_unlimited: bool,
@@ -279,7 +278,6 @@ pub struct Row {
     pub key: &'static str,
     /// Other spellings of the key; the key takes precedence over them.
     pub aliases: &'static [&'static str],
-    /// Its scope.
     pub scope: Scope,
     /// The trust that it needs.
     pub trust: Trust,
@@ -294,8 +292,8 @@ pub struct Row {
     /// The setting that says what counts where no object does, and neither the ConfigMap; empty
     /// where there is none.
     pub setting: &'static str,
-    /// The form of its values, for those who cannot call the parser, such as an API server; rows
-    /// that are not served need none.
+    /// The form of its values, for programs that cannot call the parser, such as an API server;
+    /// rows that are not served need none.
     pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,
@@ -309,7 +307,6 @@ pub struct Row {
     pub beside: &'static [(&'static str, &'static str)],
     /// Examples.
     pub tries: &'static [Try],
-    /// Its effect.
     pub effect: Effect,
     /// The use as a snippet, where the administrator allows it.
     pub snippet: Option<SnippetRow>,
@@ -345,7 +342,6 @@ impl Row {
         !matches!(self.effect, Effect::Unserved { .. })
     }
 
-    /// Its tries.
     pub fn tries(&self) -> Vec<Try> {
         match self.effect {
             Effect::Unserved { example, harmless, instead } => {

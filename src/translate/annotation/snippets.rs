@@ -10,7 +10,6 @@ use crate::source::StringMap;
 /// An annotation that a snippet stands for.
 #[derive(Debug)]
 pub struct ImpliedAnnotation<'a> {
-    /// Its row.
     pub row: &'static Row,
     value: String,
     snippet: Entry<'a>,

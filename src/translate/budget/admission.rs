@@ -27,7 +27,6 @@ pub struct Admission<'a> {
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// Objects that are left out and keep their claims on hosts: as many as a namespace may have.
     pub withheld: Vec<Withheld<'a>>,
-    /// The findings.
     pub findings: Vec<Finding>,
     /// Hosts on which all paths of a namespace are closed, because it protects more than its
     /// budget.

@@ -121,7 +121,7 @@ const BUDGETS: &[Budget] = &[
     },
 ];
 
-/// The keys of budgets of which is told before they are used up.
+/// The keys of budgets with a finding before they are used up.
 pub fn keys() -> impl Iterator<Item = &'static str> {
     let of = |budget: &Budget| [Some(budget.key), budget.total.as_ref().map(|total| total.key)];
     BUDGETS.iter().flat_map(of).flatten().chain([endpoints::OF_NAMESPACE])

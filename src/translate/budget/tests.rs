@@ -242,7 +242,7 @@ fn what_is_nearly_used_up_is_told_before_it_is() {
     assert_eq!(of(&["a", "b", "c", "d", "e"]), ["limits.namespace-hosts NearBudget"]);
 }
 
-/// Each is the most that is allowed, told and served.
+/// Each number is the largest that is allowed, reported and served.
 #[test]
 fn what_one_object_nearly_has_too_much_of_is_told_before_it_has() {
     type Row = (&'static str, fn(&mut Limits), String);

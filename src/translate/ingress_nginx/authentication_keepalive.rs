@@ -70,7 +70,6 @@ pub const REQUESTS: Row = Row {
     ..KEEPALIVE
 };
 
-/// Whether variables are shared.
 pub const SHARED_VARIABLES: Row = Row {
     key: "auth-keepalive-share-vars",
     form: Form::Boolean,

@@ -41,7 +41,6 @@ pub struct Claim<'s, 'a> {
     /// Its type as written.
     pub kind: PathType,
     pub matching: Matching,
-    /// Its backend.
     pub backend: Backend<'a>,
     /// Whether it answers 503, because it exceeds a limit and its requests would be unprotected
     /// without it.

@@ -37,7 +37,7 @@ fn the_oldest_object_of_whose_host_it_is_decides_each_option() {
     const HIGH_OF_0: &[&str] = &["ssl_ciphers HIGH by o0", "ssl_prefer_server_ciphers true by o0"];
     const HIGH_OF_1: &[&str] = &["ssl_ciphers HIGH by o1", "ssl_prefer_server_ciphers true by o1"];
     /// The objects by namespace and annotations, the oldest first; the directives of the host, and
-    /// which objects are told that others decide.
+    /// the objects with a finding that others decide.
     type Row<'r> = (&'r [(&'r str, &'r str)], &'r [&'r str], &'r [&'r str]);
     let rows: &[Row<'_>] = &[
         (&[("default", "")], &[], &[]),

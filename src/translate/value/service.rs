@@ -15,9 +15,7 @@ pub enum ServiceAddress {
     SameHost,
     /// A Service of the cluster.
     Service {
-        /// Its namespace.
         namespace: Arc<str>,
-        /// Its name.
         name: Arc<str>,
         /// The number of its port.
         port: u16,
@@ -33,7 +31,6 @@ pub enum ServiceAddress {
 pub struct ServiceUrl {
     /// Its location.
     pub whereabouts: ServiceAddress,
-    /// Its protocol.
     pub protocol: Protocol,
     /// Its `Host` header.
     pub host: Template,

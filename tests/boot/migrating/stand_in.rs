@@ -90,8 +90,8 @@ impl Drop for StandIn {
     }
 }
 
-/// What makes pods of the Deployment: for other flags a new one, before the old one goes, and none
-/// where none is wanted.
+/// Stands in for the controller of Deployments: with other flags it starts a new pod before it
+/// ends the old one, and with no replicas it ends all.
 async fn roll_out(own: Objects, served: Objects, address: &'static str, is_over: &AtomicBool) {
     let (mut pod, mut number) = (None::<Controller>, 0);
     while !is_over.load(Ordering::Relaxed) {

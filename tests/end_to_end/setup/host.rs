@@ -212,7 +212,7 @@ impl Host {
         said(&Command::new(Nginx::binary()).arg(flag).output().unwrap())
     }
 
-    /// What stands everywhere, but for logs.
+    /// The content of all files, without logs.
     pub fn tree(&self) -> Tree {
         let mut tree = Tree::new();
         add(self.folder.path(), &mut tree);

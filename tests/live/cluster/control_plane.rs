@@ -60,7 +60,7 @@ impl Turn {
     }
 }
 
-/// What runs it, and is kubectl too.
+/// The program that runs it, which is kubectl as well.
 pub fn binary() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("cluster").join("cluster")
 }

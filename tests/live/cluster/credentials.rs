@@ -122,7 +122,7 @@ impl Credentials {
         token
     }
 
-    /// Writes the authority (PEM) that is believed from now on.
+    /// Writes the authority (PEM) that is trusted from now on.
     pub fn write_authority(&self, pem: &str) {
         self.write("ca.crt", pem);
     }

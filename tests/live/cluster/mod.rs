@@ -1,5 +1,5 @@
-//! What every test on a cluster stands on: a control plane that all share, and a node, namespace
-//! and classes of its own.
+//! The surroundings of every test on a cluster: a control plane that all share, and a node,
+//! namespace and classes of its own.
 //!
 //! ```no_run
 //! #[test]
@@ -182,7 +182,7 @@ impl Cluster {
     }
 }
 
-/// Where the cluster is, and where in it this test's nodes tell each other of themselves.
+/// The API server, and the namespace with the Leases of this test's nodes.
 fn settings(credentials: &Credentials, objects: &Objects) -> String {
     format!("kubeconfig = {:?}\npublish.namespace = {:?}\n", credentials.kubeconfig(), objects.namespace())
 }

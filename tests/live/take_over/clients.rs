@@ -14,7 +14,7 @@ use crate::rig::client::get;
 /// Time between two requests of one client.
 const PACE: Duration = Duration::from_millis(10);
 
-/// What became of the requests.
+/// The results of the requests.
 #[derive(Debug, Default)]
 pub struct Answered {
     /// How many the controller answered.

@@ -26,7 +26,7 @@ use crate::rig::client::get;
 use crate::rig::manifests::ingress;
 use crate::rig::wait;
 
-/// What is being done when the command is killed.
+/// The step during which the command is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     TakeOver,
@@ -41,7 +41,7 @@ impl Step {
         }
     }
 
-    /// Where the statuses lead when it has ended.
+    /// The addresses in the statuses when it has ended.
     const fn end(self) -> &'static str {
         match self {
             Step::TakeOver => ADDRESS,
@@ -120,8 +120,8 @@ fn is_status_of(call: &Call, name: &str) -> bool {
     call.is_write() && call.subresource.as_deref() == Some("status") && call.name.as_deref() == Some(name)
 }
 
-/// What was there is written in the name of the controller, which itself does not go through the
-/// proxy.
+/// The former status is written with the field manager of the controller, which itself does not go
+/// through the proxy.
 fn is_put_back(call: &Call) -> bool {
     call.subresource.as_deref() == Some("status") && call.query.contains(&format!("fieldManager={MANAGER}"))
 }

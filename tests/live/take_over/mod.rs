@@ -32,10 +32,10 @@ const OLD: &str = "203.0.113.9";
 /// Where clients reach it: a backend answers there itself.
 const CONTROLLER: (&str, u16) = (OLD, ECHO);
 
-/// Who answers challenges.
+/// The address of the solver, which answers challenges.
 const SOLVER: &str = "10.244.2.1";
 
-/// What the authority asks for, before and after.
+/// The tokens that the certificate authority requests, before and after.
 const TOKENS: [&str; 2] =
     ["LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAj-_X0", "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA"];
 

@@ -40,7 +40,7 @@ pub struct Request {
     shows: Option<Arc<ClientConfig>>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// The status.
@@ -224,7 +224,7 @@ impl Reply {
         values.next().filter(|_| values.next().is_none())?.to_str().ok()
     }
 
-    /// What the echo backend told.
+    /// The description of the request by the echo backend.
     ///
     /// # Panics
     ///
@@ -233,7 +233,7 @@ impl Reply {
         self.try_echo().unwrap_or_else(|| panic!("not an answer of an echo backend: {self:#?}"))
     }
 
-    /// What the echo backend told, when it was one that answered.
+    /// The same, when an echo backend answered.
     pub fn try_echo(&self) -> Option<Answer> {
         let json = self.header(CONTENT_TYPE.as_str()) == Some("application/json");
         json.then(|| serde_json::from_slice(&self.body).ok())?

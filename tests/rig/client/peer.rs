@@ -69,7 +69,7 @@ pub async fn handshake(
     shows: Option<&Arc<ClientConfig>>,
     version: Version,
 ) -> std::io::Result<TlsStream<TcpStream>> {
-    let mut settings = shows.map_or_else(|| believing().with_no_client_auth(), |config| (**config).clone());
+    let mut settings = shows.map_or_else(|| accepting_all().with_no_client_auth(), |config| (**config).clone());
     settings.enable_sni = sni.is_some();
     settings.alpn_protocols = match version {
         Version::Http1 => vec![b"http/1.1".to_vec()],
@@ -79,9 +79,9 @@ pub async fn handshake(
     TlsConnector::from(Arc::new(settings)).connect(name, stream).await
 }
 
-fn believing() -> ConfigBuilder<ClientConfig, WantsClientCert> {
+fn accepting_all() -> ConfigBuilder<ClientConfig, WantsClientCert> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = Arc::new(BelieveAnybody(Arc::clone(&provider)));
+    let verifier = Arc::new(AcceptAll(Arc::clone(&provider)));
     ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -92,7 +92,7 @@ fn believing() -> ConfigBuilder<ClientConfig, WantsClientCert> {
 /// The TLS configuration of a client that shows a certificate: it opens new sessions, or resumes
 /// the last one also under another name.
 pub fn showing(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>, resumes: bool) -> Arc<ClientConfig> {
-    let mut config = believing().with_client_auth_cert(chain, key).unwrap();
+    let mut config = accepting_all().with_client_auth_cert(chain, key).unwrap();
     config.resumption = match resumes {
         true => Resumption::store(Arc::new(OneName(ClientSessionMemoryCache::new(8)))),
         false => Resumption::disabled(),
@@ -140,9 +140,9 @@ impl ClientSessionStore for OneName {
 
 /// Takes every certificate: tests look at the one that came. Signatures are still checked.
 #[derive(Debug)]
-struct BelieveAnybody(Arc<CryptoProvider>);
+struct AcceptAll(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for BelieveAnybody {
+impl ServerCertVerifier for AcceptAll {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,

@@ -10,7 +10,7 @@ use crate::scene::Ownership;
 
 /// The reason that is allowed beside these where a host is shared: another namespace has a path
 /// below one of the victim's.
-const OF_NEIGHBOURS: &[&str] = &["SharedHost"];
+const OF_OTHERS: &[&str] = &["SharedHost"];
 
 /// The differences between the findings and states of a draw's victim with the attacker and
 /// without.
@@ -27,10 +27,9 @@ fn told(status: &Value, number: usize, side: &str, ownership: Ownership) -> BTre
     let namespace = format!("victim-{number}-{side}");
     let left_out = |left_out: &Value| left_out["namespace"] == *namespace;
     assert!(!status["findings_left_out"].as_array().unwrap().iter().any(left_out), "{namespace}: {status:#}");
-    let is_of_neighbour = |finding: &Value| {
-        ownership == Ownership::Shared && OF_NEIGHBOURS.iter().any(|reason| finding["reason"] == *reason)
-    };
-    let findings = findings(status, &namespace).into_iter().filter(|finding| !is_of_neighbour(finding)).cloned();
+    let is_of_others =
+        |finding: &Value| ownership == Ownership::Shared && OF_OTHERS.iter().any(|reason| finding["reason"] == *reason);
+    let findings = findings(status, &namespace).into_iter().filter(|finding| !is_of_others(finding)).cloned();
     let of_namespace = |member: &str| {
         let all = status[member].as_array().unwrap().clone();
         let namespace = namespace.clone();

@@ -28,7 +28,6 @@ pub enum Read {
 /// A directive that snippets may have.
 #[derive(Clone, Copy)]
 pub struct Allowed {
-    /// Its name.
     pub name: &'static str,
     /// Its arguments, in words.
     pub takes: &'static str,
@@ -40,7 +39,6 @@ pub struct Allowed {
     pub of_hosts: bool,
     /// Whether it may stand only there.
     pub only_of_hosts: bool,
-    /// Whether it has a block.
     pub has_block: bool,
 }
 

@@ -85,9 +85,9 @@ impl Proxy {
         self.line.ends.lock().unwrap_or_else(PoisonError::into_inner).replace_authority();
     }
 
-    /// Believes that this authority (PEM) signed the API server's certificate from now on.
-    pub fn believe(&self, authority: &[u8]) {
-        self.line.ends.lock().unwrap_or_else(PoisonError::into_inner).believe(authority);
+    /// trusts that this authority (PEM) signed the API server's certificate from now on.
+    pub fn trust(&self, authority: &[u8]) {
+        self.line.ends.lock().unwrap_or_else(PoisonError::into_inner).trust(authority);
     }
 
     /// Goes away: its port refuses connections, and those that are open break.

@@ -31,7 +31,7 @@ pub enum Action {
     Edit(Arc<dyn Fn(&mut Value) + Send + Sync>),
 }
 
-/// What is held, and who waits for that. Clones share it.
+/// The calls that are held, and the tasks that wait for that. Clones share it.
 #[derive(Clone, Default)]
 pub struct Hold(Arc<(Notify, Notify)>);
 

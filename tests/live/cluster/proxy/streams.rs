@@ -16,7 +16,7 @@ use super::call::Call;
 /// The body of an answer.
 pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-/// What a running watch can be told.
+/// A command to a running watch.
 enum Order {
     Send(Bytes),
     End,
@@ -67,13 +67,13 @@ impl Streams {
 /// A watch that runs.
 struct Watch {
     from: Incoming,
-    /// What came since the last end of a line: other lines must not get into it.
+    /// The bytes since the last end of a line: no other line may be inserted into them.
     rest: Vec<u8>,
     told: UnboundedReceiver<Order>,
 }
 
 impl Watch {
-    /// What the client gets next: whole lines.
+    /// The next bytes for the client: whole lines.
     async fn next(mut self) -> Option<(io::Result<Frame<Bytes>>, Self)> {
         loop {
             tokio::select! {

@@ -21,14 +21,14 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// A new authority for the server; the client believes the one given (PEM).
-    pub fn new(believed: &[u8]) -> Self {
+    /// A new authority for the server; the client trusts the one given (PEM).
+    pub fn new(trusted: &[u8]) -> Self {
         let (authority, acceptor) = make_server();
-        Ends { authority, acceptor, connector: make_client(believed) }
+        Ends { authority, acceptor, connector: make_client(trusted) }
     }
 
-    /// The client believes another authority from now on.
-    pub fn believe(&mut self, authority: &[u8]) {
+    /// The client trusts another authority from now on.
+    pub fn trust(&mut self, authority: &[u8]) {
         self.connector = make_client(authority);
     }
 
@@ -62,9 +62,9 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-fn make_client(believed: &[u8]) -> TlsConnector {
+fn make_client(trusted: &[u8]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(believed) {
+    for certificate in CertificateDer::pem_slice_iter(trusted) {
         roots.add(certificate.unwrap()).unwrap();
     }
     let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
