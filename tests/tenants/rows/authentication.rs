@@ -66,6 +66,24 @@ pub const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        name: "answers-below-anothers-service",
+        victim: |scene| {
+            let service = scene.of_victim("service").path(&scene.host("shop"), "Prefix", "/oauth2", "web");
+            let mut all = asks_its_host(scene);
+            all.push(service.build());
+            all
+        },
+        attack: |scene| {
+            let attack = scene.of_evil("attack").path(&scene.host("shop"), "Exact", "/oauth2/auth", "web");
+            vec![attack.build()]
+        },
+        // What asks is served, and by its own namespace's word.
+        clients: &[ask("http://shop.{h}/").gets("victim"), ask("http://shop.{h}/deep/er").gets("victim")],
+        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
         name: "opts-out-for-another",
         victim: |scene| {
             let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/", "web");
