@@ -41,3 +41,38 @@ pub fn kept(model: &Model, requests: u32, options: &GateOptions) -> BTreeMap<Arc
     let many = wanted.into_iter().filter(|(_, (_, sum))| *sum > requests);
     many.map(|(namespace, (count, _))| (Arc::clone(namespace), share(count))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Kind, ObjectId, Origin, Upstream, UpstreamIdentity};
+
+    #[test]
+    fn upstreams_of_a_namespace_share_what_it_may_have() {
+        let upstreams = |namespace: &'static str, count: usize| {
+            (0..count).map(move |number| {
+                let id = UpstreamIdentity::usual(namespace, &format!("web-{number}"), "80").into();
+                let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, "web")));
+                Arc::new(Upstream { id, origin, endpoints: Vec::new() })
+            })
+        };
+        let of = |count, requests| {
+            let model =
+                Model { upstreams: upstreams("a", count).chain(upstreams("b", 1)).collect(), ..Model::default() };
+            let options = GateOptions { upstream_keepalive: 32, ..GateOptions::default() };
+            let kept = kept(&model, requests, &options);
+            assert_eq!(kept.get("b"), None, "a small namespace has what it had");
+            kept.get("a").copied()
+        };
+        for (count, requests, expected) in [
+            (3, 0, None),
+            (3, 96, None),
+            (4, 96, Some(16)),
+            (40, 100, Some(2)),
+            (100, 100, Some(1)),
+            (101, 100, Some(0)),
+        ] {
+            assert_eq!(of(count, requests), expected, "{count} upstreams and {requests} requests");
+        }
+    }
+}

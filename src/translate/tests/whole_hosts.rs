@@ -105,47 +105,47 @@ fn a_redirect_of_the_root_is_older_or_younger_than_paths_of_others() {
 
 const ASKS: &str = "auth-url: 'https://$host/oauth2/auth'";
 
-/// The namespaces of services that are asked for the paths `/` of the first host, and the actions
-/// there.
-fn asked(translation: &Translation) -> Vec<String> {
+/// The namespaces of services that are asked for paths of the object `web` of a namespace, or the
+/// actions there.
+fn asked(translation: &Translation, namespace: &str) -> Vec<String> {
     let routes = translation.model.servers[0].routes.iter();
-    let shop = routes.filter(|route| route.origin.object.name.starts_with("web"));
+    let own =
+        routes.filter(|route| (&*route.origin.object.namespace, &*route.origin.object.name) == (namespace, "web"));
     let asked = |route: &crate::model::Route| match route.behaviour.external_authentication.as_deref() {
         Some(external) => external.service.namespace.to_string(),
         None => format!("{:?}", route.action),
     };
-    shop.map(asked).collect()
+    own.map(asked).collect()
 }
 
 #[test]
 fn a_path_of_another_namespace_lets_nobody_in_and_keeps_nobody_out() {
-    let shop = of("default", "web", "nginx", HOST, ASKS, &["Prefix /"]);
+    let shop = of("default", "web", "nginx", HOST, ASKS, &["Prefix /app"]);
     let service = of("default", "api", "nginx", HOST, "", &["Prefix /oauth2"]);
     let below = evil(HOST, "", &["Exact /oauth2/auth"]);
     let mut cluster = Cluster::new(shared());
     cluster.now(&[&shop, &service]);
-    assert_eq!(asked(&cluster.now(&[&shop, &service, &below])), ["default"]);
+    assert_eq!(asked(&cluster.now(&[&shop, &service, &below]), "default"), ["default"]);
 
     // The administrator has it asked, and means whoever owns the host.
     let origin = Origin { object: ObjectId::new(Kind::ConfigMap, "admin", "settings").into(), field: Field::Object };
     let value = "https://$host/oauth2/auth".into();
     let default = DefaultValue { key: "auth-url", value, origin };
     let everywhere = || Options { defaults: [default.clone()].into(), ..shared() };
-    let shop = of("default", "web", "nginx", HOST, "", &["Prefix /"]);
+    let shop = of("default", "web", "nginx", HOST, "", &["Prefix /app"]);
     let open = "enable-global-auth: 'false'";
     let service = of("default", "api", "nginx", HOST, open, &["Prefix /oauth2"]);
-    let below = of("team-a", "e", "nginx", HOST, open, &["Exact /oauth2/auth"]).replace("name: e,", "name: web,");
-    let below = below.replacen("name: web,", "name: e,", 1);
+    let below = of("team-a", "web", "nginx", HOST, open, &["Exact /oauth2/auth"]);
     let mut cluster = Cluster::new(everywhere());
     cluster.now(&[&shop, &service]);
-    assert_eq!(asked(&cluster.now(&[&shop, &service, &below])), ["default"]);
+    assert_eq!(asked(&cluster.now(&[&shop, &service, &below]), "default"), ["default"]);
     let mut cluster = Cluster::new(everywhere());
     cluster.now(&[&shop]);
     let translation = cluster.now(&[&shop, &below]);
-    assert_eq!(asked(&translation), ["Closed"], "nobody but the owner lets clients in");
+    assert_eq!(asked(&translation, "default"), ["Closed"], "nobody but the owner lets clients in");
     // The owner of the host does for others.
     let guest = of("team-a", "web", "nginx", HOST, "", &["Prefix /guest"]);
     let mut cluster = Cluster::new(everywhere());
     cluster.now(&[&service]);
-    assert_eq!(asked(&cluster.now(&[&service, &guest])), ["default"]);
+    assert_eq!(asked(&cluster.now(&[&service, &guest]), "team-a"), ["default"]);
 }

@@ -41,6 +41,8 @@ async fn prepare(rig: &mut Rig, scenes: &[Scene], services: &[&str], pod: &str) 
     assert_ne!(few, configuration);
     fs::write(rig.nginx.configuration(), few).unwrap();
     rig.daemon.set("limits.requests-of-namespace", &ALLOWED.to_string());
+    // None ends because the test takes long.
+    rig.daemon.set("upstreams.keepalive-timeout", "1h");
     write_services(rig, scenes);
     rig.start().await;
     apply(rig, "shops", scenes.iter().flat_map(Scene::shop).collect()).await;

@@ -68,17 +68,18 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "answers-below-anothers-service",
         victim: |scene| {
-            let service = scene.of_victim("service").path(&scene.host("shop"), "Prefix", "/oauth2", "web");
-            let mut all = asks_its_host(scene);
-            all.push(service.build());
-            all
+            let host = scene.host("shop");
+            let shop = scene.of_victim("shop").path(&host, "Prefix", "/app", "web");
+            let service = scene.of_victim("service").path(&host, "Prefix", "/oauth2", "admin");
+            vec![shop.annotation("auth-url", "https://$host/oauth2/auth").build(), service.build()]
         },
         attack: |scene| {
             let attack = scene.of_evil("attack").path(&scene.host("shop"), "Exact", "/oauth2/auth", "web");
             vec![attack.build()]
         },
-        // What asks is served, and by its own namespace's word.
-        clients: &[ask("http://shop.{h}/").gets("victim"), ask("http://shop.{h}/deep/er").gets("victim")],
+        // The service of its own namespace lets clients in, whoever has the path for clients.
+        clients: &[ask("http://shop.{h}/app").gets("victim"), ask("http://shop.{h}/oauth2/start").gets("admin")],
+        during: &[ask("http://shop.{h}/oauth2/auth").by("admin", "evil")],
         told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["SharedHost"],
         ..ROW
