@@ -348,7 +348,7 @@ impl Stages for Pipeline {
         let mut files = self.renderer.render(&plan);
         // Only where nginx reloads anyway: to count anew is no reason for a reload, which would
         // end further workers.
-        if counts_connections(&plan.model)
+        if (counts_connections(&plan.model) || plan.decisions.requests_of_namespace > 0)
             && self.applier.in_place() != Some(files.digest())
             && self.applier.ends_workers()
         {

@@ -38,6 +38,8 @@ pub struct GateOptions {
     /// How many of a worker's connections, in percent, the TCP connections of one namespace or
     /// service may take.
     pub stream_percent: u32,
+    /// How many requests of one namespace nginx works on at once; 0 for any number.
+    pub requests_of_namespace: u32,
     /// How often connections of clients were counted anew, by the files in place.
     pub recounts: u32,
     /// Settings that hold for all hosts.
@@ -66,6 +68,7 @@ impl GateOptions {
             recounts: 0,
             upstream_keepalive: 0,
             stream_percent: 0,
+            requests_of_namespace: 0,
             everywhere: Everywhere::empty(),
             access_log: AccessLogOptions::empty(),
             firewall: FirewallOptions::empty(),
@@ -212,6 +215,11 @@ pub struct Decisions {
     /// How many connections of each worker one namespace with TLS passthrough, or one TCP or UDP
     /// service, may take.
     pub stream_connections: u32,
+    /// How many requests of one namespace nginx works on at once; 0 for any number.
+    pub requests_of_namespace: u32,
+    /// How many idle connections a worker keeps to each upstream of these namespaces, which have
+    /// so many that it would keep too many otherwise.
+    pub kept_of_namespaces: BTreeMap<Arc<str>, u32>,
     /// How often connections of clients were counted anew. A worker that is ended takes no
     /// connection of its off the count, which the next workers would take over for ever.
     pub recounts: u32,

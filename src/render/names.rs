@@ -420,6 +420,19 @@ pub fn limits_file(name: &str, recounts: u32) -> FilePath {
     format!("{LIMITS}{}{}.conf", name.trim_start_matches("limit_"), anew('-', recounts)).into()
 }
 
+/// The file of the zone in which the requests of each namespace are counted.
+pub fn requests_file(recounts: u32) -> FilePath {
+    format!("{LIMITS}requests{}.conf", anew('-', recounts)).into()
+}
+
+/// That zone.
+pub fn requests_zone(recounts: u32) -> String {
+    format!("ingressd_requests{}", anew('_', recounts))
+}
+
+/// The variable with the namespace of a request.
+pub const COUNTED: &str = "counted";
+
 const LIMITS: &str = "http/10-limit-";
 
 /// How often connections were counted anew, when this file is in place.
@@ -492,6 +505,7 @@ mod tests {
         for times in [0, 1, 4_000_000_000] {
             let path = limits_file("limit_0123456789abcdef0123", times);
             assert_eq!(recounts(&path), Some(times).filter(|times| *times > 0), "{path}");
+            assert_eq!(recounts(&requests_file(times)), recounts(&path));
         }
         assert_eq!((recounts(&turn_file(3)), recounts("stream/tcp-7000.conf")), (None, None));
     }

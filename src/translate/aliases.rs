@@ -225,11 +225,12 @@ pub fn without_expressions(snapshot: &Snapshot) -> Option<Snapshot> {
     Some(without)
 }
 
-/// The name with `www.` added or removed; `None` for names that have no such counterpart.
-pub fn with_or_without_www(name: &ServerName) -> Option<HostName> {
+/// The host with `www.` added or removed; `None` for names that have no such counterpart.
+pub fn twin(name: &ServerName) -> Option<ServerName> {
     let ServerName::Exact(host) = name else { return None };
-    match host.as_str().strip_prefix("www.") {
+    let twin = match host.as_str().strip_prefix("www.") {
         Some(rest) => HostName::new(rest).ok().filter(|rest| rest.as_str().contains('.')),
         None => HostName::new(&format!("www.{host}")).ok(),
-    }
+    };
+    twin.map(ServerName::Exact)
 }

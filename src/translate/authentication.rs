@@ -29,12 +29,12 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
         return;
     }
     let mut asked = ResolvedBehaviours::new();
-    let targets = same_host(server, &subjects);
+    let targets = same_host(server, &subjects, site.home());
     for route in server.routes.iter_mut().chain([&mut server.fallback]) {
         let Some(subject) = subjects.get(&*route.origin.object) else { continue };
         let Some(requested) = &subject.reading.authentication else { continue };
         let mode = subject.mode(servers.options);
-        let target = targets.get(&Arc::as_ptr(requested).addr());
+        let target = targets.get(&*route.origin.object);
         protect(servers, route, requested, (mode, &subject.rule.dialect), target, &mut asked);
     }
 }
@@ -100,19 +100,29 @@ fn protect(
     }
 }
 
-/// The upstreams of authentication requests to a path of the same host, by the address of the
-/// request in memory.
-fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> HashMap<usize, Target> {
-    let all = subjects.values().filter_map(|subject| subject.reading.authentication.as_ref());
-    let all = all.filter(|requested| requested.service.whereabouts == ServiceAddress::SameHost);
-    let target =
-        |requested: &Arc<RequestedAuthentication>| (Arc::as_ptr(requested).addr(), target(server, requested, subjects));
-    all.map(target).collect()
+/// The objects of a host that have a service asked.
+type Asking<'m, 'a> = HashMap<&'m ObjectId, &'m Subject<'a>>;
+
+/// The upstreams of authentication requests to a path of the same host, by the object that asks.
+/// `home` is the namespace that owns the host.
+fn same_host<'m>(server: &Server, subjects: &Asking<'m, '_>, home: Option<&str>) -> HashMap<&'m ObjectId, Target> {
+    let asked = |subject: &Subject<'_>| subject.reading.authentication.clone();
+    let all = subjects.iter().filter_map(|(id, subject)| Some((*id, asked(subject)?)));
+    let all = all.filter(|(_, requested)| requested.service.whereabouts == ServiceAddress::SameHost);
+    all.map(|(id, requested)| (id, target(server, (&id.namespace, &requested), subjects, home))).collect()
 }
 
-/// The upstream of the route for the path of an authentication request. The rest of that route's
-/// behaviour is not applied; where that would be necessary, the request is refused.
-fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Target {
+/// The upstream of the route for the path of an authentication request of a namespace. The rest of
+/// that route's behaviour is not applied; where that would be necessary, the request is refused.
+///
+/// A path of another namespace lets nobody in, and keeps nobody out where it takes the requests of
+/// clients. Where the administrator has the service asked, it may be one of the host's owner.
+fn target(
+    server: &Server,
+    (own, requested): (&str, &RequestedAuthentication),
+    subjects: &Asking<'_, '_>,
+    home: Option<&str>,
+) -> Target {
     let path = literal_path(&requested.policy.target).ok_or((
         Reason::InvalidSecurityValue,
         Arc::from(
@@ -130,28 +140,34 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
             expression::literal(path.as_str()).to_ascii_lowercase().starts_with(&pattern.as_str().to_ascii_lowercase())
         }
     };
-    let Some(route) = server.routes.iter().find(takes) else {
-        let note = format!("no path of the host takes {}", path.as_str());
-        return Err((Reason::MissingService, note.into()));
+    let asks_itself = |route: &Route| {
+        let asked = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
+        asked.is_some_and(|other| other.service.whereabouts == ServiceAddress::SameHost)
     };
-    let own = &requested.service.origin.object.namespace;
-    let asks_itself = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
+    let mut all = server.routes.iter().filter(takes);
+    let of = |namespace: &str| all.clone().find(|route| *route.origin.object.namespace == *namespace);
+    let by_owner = || home.filter(|_| requested.service.is_everywhere).and_then(of);
+    let found = of(own).filter(|route| !asks_itself(route)).or_else(by_owner).or_else(|| of(own));
+    let Some(route) = found else {
+        return Err(match all.next() {
+            None => (Reason::MissingService, format!("no path of the host takes {}", path.as_str()).into()),
+            Some(_) => (
+                Reason::CrossNamespace,
+                format!(
+                    "{} is a path of another namespace; name its Service, which in auth-url needs `cross-namespace`",
+                    path.as_str()
+                )
+                .into(),
+            ),
+        });
+    };
     match &route.action {
         // In ingress-nginx such a request would loop.
-        _ if asks_itself.is_some_and(|other| other.service.whereabouts == ServiceAddress::SameHost) => Err((
+        _ if asks_itself(route) => Err((
             Reason::ClosedRoute,
             format!(
                 "{} is a path of an object that needs this service itself; give the service an Ingress of its own in \
                     this namespace",
-                path.as_str()
-            )
-            .into(),
-        )),
-        _ if *route.origin.object.namespace != **own && !requested.service.is_everywhere => Err((
-            Reason::CrossNamespace,
-            format!(
-                "{} is a path of another namespace; name its Service in auth-url, which needs \
-                `cross-namespace`",
                 path.as_str()
             )
             .into(),

@@ -69,9 +69,11 @@ impl<'c> InOrder<'c> {
 
 /// Decides among claims that are first seen at the same time: by the object's age, then its UID,
 /// which its author cannot choose, or when its file was written, and by its name only where
-/// nothing else differs.
+/// nothing else differs. A rule goes before an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Since<'a> {
+    /// Whether the object claims the host by an annotation, and by no rule.
+    pub is_implied: bool,
     is_undated: bool,
     created: Option<Timestamp>,
     uid: Option<&'a str>,
@@ -86,6 +88,7 @@ impl<'a> Since<'a> {
         let created = stored.object.created;
         let written = stored.place.as_ref().and_then(|place| place.file.written);
         Since {
+            is_implied: false,
             is_undated: created.is_none(),
             created,
             uid: stored.object.uid.as_deref(),

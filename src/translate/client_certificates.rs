@@ -22,7 +22,7 @@ pub fn unserved(withheld: &[Withheld<'_>]) -> Unserved {
     let mut unserved = Unserved::new();
     for object in withheld.iter().filter(|object| object.known.reading.host.client_rule.is_some()) {
         for name in object.hosts() {
-            unserved.entry(name.clone()).or_default().insert(Arc::clone(&object.stored.id.namespace));
+            unserved.entry(name.into_owned()).or_default().insert(Arc::clone(&object.stored.id.namespace));
         }
     }
     unserved

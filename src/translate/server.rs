@@ -161,16 +161,15 @@ impl<'a> Servers<'a> {
         self.passed.add(name, claim, reference.as_ref(), &mut self.backends, &mut self.findings);
     }
 
-    /// Redirects requests for `/`, when that is asked for and no other namespace has that path.
+    /// Redirects requests for `/`, when that is asked for and no other namespace had that path
+    /// before.
     fn app_root(&mut self, name: &ServerName, site: &Site<'_, 'a>, routes: &mut Vec<Route>) {
         // All requests are redirected, and those for `/` again from the target.
         if site.redirect.is_some() {
             return;
         }
         let Some(root) = site::settle(name, site, |host| host.app_root.as_ref(), &mut self.findings) else { return };
-        let is_root = |claim: &&Claim<'_, 'a>| claim.matching != Matching::Regex && claim.path.as_str() == "/";
-        let is_foreign = |claim: &Claim<'_, 'a>| Some(&*claim.subject.id().namespace) != site.home();
-        if site.claims.iter().filter(is_root).any(is_foreign) {
+        if site.root_is_taken {
             let note = "another namespace has the path / of the host, and its requests are not redirected; remove \
                         this key";
             self.findings.push(Finding::new(Reason::HostRuleConflict, root.origin.clone(), note));

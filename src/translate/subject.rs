@@ -1,14 +1,15 @@
 //! An Ingress of our classes, with its dialect and its annotations.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::claims::Since;
 use super::memory::KnownObject;
 use super::path::PathType;
 use super::rule::{Backend, Rule, RulePath};
-use super::{ClassRule, Dialect, EndpointMode, Options, Reading};
+use super::{ClassRule, Dialect, EndpointMode, Options, Reading, aliases};
 use crate::finding::{Finding, Reason};
-use crate::model::{Behaviour, Field, ObjectId, Origin, RewriteTarget, ServerName};
+use crate::model::{Behaviour, Field, HostName, ObjectId, Origin, RewriteTarget, ServerName};
 use crate::source::{Ingress, IngressPath, IngressRule, Stored};
 
 /// An Ingress of our classes.
@@ -77,7 +78,25 @@ impl<'a> Subject<'a> {
     pub fn fields_of(&self, name: &ServerName) -> impl Iterator<Item = Origin> {
         let rules = self.read().filter(move |(_, rule)| rule.name.as_ref() == Ok(name));
         let rules = rules.map(move |(number, _)| Origin::field(self.id(), Field::Rule(super::position(number))));
-        rules.chain(self.field_of_all_hosts().filter(|_| *name == ServerName::CatchAll))
+        let all_hosts = self.field_of_all_hosts().filter(|_| *name == ServerName::CatchAll);
+        rules.chain(all_hosts).chain(self.redirect_of(name).map(|(_, origin)| origin))
+    }
+
+    /// The host to which it redirects requests for this one, which has `www.` or lacks it, and the
+    /// field that asks for it; nothing when a rule of its own names this one.
+    pub fn redirect_of(&self, name: &ServerName) -> Option<(HostName, Origin)> {
+        let asked = self.reading.host.redirects_www.as_ref()?;
+        let mut to = None;
+        for (_, rule) in self.read() {
+            match &rule.name {
+                Ok(own) if own == name => return None,
+                Ok(own @ ServerName::Exact(host)) if aliases::twin(own).as_ref() == Some(name) => {
+                    to = to.or(Some(host))
+                }
+                _ => {}
+            }
+        }
+        Some((to?.clone(), asked.clone()))
     }
 
     /// The field by which it claims unknown hosts, if it does.
@@ -155,8 +174,10 @@ pub struct Withheld<'a> {
 
 impl Withheld<'_> {
     /// The hosts that it names, perhaps repeated.
-    pub fn hosts(&self) -> impl Iterator<Item = &ServerName> {
-        self.known.rules.iter().filter_map(|rule| rule.name.as_ref().ok())
+    pub fn hosts(&self) -> impl Iterator<Item = Cow<'_, ServerName>> {
+        let named = || self.known.rules.iter().filter_map(|rule| rule.name.as_ref().ok());
+        let twins = self.known.reading.host.redirects_www.as_ref().map(|_| named().filter_map(aliases::twin));
+        named().map(Cow::Borrowed).chain(twins.into_iter().flatten().map(Cow::Owned))
     }
 }
 

@@ -2,6 +2,7 @@
 //! was closed. It must not know how nginx is written to.
 
 mod apart;
+mod crowds;
 mod inherited;
 mod names;
 mod passthrough;
@@ -113,6 +114,8 @@ pub fn gate(
         stream_log::decide(&options.access_log, capabilities, other_sites, conflict)
     });
     let (names_hash, longest_name) = names::table(&model, other_sites);
+    let requests_of_namespace = crowds::requests(capabilities, options, &mut findings);
+    let kept_of_namespaces = crowds::kept(&model, requests_of_namespace, options);
     let decisions = Decisions {
         listens: sockets.listens,
         http2,
@@ -142,6 +145,8 @@ pub fn gate(
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
         access_log,
         stream_connections: streams::share(other_sites, options),
+        requests_of_namespace,
+        kept_of_namespaces,
         recounts: options.recounts,
         stream_log: stream_log.flatten(),
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),

@@ -1,12 +1,12 @@
 //! Rate and connection limits per client: the zones of an object, and the directives of a
-//! location.
+//! location. Beside them the limit for all requests of a namespace.
 
 use std::collections::BTreeSet;
 
-use crate::model::{ByteSize, ClientLimits, LimitRate, Refused};
-use crate::nginx::Plan;
+use crate::model::{ByteSize, ClientLimits, Kind, LimitRate, Refused, Route};
+use crate::nginx::{Decisions, Plan};
 use crate::render::names;
-use crate::render::token::{Word, Words};
+use crate::render::token::{Text, Word, Words};
 use crate::render::view::{Block, Tables};
 
 use super::location::Scene;
@@ -16,8 +16,23 @@ use super::tables::Files;
 
 /// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let decisions = scene.facts.decisions;
+    let everywhere = &decisions.everywhere;
+    let status = || Word::number(u64::from(everywhere.connections_status));
+    let counts = is_counted(scene.route, decisions);
+    if counts {
+        let namespace = Text::new(&scene.route.origin.object.namespace)?;
+        slots.say(
+            Slot::Variables,
+            "set",
+            Words::join([Words::from(Word::variable(names::COUNTED)?), namespace.into()]),
+        );
+        let zone = Word::own(&names::requests_zone(decisions.recounts))?;
+        let most = Word::number(u64::from(decisions.requests_of_namespace));
+        slots.say(Slot::Limits, "limit_conn", Words::join([zone, most]));
+        slots.say(Slot::Limits, "limit_conn_status", status());
+    }
     let Some(limits) = scene.route.behaviour.limits.as_deref() else { return Ok(()) };
-    let everywhere = &scene.facts.decisions.everywhere;
     let name = names::limits(limits);
     for (rate, burst) in &limits.rates {
         let zone = Word::setting("zone", &Word::own(&names::rate_zone(&name, *rate))?);
@@ -28,15 +43,35 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Limits, "limit_req_status", Word::number(u64::from(everywhere.rate_status)));
     }
     if let Some(connections) = limits.connections {
-        let zone = Word::own(&names::connection_zone(&name, scene.facts.decisions.recounts))?;
+        let zone = Word::own(&names::connection_zone(&name, decisions.recounts))?;
         slots.say(Slot::Limits, "limit_conn", Words::join([zone, Word::number(u64::from(connections))]));
-        slots.say(Slot::Limits, "limit_conn_status", Word::number(u64::from(everywhere.connections_status)));
+        if !counts {
+            slots.say(Slot::Limits, "limit_conn_status", status());
+        }
     }
     Ok(())
 }
 
-/// One file for each object with limits.
+/// Whether the requests of a route count for its namespace.
+pub fn is_counted(route: &Route, decisions: &Decisions) -> bool {
+    let is_of_tenant = route.origin.object.kind == Kind::Ingress && route.action.upstream().is_some();
+    decisions.requests_of_namespace > 0 && is_of_tenant
+}
+
+/// One file for each object with limits, and one for all namespaces.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    if plan.decisions.requests_of_namespace > 0 {
+        let recounts = plan.decisions.recounts;
+        files.add(names::requests_file(recounts), None, [], |tables| {
+            let zone = Word::own(&names::requests_zone(recounts))?;
+            let zone = Word::concat([Word::setting("zone", &zone), Word::fixed(":4m")]);
+            let counted = Word::variable(names::COUNTED)?;
+            // Locations set it, if there are any.
+            tables.block(Block::map("1", counted.clone()).row("default", r#""""#));
+            tables.line(Words::line("limit_conn_zone", Words::join([counted, zone])));
+            Ok(())
+        });
+    }
     for (behaviour, _) in behaviours(plan) {
         let Some(limits) = behaviour.limits.as_deref() else { continue };
         let name = names::limits(limits);

@@ -28,8 +28,8 @@ use super::slots::{Family, Header, Inherited};
 use super::upstream::variable_of;
 use super::writer::Writer;
 use super::{
-    access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, mirror,
-    session, tls,
+    access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, limits,
+    mirror, session, tls,
 };
 
 /// The header of HTTP Strict Transport Security (RFC 6797).
@@ -134,6 +134,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         let recounts = facts.decisions.recounts;
         let limits = behaviour.limits.as_deref().map(names::limits);
         requires.extend(limits.map(|limits| names::limits_file(&limits, recounts)));
+        requires.extend(limits::is_counted(route, facts.decisions).then(|| names::requests_file(recounts)));
         requires.extend(behaviour.referred_list().map(names::list_file));
         requires.extend(
             external_authentication::asked(route)

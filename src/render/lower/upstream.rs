@@ -58,6 +58,8 @@ pub fn endpoint(endpoint: &Endpoint) -> Words {
 fn kept(id: &UpstreamId, decisions: &Decisions) -> Option<u32> {
     let everywhere = decisions.upstream_keepalive?;
     let connections = id.reuse.as_deref().map_or(everywhere, |own| own.connections);
+    let connections =
+        decisions.kept_of_namespaces.get(&id.namespace).map_or(connections, |most| connections.min(*most));
     let connections = if id.protocol == Protocol::AutoHttp { 0 } else { connections };
     // nginx versions that keep no connections by default do not accept 0.
     (connections > 0 || decisions.keeps_connections).then_some(connections)

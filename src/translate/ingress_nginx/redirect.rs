@@ -27,7 +27,8 @@ pub static FAMILY: Family = Family {
             form: Form::Boolean,
             documentation: "Redirects requests for www.HOST to the host of the rule, or for the host without www. \
                 where the rule has it, with the same path and query and status 308 or tls.redirect-status. It has no \
-                effect where another rule has that other host.",
+                effect where another rule of the namespace has that other host, or where another namespace asked for \
+                it first.",
             tries: &[
                 ("true", Gives::Sets("hosts: from www. or without it")),
                 ("false", Gives::Nothing),

@@ -27,7 +27,8 @@ pub static FAMILY: Family = Family {
             trust: Trust::Medium,
             form: Form::Text(&ROOT),
             documentation: "Redirects requests for exactly / to this path of the same host, with status 302, before \
-                authentication and all other checks.",
+                authentication and all other checks. It has no effect where another namespace had the path / of the \
+                host before.",
             tries: &[
                 ("/app", Gives::Sets("hosts: / to /app")),
                 ("https://example.com/app", Gives::Refused("not a path")),

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Claim, Site, alone, contest, reach};
+use super::{Claim, ROOT_REDIRECT, Site, alone, contest, reach};
 use crate::finding::{Finding, Reason};
 use crate::model::{ObjectId, ServerName};
 use crate::translate::allowed::Allowances;
@@ -74,7 +74,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             return Some(Site { claims, ..asked });
         }
         let standing = self.standing(name, claimants);
-        let redirect = asked.redirect.clone();
+        let has_redirect = asked.redirect.is_some();
         let mut parties = self.parties(name, asked);
         parties.retain(|party| match refusal(name, party.namespace, &standing) {
             None => true,
@@ -101,6 +101,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let is_contested = standing.len() > 1;
         let mut parties = parties.into_iter();
         let first = parties.next()?;
+        // A redirect of whoever is not the owner takes nothing.
+        let redirect = first.subjects.first().filter(|_| has_redirect).and_then(|oldest| oldest.redirect_of(name));
         if !is_contested {
             return Some(Site { subjects: first.subjects, claims: first.claims, redirect, ..Site::default() });
         }
@@ -115,15 +117,26 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             all.push(party.claims);
             others.extend(party.subjects);
         }
-        let rest = subjects.iter().copied().find(|subject| subject.takes_the_rest());
+        let redirect = redirect.filter(|_| !is_without_owner);
+        let rest = subjects.iter().copied().find(|subject| redirect.is_some() || subject.takes_the_rest());
         let claims = contest::settle(name, all, rest, self.claims, &standing, findings);
         // An object without a path on another namespace's host does not influence the host.
         let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
         let (others, outsiders): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|subject| routed.contains(subject.id()));
         self.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
+        let root_is_taken = subjects.first().is_some_and(|owner| self.root_is_taken(name, owner, &claims));
         subjects.extend(others);
-        (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner, order: 0 })
+        (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner, root_is_taken, order: 0 })
+    }
+
+    /// Whether another namespace had the path `/` of a host before its owner asked to redirect it.
+    fn root_is_taken(&self, name: &ServerName, owner: &Subject<'_>, claims: &[Claim<'_, '_>]) -> bool {
+        let age = |namespace: &str, place| self.claims.age(name, namespace, place).unwrap_or(u64::MAX);
+        let owner = &owner.id().namespace;
+        let of_root = |claim: &&Claim<'_, '_>| reach::beginning(claim.matching, claim.path.as_str()).is_empty();
+        let others = claims.iter().filter(of_root).map(|claim| &claim.subject.id().namespace);
+        others.filter(|other| *other != owner).any(|other| age(other, "") < age(owner, ROOT_REDIRECT))
     }
 
     /// Whether there is nothing to decide, as on nearly all hosts: one namespace claims the host,

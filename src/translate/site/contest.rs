@@ -120,7 +120,7 @@ impl<'c> OlderClaims<'c> {
         let rest = self.rest.as_ref().filter(|(other, number, _)| **other != *namespace && *number < rated.number);
         if rest.is_some_and(|(_, _, is_protected)| *is_protected || rated.beginning.is_empty()) {
             let note = "another namespace, which asked for the host first, takes all other requests of the host with \
-                its `defaultBackend`; use another path or host";
+                its `defaultBackend` or its redirect between `www.` and the host without it; use another path or host";
             return Some(Finding::new(Reason::PathConflict, origin.clone(), note));
         }
         self.is_below_protected(rated).then(|| {

@@ -8,6 +8,7 @@ mod precedence;
 mod reach;
 mod reserved;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,6 +61,8 @@ pub struct Site<'s, 'a> {
     /// Whether the namespace that owns the host has no served object, so that requests that no
     /// path matches have no handler.
     pub is_without_owner: bool,
+    /// Whether another namespace had the path `/` before the owner asked to redirect it.
+    pub root_is_taken: bool,
     /// The age of the claim, which is the order in which expressions are tried.
     pub order: u64,
 }
@@ -241,26 +244,35 @@ fn may_use(name: &ServerName, rule: &ClassRule, options: &Options) -> bool {
     !is_expression || !rule.is_exclusive(options.ownership) || !options.allowed_hosts.is_empty()
 }
 
-/// Adds the hosts with or without `www.` of objects that ask for the redirect, unless a rule
-/// claims them.
+/// Adds the hosts with or without `www.` of objects that ask for the redirect. They are claims of
+/// the namespace like those of rules; where it has a rule for the host, that counts.
 fn redirect_with_or_without_www<'s, 'a>(
     subjects: &'s [Subject<'a>],
     allowances: &mut Allowances<'a>,
     sites: &mut Gathered<'s, 'a>,
 ) {
-    let mut added = BTreeMap::<ServerName, Site<'s, 'a>>::new();
-    for subject in subjects {
-        let Some(asked) = &subject.reading.host.redirects_www else { continue };
-        for (_, rule) in subject.read() {
-            let Ok(name) = &rule.name else { continue };
-            let (ServerName::Exact(host), Some(other)) = (name, aliases::with_or_without_www(name)) else { continue };
-            let other = ServerName::Exact(other);
-            let may_have = allowances.of(&subject.stored.id.namespace).permits(&other);
-            let is_known = |name: &ServerName| find(sites, name).is_some() || added.contains_key(name);
-            if is_known(name) && !is_known(&other) && may_have {
-                let redirect = Some((host.clone(), asked.clone()));
-                added.insert(other, Site { subjects: vec![subject], redirect, ..Site::default() });
+    let mut asked = BTreeMap::<ServerName, Vec<&'s Subject<'a>>>::new();
+    for subject in subjects.iter().filter(|subject| subject.reading.host.redirects_www.is_some()) {
+        let allowance = allowances.of(&subject.stored.id.namespace);
+        let named = subject.read().filter_map(|(_, rule)| rule.name.as_ref().ok());
+        for other in named.filter(|name| allowance.permits(name)).filter_map(aliases::twin) {
+            let has_rule =
+                |site: &Site<'_, '_>| site.subjects.iter().any(|known| known.id().namespace == subject.id().namespace);
+            if !find(sites, &other).is_some_and(has_rule) && allowance.permits(&other) {
+                asked.entry(other).or_default().push(subject);
             }
+        }
+    }
+    let mut added = Vec::new();
+    for (name, subjects) in asked {
+        let redirect = subjects.first().and_then(|oldest| oldest.redirect_of(&name));
+        match sites.binary_search_by(|(known, _)| known.cmp(&name)) {
+            Ok(place) => {
+                let site = &mut sites[place].1;
+                site.subjects.extend(subjects);
+                site.redirect = redirect;
+            }
+            Err(_) => added.push((name, Site { subjects, redirect, ..Site::default() })),
         }
     }
     if !added.is_empty() {
@@ -269,11 +281,15 @@ fn redirect_with_or_without_www<'s, 'a>(
     }
 }
 
+/// The place of the redirect of a host's `/`, whose age counts like that of a path: paths begin
+/// with a slash.
+pub const ROOT_REDIRECT: &str = "app-root";
+
 /// The most rules of one namespace that keep their hosts while their objects cannot be served.
 const MOST_WITHHELD: usize = 10_000;
 
 /// The unserved objects that claim each host.
-type WithheldHosts<'w, 'a> = BTreeMap<&'w ServerName, Vec<&'w Withheld<'a>>>;
+type WithheldHosts<'w, 'a> = BTreeMap<Cow<'w, ServerName>, Vec<&'w Withheld<'a>>>;
 
 fn withheld<'w, 'a>(
     objects: &'w [Withheld<'a>],
@@ -288,7 +304,7 @@ fn withheld<'w, 'a>(
         for name in object.hosts() {
             // A namespace with many such objects must not make the list of claims grow without
             // limit.
-            let may_ask = may_use(name, object.class, options) && (allowance.permits(name) || allowance.undecided);
+            let may_ask = may_use(&name, object.class, options) && (allowance.permits(&name) || allowance.undecided);
             if *count < MOST_WITHHELD && may_ask {
                 *count += 1;
                 hosts.entry(name).or_default().push(object);
@@ -302,11 +318,10 @@ fn withheld<'w, 'a>(
 fn places_of(object: &Withheld<'_>, name: &ServerName) -> Vec<Arc<str>> {
     let rules = object.known.rules.iter().filter(|rule| rule.name.as_ref() == Ok(name));
     let paths = rules.flat_map(|rule| &rule.paths).filter_map(|path| path.path.as_ref().ok());
-    paths
-        .flat_map(|path| {
-            [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(reach::beginning(matching, path.as_str())))
-        })
-        .collect()
+    let places = paths.flat_map(|path| {
+        [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(reach::beginning(matching, path.as_str())))
+    });
+    places.chain(object.known.reading.host.app_root.as_ref().map(|_| ROOT_REDIRECT.into())).collect()
 }
 
 /// All present claims, in order.
@@ -322,11 +337,14 @@ fn asked<'m, 'a: 'm>(
     for (name, site) in gathered {
         let mut asking = Vec::with_capacity(1);
         for subject in &site.subjects {
-            ask(&mut asking, &subject.id().namespace, subject.since(), subject.rule.is_exclusive(options.ownership));
+            let mut since = subject.since();
+            since.is_implied = site.redirect.is_some() && subject.redirect_of(name).is_some();
+            ask(&mut asking, &subject.id().namespace, since, subject.rule.is_exclusive(options.ownership));
         }
         asked.push((name, asking));
     }
     for (name, objects) in withheld {
+        let name: &ServerName = name;
         let place = asked.binary_search_by(|(asked, _)| (*asked).cmp(name));
         let place = place.unwrap_or_else(|place| {
             asked.insert(place, (name, Vec::new()));
@@ -345,17 +363,22 @@ fn asked<'m, 'a: 'm>(
         {
             continue;
         }
-        for object in withheld.get(*name).into_iter().flatten() {
-            let (places, stored) = (places_of(object, name), object.stored);
-            let own = asking.iter_mut().find(|asking| *asking.namespace == stored.id.namespace);
-            own.into_iter()
-                .for_each(|own| own.places.extend(places.iter().map(|place| (Arc::clone(place), Since::of(stored)))));
-        }
-        for claim in find(gathered, name).into_iter().flat_map(|site| &site.claims) {
-            let since = claim.subject.since();
-            let place: Arc<str> = reach::beginning(claim.matching, claim.path.as_str()).into();
-            let own = asking.iter_mut().find(|asking| *asking.namespace == claim.subject.id().namespace);
+        let mut own = |namespace: &str, place: Arc<str>, since| {
+            let own = asking.iter_mut().find(|asking| **asking.namespace == *namespace);
             own.into_iter().for_each(|own| own.places.push((Arc::clone(&place), since)));
+        };
+        for object in withheld.get(*name).into_iter().flatten() {
+            let stored = object.stored;
+            places_of(object, name).into_iter().for_each(|place| own(&stored.id.namespace, place, Since::of(stored)));
+        }
+        let site = find(gathered, name);
+        for claim in site.into_iter().flat_map(|site| &site.claims) {
+            let place = reach::beginning(claim.matching, claim.path.as_str()).into();
+            own(&claim.subject.id().namespace, place, claim.subject.since());
+        }
+        let redirects_root = |subject: &&&Subject<'_>| subject.reading.host.app_root.is_some();
+        for subject in site.into_iter().flat_map(|site| &site.subjects).filter(redirects_root) {
+            own(&subject.id().namespace, ROOT_REDIRECT.into(), subject.since());
         }
     }
     asked

@@ -159,11 +159,11 @@ fn requests_for_the_root_of_a_host_lead_where_its_owner_says() {
                 &["a.example: /=default/o0 /x=default/o1 /=default/o0"],
                 &["o1 HostRuleConflict"],
             ),
-            // Requests that another namespace owns are not redirected.
+            // A path of another namespace that is younger takes all others.
             (
                 &[("default", "a.example", "/x", ROOT), ("team-a", "a.example", "/", "")],
-                &["a.example: /x=default/o0 /=team-a/o1"],
-                &["o0 HostRuleConflict"],
+                &["a.example: /=default/o0 /x=default/o0 /=team-a/o1"],
+                &[],
             ),
             (
                 &[("default", "a.example", "/", ""), ("team-a", "a.example", "/x", ROOT)],

@@ -22,6 +22,7 @@ mod served;
 mod settings;
 mod streams;
 mod tenants;
+mod whole_hosts;
 
 use super::{ClassRule, Dialect, HostOwnership, Names, Options, Translation, Translator, host};
 use crate::model::{Action, PathMatch, RewritePattern, Route, TlsTermination};

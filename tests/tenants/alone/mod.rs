@@ -12,6 +12,7 @@ mod names;
 mod owners;
 mod ports;
 mod relays;
+mod slow;
 
 use serde_json::{Map, Value, json};
 

@@ -66,6 +66,25 @@ pub const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        name: "answers-below-anothers-service",
+        victim: |scene| {
+            let host = scene.host("shop");
+            let shop = scene.of_victim("shop").path(&host, "Prefix", "/app", "web");
+            let service = scene.of_victim("service").path(&host, "Prefix", "/oauth2", "admin");
+            vec![shop.annotation("auth-url", "https://$host/oauth2/auth").build(), service.build()]
+        },
+        attack: |scene| {
+            let attack = scene.of_evil("attack").path(&scene.host("shop"), "Exact", "/oauth2/auth", "web");
+            vec![attack.build()]
+        },
+        // The service of its own namespace lets clients in, whoever has the path for clients.
+        clients: &[ask("http://shop.{h}/app").gets("victim"), ask("http://shop.{h}/oauth2/start").gets("admin")],
+        during: &[ask("http://shop.{h}/oauth2/auth").by("admin", "evil")],
+        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
         name: "opts-out-for-another",
         victim: |scene| {
             let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/", "web");

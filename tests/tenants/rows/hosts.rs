@@ -260,6 +260,61 @@ pub const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        name: "redirect-of-the-shop-from-www",
+        orders: &[Order::Young, Order::Edited, Order::SameSecond],
+        victim: |scene| {
+            let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/", "web");
+            vec![shop.annotation("from-to-www-redirect", "true").build()]
+        },
+        attack: |scene| {
+            let asks = scene.of_evil("asks").path(&scene.host("shop"), "Prefix", "/evil", "web");
+            vec![
+                asks.annotation("from-to-www-redirect", "true").build(),
+                scene.of_evil("attack").host(&scene.host("www.shop"), "web").build(),
+            ]
+        },
+        clients: &[ask("http://www.shop.{h}/").gets("308"), ask("http://www.shop.{h}/x").gets("308")],
+        told: &[
+            told("Ingress attack", &["HostOwned"]).only(Namespace),
+            told("Ingress attack", &["PathConflict"]).only(Shared),
+        ],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "start-of-anothers-expression",
+        // The attacker has the host, and the victim everything but one path of it.
+        orders: &[Order::AttackerFirst],
+        only: Some(Shared),
+        victim: |scene| {
+            let shop = scene.of_victim("shop").path(&scene.host("shop"), "ImplementationSpecific", "/(.*)", "web");
+            vec![shop.annotation("use-regex", "true").build()]
+        },
+        attack: |scene| vec![scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/evil", "web").build()],
+        during: &[ask("http://shop.{h}/").gets("victim"), ask("http://shop.{h}/x").gets("victim")],
+        steps: &[Step {
+            attack: Some(|scene| {
+                let attack = scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/evil", "web");
+                vec![attack.annotation("app-root", "/evil").build()]
+            }),
+            asks: &[ask("http://shop.{h}/").gets("victim"), ask("http://shop.{h}/x").gets("victim")],
+            told: &[told("Ingress attack", &["HostRuleConflict"])],
+            ..STEP
+        }],
+        ..ROW
+    },
+    Row {
+        name: "root-of-a-shop-with-a-start",
+        victim: |scene| {
+            let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/start", "web");
+            vec![shop.annotation("app-root", "/start").build()]
+        },
+        attack: |scene| claims(scene, &[("Exact", "/"), ("Prefix", "/")]),
+        clients: &[ask("http://shop.{h}/").gets("302"), ask("http://shop.{h}/start").gets("victim")],
+        during: &[OWN],
+        ..ROW
+    },
+    Row {
         name: "alias-of-a-host",
         attack: |scene| {
             let attack = scene.of_evil("attack").host(&scene.host("own"), "web");
