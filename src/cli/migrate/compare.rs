@@ -18,8 +18,8 @@ use crate::cli::exit::{Ended, Exit};
 use crate::cli::{output, page};
 use crate::finding::on_one_line;
 use crate::migrate::compare::{
-    Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Outcome, Ports, Request, Rounds,
-    Scheme, Side, Silence, Sites, explain, told,
+    Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Lines, Outcome, Ports, Request,
+    Rounds, Scheme, Side, Silence, Sites, explain, told,
 };
 use crate::migrate::{Controller, Report};
 use crate::model::USUAL_LINE;
@@ -225,14 +225,15 @@ fn read_log(file: &Path, format: &Format, chooser: &mut Chooser<'_>) -> Result<(
         complain!("ingressd: {file} is compressed: name `-` instead, and let `zcat {file}` write into this command");
         return Err(Exit::NoInput);
     }
-    let mut bytes = Vec::new();
+    let (mut bytes, mut lines) = (Vec::new(), Lines::default());
     while reader.read_until(b'\n', &mut bytes).map_err(wrong)? > 0 {
         let line = String::from_utf8_lossy(&bytes);
-        if !line.trim().is_empty() {
+        if let Some(line) = lines.end(&line).filter(|line| !line.trim().is_empty()) {
             chooser.add_line(format.read(&line).as_ref());
         }
         bytes.clear();
     }
+    (0..lines.begun()).for_each(|_| chooser.add_line(None));
     Ok(())
 }
 
