@@ -48,8 +48,11 @@ publish.hold = true
 
 /// The settings that replace the flags of this controller.
 pub fn drop_in(controller: &Controller) -> DropIn {
-    let mut written =
-        DropIn { text: format!("{HEAD}# Flags of {}\n{HOLD}", comment(&controller.workload)), flags: Vec::new() };
+    let of = match &*controller.workload {
+        "" => "# No controller was found: these are the defaults of its flags".to_owned(),
+        workload => format!("# Flags of {}", comment(workload)),
+    };
+    let mut written = DropIn { text: format!("{HEAD}{of}\n{HOLD}"), flags: Vec::new() };
     let mut class = Class::default();
     let mut of_class = Vec::new();
     // The flags about the served namespaces come first: settings that contradict them are dropped.

@@ -38,7 +38,7 @@ pub fn document() -> String {
 }
 
 /// The facts about one key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct KeyFacts {
     /// Its name.
     pub name: &'static str,
@@ -48,6 +48,14 @@ pub struct KeyFacts {
     pub compared: Compared,
     /// Whether it has an effect of its own.
     pub is_served: bool,
+    key: &'static Key,
+}
+
+impl KeyFacts {
+    /// Whether a value asks for what happens anyway, with ingress-nginx too.
+    pub fn asks_for_nothing(&self, value: &str) -> bool {
+        self.key.asks_for_nothing(value)
+    }
 }
 
 /// Every key.
@@ -60,6 +68,7 @@ pub fn facts() -> impl Iterator<Item = KeyFacts> {
             key.effect,
             Effect::Unserved { .. } | Effect::Host(_) | Effect::Snippet(..) | Effect::Whole(..)
         ),
+        key,
     })
 }
 
