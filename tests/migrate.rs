@@ -246,7 +246,7 @@ fn a_value_that_asks_for_what_both_do_is_equal() {
         .iter_mut()
         .find(|item| item["metadata"]["name"] == "ingress-nginx-controller" && item["kind"] == "ConfigMap");
     of_controller.unwrap()["data"] = serde_json::json!({
-        "enable-brotli": "false", "enable-ocsp": "false", "ssl-buffer-size": "4k", "ssl-protocols": "TLSv1.2 TLSv1.3",
+        "enable-brotli": "false", "enable-opentelemetry": "false", "enable-ocsp": "false", "ssl-buffer-size": "4k", "ssl-protocols": "TLSv1.2 TLSv1.3",
         "use-forwarded-headers": "False", "load-balance": "round_robin", "compute-full-forwarded-for": "true"
     });
     let report = json(&dump.to_string());
@@ -256,7 +256,7 @@ fn a_value_that_asks_for_what_both_do_is_equal() {
     }
     let (equal, rest): (Vec<_>, Vec<_>) =
         verdicts(&report["configMap"]["keys"]).into_iter().partition(|verdict| verdict.ends_with(" equal"));
-    assert_eq!((equal.len(), rest), (6, vec!["compute-full-forwarded-for different".to_owned()]));
+    assert_eq!((equal.len(), rest), (7, vec!["compute-full-forwarded-for different".to_owned()]));
 }
 
 /// Whoever holds a namespace to the exit status hears of what was not read.

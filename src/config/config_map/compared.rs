@@ -183,8 +183,8 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "proxy-protocol-header-timeout",
-        Compared::Different(
-            "It counts for TCP services as well as for hosts whose TLS is passed through; without the key it is 30 seconds.",
+        Compared::DifferentUnset(
+            "Without the key it is 30 seconds. It counts for TCP services as well as for hosts whose TLS is passed through.",
             "write 5s, as ingress-nginx has it",
         ),
     ),
