@@ -486,6 +486,7 @@ fn a_comparison_says_why_it_cannot_begin() {
         ),
         (vec![&*dump, "--log", "/nonexistent"], 66, "/nonexistent: "),
         (vec!["/nonexistent"], 66, "/nonexistent"),
+        (vec![&*dump, "--report", "/nonexistent/compare.json"], 69, "/nonexistent/compare.json: "),
         (vec![&*dump, "--rate", "0"], 64, "--rate"),
         (vec![&*dump, "--controller-ports", "80"], 64, "HTTP,HTTPS"),
     ] {

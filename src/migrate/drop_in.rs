@@ -141,6 +141,10 @@ impl DropIn {
         if let Some((key, _)) = entries.iter().find(|(key, _)| config::rows().all(|row| row.key != *key)) {
             return Err(format!("this version has no setting {key}"));
         }
+        let is_there = |key: &str| self.text.lines().any(|line| line.starts_with(&format!("{key} = ")));
+        if let Some((key, _)) = entries.iter().find(|(key, _)| is_there(key)) {
+            return Err(format!("a flag before it sets {key} already; remove one of them"));
+        }
         let lines: String = entries.iter().map(|(key, value)| format!("{key} = {}\n", plain(value))).collect();
         match Sources::load_text(&format!("{}{lines}", self.text)) {
             Ok(_) => Ok(lines),

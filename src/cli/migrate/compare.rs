@@ -180,10 +180,12 @@ fn tell(arguments: &Arguments, comparison: &Comparison) -> Ended {
     }
 }
 
+/// Removes an earlier file, and finds out whether a new one can be written: a comparison takes
+/// minutes.
 fn remove(file: &Path) -> Result<(), Exit> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unwritable(file, &error)),
-        _ => Ok(()),
+        _ => new_beside(file).map(drop).map_err(|error| unwritable(file, &error)),
     }
 }
 
@@ -194,10 +196,14 @@ fn unwritable(file: &Path, error: &std::io::Error) -> Exit {
 
 /// Replaces the file as a whole, so that readers never see a part.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    let mut new = new_beside(file)?;
     new.write_all(text.as_bytes())?;
     new.persist(file).map(drop).map_err(|error| error.error)
+}
+
+fn new_beside(file: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tempfile::NamedTempFile::new_in(folder)
 }
 
 fn is_on(value: Option<String>) -> bool {
