@@ -16,8 +16,8 @@ use crate::rig::{self, Rig, wait};
 /// The port of the responder.
 const RESPONDER: u16 = 2560;
 
-/// Makes an authority, and certificates of the hosts `one.test`, `other.test` and `public.test` with
-/// these responders.
+/// Makes an authority, and certificates of the hosts `one.test`, `other.test` and `public.test`
+/// with these responders.
 const AUTHORITY: &str = r#"set -e
 new="-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
 openssl req -x509 $new -keyout authority.key -out authority.pem -days 30 -subj /CN=authority
@@ -59,7 +59,7 @@ fn relay(resolver: &str) -> String {
 /// The responder of a public authority answers questions for its name, on port 80.
 fn public_responder(rig: &Rig, dns: &Dns) {
     dns.set("ocsp.example.com", &["10.244.0.80"]);
-    let [service, endpoints] = service_at("responder", &["10.244.1.1"], RESPONDER).try_into().unwrap();
+    let [service, endpoints] = service_at("responder", &["10.244.1.1"], RESPONDER);
     let host = ingress("responder").class("nginx").host("ocsp.example.com", "responder").build();
     rig.manifests.write("responder.yaml", &[service, endpoints, host]);
 }

@@ -367,7 +367,7 @@ fn cve_2026_9256_groups_within_groups_are_not_encoded_twice() {
 
 #[test]
 fn cve_2026_42533_no_table_overwrites_captures_while_a_text_is_made() {
-    // nginx measures a text before it writes it, and a table that matches expressions changes `$1`.
+    // nginx measures a text before it writes it, and a table with expressions changes `$1`.
     for (host, is_served) in [("$host", true), ("$best_http_host", false), ("$pass_access_scheme", false)] {
         let mut object = shop(&[], "/", "Prefix");
         let snippet = format!("if ($request_uri ~ ^/x/(.*)$) {{ return 302 https://{host}/$1; }}");

@@ -278,8 +278,8 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
 ];
 
-/// Values that ask for what happens anyway, with ingress-nginx too; of annotations their tries tell
-/// them, and of keys without effect that.
+/// Values that ask for what happens anyway, with ingress-nginx too. Those of annotations, and of
+/// keys without effect, are told by their rows.
 pub(super) const NOTHING: &[(&str, &str)] = &[
     ("allow-backend-server-header", "false"),
     ("allow-snippet-annotations", "false"),

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::compared::NOTHING;
 use super::keys::{Effect, Headers, KEYS, Key};
 use crate::translate::ANNOTATIONS;
-use crate::translate::annotation::{Compared, OnError, Row};
+use crate::translate::annotation::{Compared, OnError, Row, asks, asks_for_nothing};
 
 const INTRODUCTION: &str = "# The ConfigMap of ingress-nginx\n\n\
 With this page you can look up what ingressd does with each key of the ConfigMap of ingress-nginx.\n\
@@ -54,7 +55,10 @@ pub struct KeyFacts {
 impl KeyFacts {
     /// Whether a value asks for what happens anyway, with ingress-nginx too.
     pub fn asks_for_nothing(&self, value: &str) -> bool {
-        self.key.asks_for_nothing(value)
+        match self.key.effect {
+            Effect::Annotation(name) => ANNOTATIONS.find(name).is_some_and(|row| asks_for_nothing(row, value)),
+            _ => NOTHING.iter().any(|(name, harmless)| *name == self.name && !asks(value, harmless)),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::compared::{COMPARED, NOTHING};
+use super::compared::COMPARED;
 use super::compression::{media_type, media_types, uncompressed};
 use super::forms::{
     backend_server_header, header_buffer, header_buffers, inverted, is_boolean, keepalive, log_file, on_or_off,
@@ -13,7 +13,7 @@ use crate::config::settings::Settings;
 use crate::config::table::rows;
 use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, ByteSize, Ciphers, Origin, Refused};
-use crate::translate::annotation::{Compared, asks, asks_for_nothing};
+use crate::translate::annotation::Compared;
 use crate::translate::value::arguments::{switch, time};
 use crate::translate::value::{address_list, boolean, byte_size, integer};
 use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind, lookup_tables, stream_directives};
@@ -60,15 +60,6 @@ impl Key {
             }
             Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
             Effect::Unserved { instead, .. } => Compared::Refused("It has no effect here.", instead),
-        }
-    }
-
-    /// Whether a value asks for what happens anyway, with ingress-nginx too.
-    pub(super) fn asks_for_nothing(&self, value: &str) -> bool {
-        let of_key = NOTHING.iter().filter(|(name, _)| *name == self.name);
-        match self.effect {
-            Effect::Annotation(name) => ANNOTATIONS.find(name).is_some_and(|row| asks_for_nothing(row, value)),
-            _ => of_key.into_iter().any(|(_, harmless)| !asks(value, harmless)),
         }
     }
 

@@ -1,11 +1,11 @@
-//! Takes lines of a log out of what a container runtime (CRI) or kubectl wrote around them. It must
-//! not know what the lines say.
+//! Takes lines of a log out of what a container runtime (CRI) or kubectl wrote around them. It
+//! must not know what the lines say.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Joins the parts into which a container runtime divides long lines: their tag is `P`, and that of
-/// the last part is `F`.
+/// Joins the parts into which a container runtime divides long lines: their tag is `P`, and that
+/// of the last part is `F`.
 #[derive(Debug, Default)]
 pub struct Lines {
     /// Parts of lines that have not ended, by pod and stream.
