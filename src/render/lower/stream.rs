@@ -1,6 +1,6 @@
 //! Makes the files of a TCP or UDP service.
 
-use crate::model::{Cidr, Endpoint, Refused, Stream, StreamPolicy, StreamUpstream, Transport};
+use crate::model::{Cidr, Directive, Endpoint, Refused, Stream, StreamPolicy, StreamUpstream, Transport};
 use crate::nginx::{Decisions, Plan};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -11,24 +11,34 @@ use crate::render::token::{Path, Text, Word, Words};
 use crate::render::view;
 
 use super::access_log::buffering;
-use super::head::statements;
-use super::location::written;
+use super::location::argument;
 use super::server::fill;
 use super::tables::Files;
 use super::upstream::endpoint;
-use super::writer::Writer;
 
 /// The file of a service.
 pub fn stream(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &Engine) -> File {
+    // Names and addresses are valid words by construction.
+    let text = service(stream, decisions, trusted, engine).ok();
+    let owners = owners(stream, text.as_ref());
     let log = decisions.stream_log.as_ref().map(|_| names::stream_log_file());
     let requires = [names::stream_upstream_file(&stream.upstream)].into_iter().chain(log);
-    let mut writer = Writer::default();
-    // Names and addresses are valid words by construction.
-    if service(stream, decisions, trusted, engine, &mut writer).is_err() {
-        writer = Writer::default();
-        writer.leave_out(&stream.origin);
-    }
-    writer.file(requires)
+    File::plain(text.map(Part::Filled), owners, requires)
+}
+
+/// The owners of its lines: what a snippet says is not the fault of the service. No other feature
+/// of a service has the directives that a snippet may have.
+fn owners(stream: &Stream, text: Option<&Filled>) -> Owners {
+    let asked = &stream.policy.directives;
+    let text: String = text.filter(|_| !asked.is_empty()).into_iter().flat_map(Filled::pieces).collect();
+    let owner = |line: &str| {
+        let name = line.split_whitespace().next();
+        asked.iter().find(|one| Some(one.row.name) == name).map_or(&stream.origin, |one| &one.origin)
+    };
+    let owners = [&stream.origin].into_iter().chain(text.lines().skip(1).map(owner));
+    let lines: Vec<_> = (1..).zip(owners).collect();
+    let runs = lines.chunk_by(|(_, one), (_, other)| one == other);
+    Owners(runs.map(|run| (run[0].0, run[0].1.clone())).collect())
 }
 
 /// The name of the line in which connections are logged.
@@ -56,7 +66,7 @@ pub fn stream_upstream(upstream: &StreamUpstream, decisions: &Decisions, engine:
 type Feature = fn(&Stream, &Surroundings<'_>, &mut Vec<Words>);
 
 /// All features of a service, in the order of their directives.
-const FEATURES: &[Feature] = &[clients, timeout, other_endpoints, responses, proxy_protocol, access_log];
+const FEATURES: &[Feature] = &[clients, timeout, other_endpoints, responses, proxy_protocol, access_log, asked];
 
 /// What services share.
 struct Surroundings<'a> {
@@ -104,6 +114,11 @@ fn access_log(_: &Stream, surroundings: &Surroundings<'_>, lines: &mut Vec<Words
     }));
 }
 
+fn asked(stream: &Stream, _: &Surroundings<'_>, lines: &mut Vec<Words>) {
+    let arguments = |directive: &Directive| Words::join(directive.arguments.iter().map(argument));
+    lines.extend(stream.policy.directives.iter().map(|one| Words::line(one.row.name, arguments(one))));
+}
+
 /// Writes which peers are trusted to name clients, and the timeout for that.
 pub fn of_clients<'a>(
     trusted: impl Iterator<Item = &'a Cidr>,
@@ -127,13 +142,7 @@ pub fn of_other_endpoints(policy: &StreamPolicy) -> Vec<Words> {
     }
 }
 
-fn service(
-    stream: &Stream,
-    decisions: &Decisions,
-    trusted: &[Cidr],
-    engine: &Engine,
-    writer: &mut Writer,
-) -> Result<(), Refused> {
+fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &Engine) -> Result<Filled, Refused> {
     let parameters = [(is_udp(stream), "udp"), (stream.listener.proxy_protocol && !is_udp(stream), "proxy_protocol")];
     let listen = |address| {
         let address = Word::address(address);
@@ -145,13 +154,7 @@ fn service(
     FEATURES.iter().for_each(|feature| feature(stream, &surroundings, &mut directives));
     let listens = stream.listener.sockets().map(listen).collect();
     let upstream = Word::own(&names::stream_upstream(&stream.upstream))?;
-    writer.add(fill(engine, "stream", &view::Stream { listens, directives, upstream })?, &stream.origin);
-    // What a snippet says is not the fault of the service.
-    for asked in &*stream.policy.directives {
-        writer.add(statements(engine, [&written(asked.row.name, asked).into()])?, &asked.origin);
-    }
-    writer.end(&stream.origin);
-    Ok(())
+    fill(engine, "stream", &view::Stream { listens, directives, upstream })
 }
 
 /// The server of an upstream without endpoints: nginx refuses an upstream without a server.
