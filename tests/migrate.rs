@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use ingressd::config::Sources;
+use ingressd::translate::ANNOTATIONS;
+use ingressd::translate::annotation::{Compared, Gives, Row};
 use serde_json::Value;
 
 const DUMP: &str = include_str!("migrate/dump.yaml");
@@ -102,7 +104,7 @@ fn the_report_for_machines_has_everything() {
         ingresses.iter().find(|ingress| ingress["name"] == name).unwrap_or_else(|| panic!("{name}: {report:#}"))
     };
     assert_eq!(verdicts(&of("plain")["items"]), ["proxy-read-timeout equal", "secure-backends equal"]);
-    assert_eq!(verdicts(&of("admin")["items"]), ["affinity different", "auth-secret stricter", "auth-type different"]);
+    assert_eq!(verdicts(&of("admin")["items"]), ["affinity different", "auth-secret stricter", "auth-type equal"]);
     assert_eq!(verdicts(&of("raw")["items"]), ["allowlist-source-range refused", "configuration-snippet refused"]);
     assert_eq!((&of("admin")["needsNothing"], &of("raw")["needsNothing"]), (&Value::from(true), &Value::from(false)));
     assert_eq!(of("plain")["published"], serde_json::json!(["192.0.2.10"]));
@@ -167,6 +169,7 @@ fn a_dump_with_nothing_in_it_is_no_empty_cluster() {
         ("<html><body>403 Forbidden</body></html>\n", "line 1: "),
         ("this is: [no\n\tyaml", "Undecodable"),
         (cut, "line 37: "),
+        (DUMP.split_at(DUMP.find("  spec:").unwrap()).0, ""),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dump.yaml");
@@ -176,7 +179,9 @@ fn a_dump_with_nothing_in_it_is_no_empty_cluster() {
             let remedy =
                 "kubectl get ingressclasses,ingresses,deployments,daemonsets,namespaces,configmaps,services -A -o yaml";
             assert_eq!((ended.code, &*ended.text), (66, ""), "{dump}: {}", ended.complaints);
-            for words in [words, "no Ingress, IngressClass, Deployment or DaemonSet is in ", remedy] {
+            for words in
+                [words, "no Ingress, no IngressClass and no ingress-nginx (Deployment or DaemonSet) is in ", remedy]
+            {
                 assert!(ended.complaints.contains(words), "{words}: {}", ended.complaints);
             }
         }
@@ -211,6 +216,47 @@ fn lists_within_lists_fields_of_managers_and_unknown_kinds_are_no_hindrance() {
     ] {
         assert_eq!(json(&dump.to_string()), expected, "{what}");
     }
+}
+
+/// What a value asks for counts, and not what other values of its key would.
+#[test]
+fn a_value_that_asks_for_what_both_do_is_equal() {
+    let harmless = |row: &Row| row.tries().into_iter().find(|(_, gives)| matches!(gives, Gives::Nothing));
+    let rows = ANNOTATIONS.rows().filter(|row| row.compared != Compared::Equal);
+    let nothing: Vec<_> = rows.filter_map(|row| Some((row.key, harmless(row)?.0))).collect();
+    assert!(nothing.contains(&("service-upstream", "false")) && nothing.len() > 8, "{nothing:?}");
+    let accepted = [("auth-tls-verify-depth", "2"), ("proxy-ssl-protocols", "TLSv1.2")];
+    let different = [("service-upstream", "true"), ("load-balance", "ewma"), ("affinity", "cookie")];
+    let ingress = |name: &str, values: &[(&str, &str)]| {
+        let annotations =
+            values.iter().map(|(key, value)| (format!("{}{key}", ANNOTATIONS.prefix), Value::from(*value)));
+        let port = serde_json::json!({"name": "web", "port": {"number": 80}});
+        let path = serde_json::json!({"path": "/", "pathType": "Prefix", "backend": {"service": port}});
+        serde_json::json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+            "metadata": {"namespace": "shop", "name": name, "annotations": annotations.collect::<serde_json::Map<_, _>>()},
+            "spec": {"ingressClassName": "nginx", "rules": [{"host": format!("{name}.example"), "http": {"paths": [path]}}]}
+        })
+    };
+    let mut dump: Value = serde_saphyr::from_str(DUMP).unwrap();
+    let items = dump["items"].as_array_mut().unwrap();
+    items.retain(|item| item["kind"] != "Ingress");
+    items.extend([ingress("a", &nothing), ingress("b", &accepted), ingress("c", &different)]);
+    let of_controller = items
+        .iter_mut()
+        .find(|item| item["metadata"]["name"] == "ingress-nginx-controller" && item["kind"] == "ConfigMap");
+    of_controller.unwrap()["data"] = serde_json::json!({
+        "enable-brotli": "false", "enable-opentelemetry": "false", "enable-ocsp": "false", "ssl-buffer-size": "4k", "ssl-protocols": "TLSv1.2 TLSv1.3",
+        "use-forwarded-headers": "False", "load-balance": "round_robin", "compute-full-forwarded-for": "true"
+    });
+    let report = json(&dump.to_string());
+    let found: Vec<_> = report["ingresses"].as_array().unwrap().iter().map(|one| verdicts(&one["items"])).collect();
+    for (verdicts, expected) in found.iter().zip(["equal", "equal", "different"]) {
+        assert!(verdicts.iter().all(|verdict| verdict.ends_with(expected)), "{expected}: {verdicts:?}");
+    }
+    let (equal, rest): (Vec<_>, Vec<_>) =
+        verdicts(&report["configMap"]["keys"]).into_iter().partition(|verdict| verdict.ends_with(" equal"));
+    assert_eq!((equal.len(), rest), (7, vec!["compute-full-forwarded-for different".to_owned()]));
 }
 
 /// The exit status of a namespace also counts objects that could not be read.
@@ -440,6 +486,7 @@ fn a_comparison_says_why_it_cannot_begin() {
         ),
         (vec![&*dump, "--log", "/nonexistent"], 66, "/nonexistent: "),
         (vec!["/nonexistent"], 66, "/nonexistent"),
+        (vec![&*dump, "--report", "/nonexistent/compare.json"], 69, "/nonexistent/compare.json: "),
         (vec![&*dump, "--rate", "0"], 64, "--rate"),
         (vec![&*dump, "--controller-ports", "80"], 64, "HTTP,HTTPS"),
     ] {

@@ -285,7 +285,7 @@ fn no_answer(error: &AdministratorError, extent: Extent) -> Exit {
 
 fn is_about_nothing(inventory: &Inventory) -> bool {
     let snapshot = &inventory.snapshot;
-    snapshot.ingresses.is_empty() && snapshot.ingress_classes.is_empty() && inventory.workloads.is_empty()
+    snapshot.ingresses.is_empty() && snapshot.ingress_classes.is_empty() && controllers(&inventory.workloads).is_empty()
 }
 
 /// Prints what of the files could not be understood.
@@ -315,7 +315,8 @@ impl Origin {
         unread(inventory);
         let files = self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
         complain!(
-            "ingressd: no Ingress, IngressClass, Deployment or DaemonSet is in {files}; this writes what is read:"
+            "ingressd: no Ingress, no IngressClass and no ingress-nginx (Deployment or DaemonSet) is in {files}; this \
+             writes what is read:"
         );
         complain!("  kubectl get {} -A -o yaml > dump.yaml", Extent::WhatIsServed.resources());
         Exit::NoInput

@@ -53,6 +53,13 @@ const BEHAVIOURS: &[(&str, Compared)] = &[
         ),
     ),
     (
+        "Annotations about redirects and rewrites of an Ingress with `spec.defaultBackend` and without rules",
+        Compared::Different(
+            "They count for requests of unknown hosts; ingress-nginx ignores them there.",
+            "remove those that had no effect",
+        ),
+    ),
+    (
         "An Ingress that nginx refuses",
         Compared::Different(
             "Only this Ingress is left out, or its last good version is served; changes of others are \

@@ -48,8 +48,11 @@ publish.hold = true
 
 /// The settings that replace the flags of this controller.
 pub fn drop_in(controller: &Controller) -> DropIn {
-    let mut written =
-        DropIn { text: format!("{HEAD}# Flags of {}\n{HOLD}", comment(&controller.workload)), flags: Vec::new() };
+    let of = match &*controller.workload {
+        "" => "# No controller was found: these are the defaults of its flags".to_owned(),
+        workload => format!("# Flags of {}", comment(workload)),
+    };
+    let mut written = DropIn { text: format!("{HEAD}{of}\n{HOLD}"), flags: Vec::new() };
     let mut class = Class::default();
     let mut of_class = Vec::new();
     // The flags about the served namespaces come first: settings that contradict them are dropped.
@@ -137,6 +140,10 @@ impl DropIn {
     fn proven(&self, entries: &Entries) -> Result<String, String> {
         if let Some((key, _)) = entries.iter().find(|(key, _)| config::rows().all(|row| row.key != *key)) {
             return Err(format!("this version has no setting {key}"));
+        }
+        let is_there = |key: &str| self.text.lines().any(|line| line.starts_with(&format!("{key} = ")));
+        if let Some((key, _)) = entries.iter().find(|(key, _)| is_there(key)) {
+            return Err(format!("a flag before it sets {key} already; remove one of them"));
         }
         let lines: String = entries.iter().map(|(key, value)| format!("{key} = {}\n", plain(value))).collect();
         match Sources::load_text(&format!("{}{lines}", self.text)) {

@@ -90,30 +90,35 @@ impl From<Compared> for Verdict {
     fn from(compared: Compared) -> Self {
         match compared {
             Compared::Equal => Verdict::Equal,
-            Compared::Stricter(..) => Verdict::Stricter,
-            Compared::Different(..) => Verdict::Different,
+            Compared::Stricter(..) | Compared::StricterValues(..) => Verdict::Stricter,
+            Compared::Different(..) | Compared::DifferentUnset(..) => Verdict::Different,
             Compared::Refused(..) => Verdict::Refused,
         }
     }
 }
 
-/// What is known about a key, whatever its value is.
+/// What is known about a key with its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownKey {
     /// Its effect compared with ingress-nginx.
     pub compared: Compared,
     /// Whether it has an effect of its own.
     pub is_served: bool,
+    /// Whether its value asks for what happens anyway.
+    pub asks_for_nothing: bool,
 }
 
 impl KnownKey {
     /// For a field that is not a key.
-    pub const NOTHING: KnownKey = KnownKey { compared: Compared::Equal, is_served: true };
+    pub const NOTHING: KnownKey = KnownKey { compared: Compared::Equal, is_served: true, asks_for_nothing: false };
 
     /// The comparison when there is no finding: then a key without effect asks for what happens
     /// anyway.
     pub fn silent(self) -> Compared {
-        if self.is_served { self.compared } else { Compared::Equal }
+        match self.is_served && !self.asks_for_nothing {
+            true => self.compared.of_accepted(),
+            false => Compared::Equal,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::config::{self, OfNode};
 use crate::finding::{Finding, Reason, Severity, on_one_line};
 use crate::model::{Field, Kind, ObjectId};
 use crate::source::{IngressTls, Inventory, StringMap};
-use crate::translate::annotation::{Compared, Table};
+use crate::translate::annotation::{Compared, Table, asks_for_nothing};
 use crate::translate::{ANNOTATIONS, snippet_alternatives};
 
 #[derive(Debug)]
@@ -103,8 +103,12 @@ fn items(annotations: &StringMap, findings: &[&Finding], table: &Table) -> Vec<I
     for (key, value) in annotations.iter() {
         let Some(name) = key.strip_prefix(table.prefix) else { continue };
         let known = table.find(name).map(|row| match row.snippet {
-            Some(_) => KnownKey { compared: SNIPPET, is_served: true },
-            None => KnownKey { compared: row.compared, is_served: row.is_served() },
+            Some(_) => KnownKey { compared: SNIPPET, ..KnownKey::NOTHING },
+            None => KnownKey {
+                compared: row.compared,
+                is_served: row.is_served(),
+                asks_for_nothing: asks_for_nothing(row, value),
+            },
         });
         let known = known.unwrap_or(KnownKey::NOTHING);
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Annotation(at) if **at == *key);
@@ -164,7 +168,11 @@ fn config_map(judged: &ReportInput<'_>, by_object: &ByObject<'_>, name: &str) ->
     let mut items = Vec::new();
     for (key, value) in data(judged, &id) {
         let facts = known.get(key.as_str());
-        let known = facts.map(|facts| KnownKey { compared: facts.compared, is_served: facts.is_served });
+        let known = facts.map(|facts| KnownKey {
+            compared: facts.compared,
+            is_served: facts.is_served,
+            asks_for_nothing: facts.asks_for_nothing(value),
+        });
         let known = known.unwrap_or(KnownKey::NOTHING);
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if **at == *key);
         let found = findings.iter().filter(is_at).filter_map(|finding| Item::of_finding(key, value, finding, known));

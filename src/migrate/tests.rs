@@ -236,13 +236,16 @@ fn what_has_no_setting_is_told() {
     let flags = drop_in(&controller(&both)).flags;
     let refused: Vec<_> = flags.iter().filter(|item| item.verdict == refused).map(|item| &*item.name).collect();
     assert_eq!(refused, ["--default-ssl-certificate=edge/pair"]);
+    let flags = drop_in(&controller(&["--publish-status-address=192.0.2.1", "--publish-service=a/b"])).flags;
+    let told: Vec<_> = flags.iter().map(|item| (item.verdict, &*item.remedy)).collect();
+    assert_eq!(told[1], (Verdict::Refused, "a flag before it sets publish.mode already; remove one of them"));
     assert!(FLAGS.iter().any(|flag| flag.takes == Takes::Switch));
 }
 
 #[test]
 fn findings_decide_what_a_key_is() {
     let origin = || Origin::object(&std::sync::Arc::new(ObjectId::new(Kind::Ingress, "a", "b")));
-    let of = |compared, is_served| KnownKey { compared, is_served };
+    let of = |compared, is_served| KnownKey { compared, is_served, ..KnownKey::NOTHING };
     let different = Compared::Different("It is.", "");
     let refused = Compared::Refused("It is.", "do this");
     for (reason, compared, expected) in [

@@ -9,8 +9,8 @@ use crate::model::catalogue::{
 };
 use crate::model::{
     Action, Argument, Behaviour, ByteSize, Directive, Endpoint, Field, HeaderName, HeaderSet, HostListeners, HostName,
-    Kind, Model, ObjectId, Origin, PathMatch, Pattern, Protocol, Route, Snippet, Upstream, UpstreamId,
-    UpstreamIdentity, UrlPath,
+    Kind, Listener, Model, ObjectId, Origin, PathMatch, Pattern, Port, Protocol, Route, Serves, Snippet, StreamPolicy,
+    StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
 };
 use crate::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 
@@ -246,6 +246,33 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
             .all(|name| seen.contains(name)),
         "{seen:?}"
     );
+}
+
+#[test]
+fn what_a_snippet_says_of_a_service_is_owned_by_the_snippet() {
+    let map = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
+    let asked = Origin { object: Arc::clone(&map), field: Field::Data("stream-snippet".into()) };
+    let own = Origin { object: map, field: Field::Data("9000".into()) };
+    let row = catalogue::all().find(|row| row.name == "tcp_nodelay").unwrap();
+    let directive = Directive { row, arguments: vec![Argument::Switch(false)], origin: asked.clone() };
+    let port = Port { number: 9000, transport: Transport::Tcp };
+    let id = StreamUpstreamId { namespace: "edge".into(), service: "db".into(), port, mode: "pods" };
+    let listener = Listener {
+        addresses: [[127, 0, 0, 1].into(), [127, 0, 0, 2].into()].into(),
+        port,
+        serves: Serves::Stream,
+        proxy_protocol: false,
+    };
+    let policy = StreamPolicy { directives: [directive].into(), ..StreamPolicy::empty() };
+    let stream = Stream { listener, origin: own.clone(), upstream: id, sends_proxy_protocol: false, policy };
+    let engine = templates::load(&Default::default(), &Templates::default()).unwrap_or_else(|_| unreachable!());
+    let file = lower::stream(&stream, &Decisions::default(), &[], &engine);
+    let all = text(&file);
+    for (line, number) in all.lines().zip(1..) {
+        let expected = if line.trim() == "tcp_nodelay off;" { &asked } else { &own };
+        assert_eq!(file.owners.of_line(number), Some(expected), "{number}: {line}");
+    }
+    assert!(all.contains("tcp_nodelay off;") && all.ends_with("\n}\n"), "{all}");
 }
 
 /// An upstream of a Service, and a server of the same name that sends all requests to it.

@@ -10,6 +10,7 @@ use ingressd::translate::PREFIX;
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service};
+use crate::inputs::SCRIBES;
 use crate::pipeline::parse;
 use crate::shop::{about, closes, files, is_closed, one_word, reasons, refused, refuses, served, shop, skips};
 
@@ -344,4 +345,35 @@ fn cve_2026_4342_no_path_is_in_a_comment() {
 #[test]
 fn cve_2026_42945_a_replacement_holds_no_question_mark() {
     skips(&[("use-regex", "true")], "rewrite-target", "/x/$1", &["/x?y=$1", "/x$1?"]);
+}
+
+#[test]
+fn cve_2026_9256_groups_within_groups_are_not_encoded_twice() {
+    // nginx encodes captures in redirects and queries, which a rewritten path is not.
+    let mut object = shop(&[("use-regex", "true"), ("rewrite-target", "/x/$1$2")], "/((.*))", "ImplementationSpecific");
+    let text = served(&[object.clone()]).server("shop.test").unwrap();
+    assert!(text.contains("\"/x/$1$2\" break;"), "{text}");
+    let redirects = ["https://a.test/$1$2", "$scheme://a.test/$1$2", "/x?$1$2"];
+    skips(&[("use-regex", "true")], "rewrite-target", "/x/$1", &redirects);
+    // A snippet may have both.
+    object["metadata"]["namespace"] = json!(SCRIBES);
+    for (target, is_served) in [("/x/$1$2", true), ("https://a.test/$1$2", false), ("/x?$1$2", false)] {
+        let snippet = format!("rewrite ^/((.*))$ {target} break;");
+        object["metadata"]["annotations"] = json!({format!("{PREFIX}configuration-snippet"): snippet});
+        let outcome = served(&[vec![object.clone()], service(SCRIBES, "web", "10.244.9.9").to_vec()].concat());
+        assert_eq!(outcome.server("shop.test").is_some(), is_served, "{target}: {:?}", reasons(&outcome, "shop"));
+    }
+}
+
+#[test]
+fn cve_2026_42533_no_table_overwrites_captures_while_a_text_is_made() {
+    // nginx measures a text before it writes it, and a table with expressions changes `$1`.
+    for (host, is_served) in [("$host", true), ("$best_http_host", false), ("$pass_access_scheme", false)] {
+        let mut object = shop(&[], "/", "Prefix");
+        let snippet = format!("if ($request_uri ~ ^/x/(.*)$) {{ return 302 https://{host}/$1; }}");
+        object["metadata"]["namespace"] = json!(SCRIBES);
+        object["metadata"]["annotations"] = json!({format!("{PREFIX}configuration-snippet"): snippet});
+        let outcome = served(&[vec![object], service(SCRIBES, "web", "10.244.9.9").to_vec()].concat());
+        assert_eq!(outcome.server("shop.test").is_some(), is_served, "{host}: {:?}", about(&outcome, "shop"));
+    }
 }

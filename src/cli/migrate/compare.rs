@@ -18,8 +18,8 @@ use crate::cli::exit::{Ended, Exit};
 use crate::cli::{output, page};
 use crate::finding::on_one_line;
 use crate::migrate::compare::{
-    Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Outcome, Ports, Request, Rounds,
-    Scheme, Side, Silence, Sites, explain, told,
+    Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Lines, Outcome, Ports, Request,
+    Rounds, Scheme, Side, Silence, Sites, explain, told,
 };
 use crate::migrate::{Controller, Report};
 use crate::model::USUAL_LINE;
@@ -180,10 +180,12 @@ fn tell(arguments: &Arguments, comparison: &Comparison) -> Ended {
     }
 }
 
+/// Removes an earlier file, and finds out whether a new one can be written: a comparison takes
+/// minutes.
 fn remove(file: &Path) -> Result<(), Exit> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unwritable(file, &error)),
-        _ => Ok(()),
+        _ => new_beside(file).map(drop).map_err(|error| unwritable(file, &error)),
     }
 }
 
@@ -194,10 +196,14 @@ fn unwritable(file: &Path, error: &std::io::Error) -> Exit {
 
 /// Replaces the file as a whole, so that readers never see a part.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    let mut new = new_beside(file)?;
     new.write_all(text.as_bytes())?;
     new.persist(file).map(drop).map_err(|error| error.error)
+}
+
+fn new_beside(file: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tempfile::NamedTempFile::new_in(folder)
 }
 
 fn is_on(value: Option<String>) -> bool {
@@ -225,14 +231,15 @@ fn read_log(file: &Path, format: &Format, chooser: &mut Chooser<'_>) -> Result<(
         complain!("ingressd: {file} is compressed: name `-` instead, and let `zcat {file}` write into this command");
         return Err(Exit::NoInput);
     }
-    let mut bytes = Vec::new();
+    let (mut bytes, mut lines) = (Vec::new(), Lines::default());
     while reader.read_until(b'\n', &mut bytes).map_err(wrong)? > 0 {
         let line = String::from_utf8_lossy(&bytes);
-        if !line.trim().is_empty() {
+        if let Some(line) = lines.end(&line).filter(|line| !line.trim().is_empty()) {
             chooser.add_line(format.read(&line).as_ref());
         }
         bytes.clear();
     }
+    (0..lines.begun()).for_each(|_| chooser.add_line(None));
     Ok(())
 }
 

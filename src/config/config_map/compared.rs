@@ -55,7 +55,10 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "access-log-path",
-        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
+        Compared::StricterValues(
+            "Of a ConfigMap only files in /var/log/nginx are taken.",
+            "set listen.access-log to others",
+        ),
     ),
     (
         "add-headers",
@@ -67,7 +70,10 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "custom-http-errors",
-        Compared::Stricter("Statuses below 400 are refused: redirects always reach clients.", "list those from 400 on"),
+        Compared::StricterValues(
+            "Statuses below 400 are refused: redirects always reach clients.",
+            "list those from 400 on",
+        ),
     ),
     (
         "forwarded-for-proxy-protocol-header",
@@ -98,14 +104,14 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "enable-access-log-for-default-backend",
-        Compared::Different(
+        Compared::DifferentUnset(
             "Without the key requests for unknown hosts are logged.",
             "set it to false, the default of ingress-nginx",
         ),
     ),
     (
         "enable-aio-write",
-        Compared::Different("Without the key nginx.conf decides; by default the worker itself writes files.", ""),
+        Compared::DifferentUnset("Without the key nginx.conf decides; by default the worker itself writes files.", ""),
     ),
     (
         "enable-syslog",
@@ -177,8 +183,8 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "proxy-protocol-header-timeout",
-        Compared::Different(
-            "It counts for TCP services as well as for hosts whose TLS is passed through; without the key it is 30 seconds.",
+        Compared::DifferentUnset(
+            "Without the key it is 30 seconds. It counts for TCP services as well as for hosts whose TLS is passed through.",
             "write 5s, as ingress-nginx has it",
         ),
     ),
@@ -209,25 +215,25 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ("reuse-port", Compared::Different("All workers always accept connections from one queue.", "")),
     (
         "ssl-buffer-size",
-        Compared::Different(
+        Compared::DifferentUnset(
             "Without the key what nginx.conf says counts, or 16k, which nginx has by itself.",
             "write 4k, as ingress-nginx has it",
         ),
     ),
     (
         "ssl-ciphers",
-        Compared::Different(
+        Compared::DifferentUnset(
             "Without the key the ciphers of nginx.conf count, or those that nginx has by itself, and the client chooses.",
             "write the list of ingress-nginx into the key",
         ),
     ),
     (
         "ssl-protocols",
-        Compared::Stricter("TLSv1 and TLSv1.1, which are not safe, are refused.", "let clients speak TLSv1.2"),
+        Compared::StricterValues("TLSv1 and TLSv1.1, which are not safe, are refused.", "let clients speak TLSv1.2"),
     ),
     (
         "ssl-dh-param",
-        Compared::Stricter(
+        Compared::StricterValues(
             "The Secret has to be in the same namespace, and the prime has 2048 to 4096 bits.",
             "copy the Secret into the namespace of the ConfigMap",
         ),
@@ -242,7 +248,7 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ),
     (
         "stream-access-log-path",
-        Compared::Stricter(
+        Compared::StricterValues(
             "Of a ConfigMap only files in /var/log/nginx are taken.",
             "set access-log.stream-path to others",
         ),
@@ -250,7 +256,7 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
     ("strict-validate-path-type", Compared::Different("Paths are always checked by the rules of the API server.", "")),
     (
         "syslog-host",
-        Compared::Stricter(
+        Compared::StricterValues(
             "Only an IP address is accepted, because nginx would have to ask DNS at each reload.",
             "write the address",
         ),
@@ -270,4 +276,23 @@ pub(super) const COMPARED: &[(&str, Compared)] = &[
         "use-forwarded-headers",
         Compared::Stricter("Only the headers of trusted proxies are used, also those about host and scheme.", ""),
     ),
+];
+
+/// Values that ask for what happens anyway, with ingress-nginx too. Those of annotations, and of
+/// keys without effect, are told by their rows.
+pub(super) const NOTHING: &[(&str, &str)] = &[
+    ("allow-backend-server-header", "false"),
+    ("allow-snippet-annotations", "false"),
+    ("compute-full-forwarded-for", "false"),
+    ("enable-brotli", "false"),
+    ("enable-ocsp", "false"),
+    ("enable-syslog", "false"),
+    ("forwarded-for-header", "X-Forwarded-For"),
+    ("grpc-buffer-size-kb", "0"),
+    ("log-format-escape-json", "false"),
+    ("no-auth-locations", "/.well-known/acme-challenge"),
+    ("no-tls-redirect-locations", "/.well-known/acme-challenge"),
+    ("retry-non-idempotent", "false"),
+    ("use-forwarded-headers", "false"),
+    ("use-geoip2", "false"),
 ];

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::compared::NOTHING;
 use super::keys::{Effect, Headers, KEYS, Key};
 use crate::translate::ANNOTATIONS;
-use crate::translate::annotation::{Compared, OnError, Row};
+use crate::translate::annotation::{Compared, OnError, Row, asks, asks_for_nothing};
 
 const INTRODUCTION: &str = "# The ConfigMap of ingress-nginx\n\n\
 With this page you can look up what ingressd does with each key of the ConfigMap of ingress-nginx.\n\
@@ -38,7 +39,7 @@ pub fn document() -> String {
 }
 
 /// The facts about one key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct KeyFacts {
     pub name: &'static str,
     /// Its effect here.
@@ -47,6 +48,17 @@ pub struct KeyFacts {
     pub compared: Compared,
     /// Whether it has an effect of its own.
     pub is_served: bool,
+    key: &'static Key,
+}
+
+impl KeyFacts {
+    /// Whether a value asks for what happens anyway, with ingress-nginx too.
+    pub fn asks_for_nothing(&self, value: &str) -> bool {
+        match self.key.effect {
+            Effect::Annotation(name) => ANNOTATIONS.find(name).is_some_and(|row| asks_for_nothing(row, value)),
+            _ => NOTHING.iter().any(|(name, harmless)| *name == self.name && !asks(value, harmless)),
+        }
+    }
 }
 
 /// Every key.
@@ -59,6 +71,7 @@ pub fn facts() -> impl Iterator<Item = KeyFacts> {
             key.effect,
             Effect::Unserved { .. } | Effect::Host(_) | Effect::Snippet(..) | Effect::Whole(..)
         ),
+        key,
     })
 }
 

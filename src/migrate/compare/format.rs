@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::lines::without_time;
 use super::request::Scheme;
 use crate::model::{FormatPart, Refused, log_format};
 
@@ -61,7 +62,7 @@ impl Format {
 
     /// Parses a line; `None` when it does not match.
     pub fn read(&self, line: &str) -> Option<Logged> {
-        let line = without_prefix(line.trim());
+        let line = line.trim();
         // A time alone may be a part of the format.
         self.whole(line).or_else(|| self.whole(without_time(line)?))
     }
@@ -99,20 +100,6 @@ impl Format {
             false => Some(without_hexadecimal(value)),
         }
     }
-}
-
-/// The line without what kubectl (the pod) or a container runtime (CRI: time, stream, `F` for a
-/// full line) wrote before it.
-fn without_prefix(line: &str) -> &str {
-    let of_pod = line.strip_prefix("[pod/").and_then(|rest| rest.split_once("] "));
-    let line = of_pod.map_or(line, |(_, rest)| rest);
-    let of_stream = |line| ["stdout F ", "stderr F "].into_iter().find_map(|stream| str::strip_prefix(line, stream));
-    without_time(line).and_then(of_stream).unwrap_or(line)
-}
-
-fn without_time(line: &str) -> Option<&str> {
-    let (time, rest) = line.split_once(' ')?;
-    time.parse::<jiff::Timestamp>().ok().map(|_| rest)
 }
 
 /// nginx writes `\x22` for a quote.

@@ -23,6 +23,7 @@ fn line(request: &str, status: u16, upstream: &str) -> String {
 #[test]
 fn what_a_container_runtime_writes_before_a_line_is_no_part_of_it() {
     let format = Format::new("$host $request", false).unwrap();
+    let read = |format: &Format, line: &str| format.read(&Lines::default().end(line)?);
     let short = "shop.example GET /a HTTP/1.1";
     let plain = format.read(short);
     assert_eq!(plain.as_ref().unwrap().host.as_deref(), Some("shop.example"));
@@ -32,23 +33,40 @@ fn what_a_container_runtime_writes_before_a_line_is_no_part_of_it() {
         "[pod/ingress-nginx-controller-0/controller] ",
         "[pod/a/b] 2024-01-01T00:00:00Z stdout F ",
     ] {
-        assert_eq!(format.read(&format!("{prefix}{short}\n")), plain, "{prefix}");
+        assert_eq!(read(&format, &format!("{prefix}{short}\n")), plain, "{prefix}");
     }
     let (usual, logged) = (Format::new(USUAL_LINE, false).unwrap(), line("GET /a HTTP/1.1", 200, "-"));
-    assert_eq!(usual.read(&format!("2024-01-01T00:00:00.1Z {logged}")), usual.read(&logged));
+    assert_eq!(read(&usual, &format!("2024-01-01T00:00:00.1Z {logged}")), usual.read(&logged));
     assert!(usual.read(&logged).is_some());
-    let json = Format::new(USUAL_LINE, false).unwrap();
     let object = r#"{"method": "GET", "host": "shop.example", "path": "/a"}"#;
-    assert_eq!(json.read(&format!("2024-01-01T00:00:00Z stdout F {object}")), json.read(object));
-    assert!(json.read(object).is_some());
-    // A line of which the runtime kept a part is none, nor is one behind other words.
+    assert_eq!(read(&usual, &format!("2024-01-01T00:00:00Z stdout F {object}")), usual.read(object));
+    assert!(usual.read(object).is_some());
+    // A line that has not ended is none, nor is one behind other words.
     for prefix in ["2024-01-01T00:00:00Z stdout P ", "yesterday stdout F ", "stdout F "] {
-        assert_ne!(format.read(&format!("{prefix}{short}")), plain, "{prefix}");
+        assert_ne!(read(&format, &format!("{prefix}{short}")), plain, "{prefix}");
     }
     // A line that itself begins so is read as the format says.
     let timed = Format::new("$time_iso8601 $host $request", false).unwrap();
-    let read = timed.read(&format!("2024-01-01T00:00:00Z {short}")).unwrap();
+    let read = read(&timed, &format!("2024-01-01T00:00:00Z {short}")).unwrap();
     assert_eq!(read.host.as_deref(), Some("shop.example"));
+}
+
+#[test]
+fn parts_of_a_long_line_are_one_line_although_those_of_another_stream_stand_between() {
+    let mut lines = Lines::default();
+    let text = "2024-01-01T00:00:00Z stdout P shop.example GET \n\
+                2024-01-01T00:00:00Z stderr P of \n\
+                2024-01-01T00:00:01Z stdout F shop.example GET /short HTTP/1.1\n\
+                2024-01-01T00:00:01Z stdout P shop.example \n\
+                2024-01-01T00:00:01Z stdout P GET /lo\n\
+                2024-01-01T00:00:01Z stderr F stderr\n\
+                2024-01-01T00:00:01Z stdout F ng HTTP/1.1\n\
+                [pod/a/b] 2024-01-01T00:00:01Z stdout P without an end\n\
+                2024-01-01T00:00:01Z stdout F last\n";
+    let whole: Vec<_> = text.lines().filter_map(|line| lines.end(line)).collect();
+    let expected =
+        ["shop.example GET shop.example GET /short HTTP/1.1", "of stderr", "shop.example GET /long HTTP/1.1", "last"];
+    assert_eq!((whole, lines.begun()), (expected.map(Into::into).to_vec(), 1));
 }
 
 #[test]

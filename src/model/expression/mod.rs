@@ -74,6 +74,11 @@ pub fn beginning(text: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).trim_end_matches('\u{fffd}').to_owned())
 }
 
+/// Whether two groups of an expression may capture the same part of a text.
+pub fn captures_twice(text: &str) -> bool {
+    parse::parse(text).is_ok_and(|node| node.captures_twice())
+}
+
 /// The weight of an expression for a request, in units of some 0.2 ms: 1 when it scans the longest
 /// path once, and from 25 to 250 when it does so repeatedly.
 pub fn weight(text: &str) -> Result<u32, Refused> {

@@ -49,6 +49,29 @@ impl Node {
         }
     }
 
+    /// Whether a capturing group is in it.
+    pub fn captures(&self) -> bool {
+        matches!(self, Node::Capture(_)) || self.children().iter().any(Node::captures)
+    }
+
+    /// Whether two capturing groups may hold the same part of a text: one is within the other, or
+    /// in a look-around assertion.
+    pub fn captures_twice(&self) -> bool {
+        let is_around = matches!(self, Node::Capture(_) | Node::Look(_));
+        let mut children = self.children().iter();
+        children.any(|child| child.captures_twice() || (is_around && child.captures()))
+    }
+
+    fn children(&self) -> &[Node] {
+        match self {
+            Node::Set(_) | Node::Place | Node::End => &[],
+            Node::Sequence(nodes) | Node::Choice(nodes) => nodes,
+            Node::Capture(node) | Node::Look(node) | Node::Atomic(node) | Node::Repeat { node, .. } => {
+                std::slice::from_ref(node)
+            }
+        }
+    }
+
     /// The sets of the first bytes that it matches, as far as each is certain to come.
     pub fn beginning(&self, longest: usize) -> Vec<Bytes> {
         let mut sets = Vec::new();

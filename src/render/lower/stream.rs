@@ -19,10 +19,26 @@ use super::upstream::endpoint;
 /// The file of a service.
 pub fn stream(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &Engine) -> File {
     // Names and addresses are valid words by construction.
-    let text = service(stream, decisions, trusted, engine).ok().map(Part::Filled);
+    let text = service(stream, decisions, trusted, engine).ok();
+    let owners = owners(stream, text.as_ref());
     let log = decisions.stream_log.as_ref().map(|_| names::stream_log_file());
     let requires = [names::stream_upstream_file(&stream.upstream)].into_iter().chain(log);
-    File::plain(text, Owners(vec![(1, stream.origin.clone())]), requires)
+    File::plain(text.map(Part::Filled), owners, requires)
+}
+
+/// The owners of its lines: what a snippet says is not the fault of the service. No other feature
+/// of a service has the directives that a snippet may have.
+fn owners(stream: &Stream, text: Option<&Filled>) -> Owners {
+    let asked = &stream.policy.directives;
+    let text: String = text.filter(|_| !asked.is_empty()).into_iter().flat_map(Filled::pieces).collect();
+    let owner = |line: &str| {
+        let name = line.split_whitespace().next();
+        asked.iter().find(|one| Some(one.row.name) == name).map_or(&stream.origin, |one| &one.origin)
+    };
+    let owners = [&stream.origin].into_iter().chain(text.lines().skip(1).map(owner));
+    let lines: Vec<_> = (1..).zip(owners).collect();
+    let runs = lines.chunk_by(|(_, one), (_, other)| one == other);
+    Owners(runs.map(|run| (run[0].0, run[0].1.clone())).collect())
 }
 
 /// The name of the line in which connections are logged.

@@ -2,7 +2,7 @@
 //! any of them does.
 
 use super::draft::{Context, Draft, Entry};
-use super::row::{Gives, Row, asks};
+use super::row::{Effect, Gives, Row, asks};
 use super::snippets::ImpliedAnnotation;
 use super::table::Table;
 use crate::finding::{Finding, Reason};
@@ -48,6 +48,9 @@ pub fn words(companions: &[Companion]) -> String {
 
 /// Whether a value has no effect, according to the tries of its row.
 pub fn asks_for_nothing(row: &Row, value: &str) -> bool {
+    if let Effect::Unserved { harmless, .. } = row.effect {
+        return !harmless.is_empty() && !asks(value, harmless);
+    }
     let nothing = row.tries.iter().filter(|(_, gives)| matches!(gives, Gives::Nothing));
     nothing.into_iter().any(|(harmless, _)| !asks(value, harmless))
 }

@@ -231,8 +231,12 @@ pub enum Compared {
     /// Stricter: less is accepted or trusted. The reason, and what to do (empty when nothing has
     /// to be done).
     Stricter(&'static str, &'static str),
+    /// Stricter, but with a value that causes no finding the same.
+    StricterValues(&'static str, &'static str),
     /// Different: the reason, and what to do.
     Different(&'static str, &'static str),
+    /// Different without the key, and with it the same.
+    DifferentUnset(&'static str, &'static str),
     /// No effect: the reason, and what to do.
     Refused(&'static str, &'static str),
 }
@@ -242,9 +246,19 @@ impl Compared {
     pub const fn words(self) -> (&'static str, &'static str) {
         match self {
             Compared::Equal => ("", ""),
-            Compared::Stricter(why, remedy) | Compared::Different(why, remedy) | Compared::Refused(why, remedy) => {
-                (why, remedy)
-            }
+            Compared::Stricter(why, remedy)
+            | Compared::StricterValues(why, remedy)
+            | Compared::Different(why, remedy)
+            | Compared::DifferentUnset(why, remedy)
+            | Compared::Refused(why, remedy) => (why, remedy),
+        }
+    }
+
+    /// The comparison of a value that causes no finding.
+    pub const fn of_accepted(self) -> Self {
+        match self {
+            Compared::StricterValues(..) | Compared::DifferentUnset(..) => Compared::Equal,
+            compared => compared,
         }
     }
 }

@@ -106,7 +106,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-type",
-            compared: Compared::Different(
+            compared: Compared::StricterValues(
                 "basic is the same; digest closes the routes, because nginx has no module for it: use basic over https.",
                 "",
             ),

@@ -55,7 +55,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-name",
-            compared: Compared::Stricter("It is a name, without variables.", ""),
+            compared: Compared::StricterValues("It is a name, without variables.", ""),
             counts_with: SECRET,
             trust: Trust::High,
             form: Form::Text(&HOST_NAME),
@@ -74,7 +74,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-protocols",
-            compared: Compared::Different(
+            compared: Compared::DifferentUnset(
                 "Without it TLS 1.3 is used, too.",
                 "set it to TLSv1.2 where a backend needs that",
             ),
@@ -160,7 +160,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify-depth",
-            compared: Compared::Stricter("5 is the most.", ""),
+            compared: Compared::StricterValues("5 is the most.", ""),
             counts_with: &[("proxy-ssl-verify", "on")],
             default: DEPTH,
             ceiling: Ceiling::NotNeeded(

@@ -100,7 +100,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "affinity-mode",
-            compared: Compared::Different("persistent is served as balanced.", ""),
+            compared: Compared::Different(
+                "persistent is served as balanced: where an endpoint is added, its share of the sessions moves to it.",
+                "keep what a session needs outside of the pods",
+            ),
             form: Form::Word(&["balanced", "persistent"]),
             documentation: "Whether sessions move when endpoints are added: `balanced` moves as few as possible. `persistent` would move none, and is served as `balanced` with a finding.",
             tries: &[

@@ -91,7 +91,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "canary-by-header-pattern",
-            compared: Compared::Stricter("Expressions that take nginx too long are refused.", ""),
+            compared: Compared::StricterValues("Expressions that take nginx too long are refused.", ""),
             counts_with: &[("canary-by-header", SOMETHING)],
             scope: Scope::Upstream,
             trust: Trust::Medium,

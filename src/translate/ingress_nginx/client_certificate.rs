@@ -31,7 +31,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "auth-tls-error-page",
-            compared: Compared::Different(
+            compared: Compared::StricterValues(
                 "Only a URL of http or https is served; a path or @name is left out.",
                 "write the whole URL",
             ),
@@ -176,7 +176,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-verify-depth",
-            compared: Compared::Stricter("5 is the most.", ""),
+            compared: Compared::StricterValues("5 is the most.", ""),
             counts_with: SECRET,
             default: DEPTH,
             ceiling: Ceiling::NotNeeded(

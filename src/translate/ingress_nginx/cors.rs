@@ -32,7 +32,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "cors-allow-credentials",
-            compared: Compared::Stricter(
+            compared: Compared::StricterValues(
                 "Where the value cannot be used no CORS headers are sent; ingress-nginx takes it for true.",
                 "",
             ),
@@ -87,7 +87,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-allow-origin",
-            compared: Compared::Stricter(
+            compared: Compared::StricterValues(
                 "Where no origin can be used, no other origin is admitted; ingress-nginx admits every origin then.",
                 "",
             ),

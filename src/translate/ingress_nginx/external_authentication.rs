@@ -104,7 +104,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-cache-duration",
-            compared: Compared::Stricter("A week is the longest.", ""),
+            compared: Compared::StricterValues("A week is the longest.", ""),
             elsewhere: &[Elsewhere::Close, Elsewhere::LeaveOut],
             counts_with: &[("auth-cache-key", SOMETHING)],
             form: Form::Partly(&Form::List(&DURATION), "which statuses and times there may be"),
@@ -130,7 +130,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-cache-key",
-            compared: Compared::Stricter(
+            compared: Compared::StricterValues(
                 "It holds a variable that tells clients apart, and none but those that repeat what the client sent.",
                 "",
             ),
@@ -166,7 +166,7 @@ pub static FAMILY: Family = Family {
         keepalive::TIMEOUT,
         Row {
             key: "auth-method",
-            compared: Compared::Stricter("CONNECT, TRACE and unusual methods are refused.", ""),
+            compared: Compared::StricterValues("CONNECT, TRACE and unusual methods are refused.", ""),
             elsewhere: &[Elsewhere::Close],
             form: Form::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
             documentation: "The method of the request to auth-url: GET, the default, HEAD, POST, PUT, PATCH, DELETE \
@@ -186,7 +186,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-proxy-set-headers",
-            compared: Compared::Stricter("Values hold no variables but those that repeat what the client sent.", ""),
+            compared: Compared::StricterValues(
+                "Values hold no variables but those that repeat what the client sent.",
+                "",
+            ),
             elsewhere: &[Elsewhere::Close],
             form: Form::Partly(
                 &Form::Text(&CONFIG_MAP_REFERENCE),
@@ -238,7 +241,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-response-headers",
-            compared: Compared::Stricter(
+            compared: Compared::StricterValues(
                 "Headers that frame a request, such as Host and Content-Length, are refused, and so are more than 32.",
                 "",
             ),
@@ -273,7 +276,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-signin",
-            compared: Compared::Stricter(
+            compared: Compared::StricterValues(
                 "Its host is a name or $host, and it contains no decoded variable, such as $uri.",
                 "use $escaped_request_uri",
             ),

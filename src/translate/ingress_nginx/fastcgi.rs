@@ -99,7 +99,7 @@ pub static FAMILY: Family = Family {
                 draft.fastcgi.parameters = Some(reference);
                 Ok(())
             }),
-            compared: Compared::Stricter(
+            compared: Compared::StricterValues(
                 "Variables that would let clients choose the file that is run, options of PHP, folders of the node \
                  ($document_root) and headers are refused.",
                 "Write the folder of the application, such as /var/www$fastcgi_script_name.",

@@ -125,7 +125,7 @@ pub static FAMILY: Family = Family {
                 draft.firewall.transaction = Some(transaction(entry.value.trim())?);
                 Ok(())
             }),
-            compared: Compared::Stricter("Only variables about the request of the client are accepted.", ""),
+            compared: Compared::StricterValues("Only variables about the request of the client are accepted.", ""),
             ..Row::DEFAULT
         },
     ],

@@ -60,7 +60,7 @@ pub static FAMILY: Family = Family {
                 "whether the ConfigMap is there, may be named, and holds headers that the administrator allows",
             ),
             documentation: "A ConfigMap with headers of responses, which replace those of backends and those of the administrator: name, or namespace/name. Each key is the name of a header, each value its value, which is sent unchanged. The administrator lists the allowed names (headers.allowed, or global-allowed-response-headers of the ConfigMap of ingress-nginx). Other namespaces are refused unless the administrator allows them. A ConfigMap that is missing or has other contents closes the routes.",
-            compared: Compared::Stricter(
+            compared: Compared::StricterValues(
                 "Other namespaces are refused unless the administrator allows them, and headers that nginx itself sets cannot be replaced.",
                 "copy the ConfigMap into the namespace of the object, or set cross-namespace",
             ),
@@ -162,7 +162,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "upstream-vhost",
-            compared: Compared::Stricter(
+            compared: Compared::StricterValues(
                 "Variables are those about the request of the client, and those of the Service.",
                 "",
             ),

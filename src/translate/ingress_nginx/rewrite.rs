@@ -51,7 +51,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "rewrite-target",
-            compared: Compared::Stricter("Variables that do not repeat what the client sent are refused.", ""),
+            compared: Compared::StricterValues("Variables that do not repeat what the client sent are refused.", ""),
             scope: Scope::Matching,
             trust: Trust::Medium,
             form: Form::Text(&REWRITE_TARGET),
@@ -98,7 +98,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "x-forwarded-prefix",
-            compared: Compared::Stricter("It holds no variables but those that repeat what the client sent.", ""),
+            compared: Compared::StricterValues("It holds no variables but those that repeat what the client sent.", ""),
             elsewhere: &[Elsewhere::Refuse],
             counts_with: &[("rewrite-target", SOMETHING)],
             trust: Trust::Medium,

@@ -79,7 +79,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "ssl-passthrough",
             elsewhere: &[Elsewhere::Refuse],
-            compared: Compared::Different(
+            compared: Compared::StricterValues(
                 "Without the setting tls.passthrough the object is refused.",
                 "set tls.passthrough, as the flag --enable-ssl-passthrough does",
             ),

@@ -165,6 +165,14 @@ fn default_backends() {
     let only = ingress("i", "nginx", "a.example", "", &[path("/a", "Prefix", "api")]);
     let expected = ["*", "  else / -> web Http", "a.example", "  /a -> api Http", "  else / -> web Http"];
     assert_eq!(routes(&translate(&only, daemon)), expected);
+    // With ingress-nginx the annotation would have no effect here (docs/ingress-nginx.md).
+    let moved = ingress("i", "nginx", "", "permanent-redirect: 'https://b.example/'", &[]);
+    let backend = "defaultBackend: {service: {name: web, port: {number: 80}}}}\n";
+    let moved = format!("{}{backend}", moved.split("rules:").next().unwrap());
+    assert_eq!(
+        routes(&translate(&moved, options())),
+        ["*", "  = /healthz -> 200", "  else / -> 301 https://b.example/"]
+    );
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Reads the directives of nginx's rewrite module in snippets: conditions, variables, responses
 //! and rewrites. It must not know other directives.
 
+use std::collections::BTreeSet;
+
 use super::condition::{self, pattern};
 use super::directives::find;
 use super::forms::{COUNT, none};
@@ -8,6 +10,7 @@ use super::headers::{answer_header, header_arguments};
 use super::reader::Reader;
 use super::refused;
 use super::text::{Captures, DECODED, FAMILIES, READABLE, TextPlace, is_readable};
+use crate::model::expression::captures_twice;
 use crate::model::language::syntax::Directive;
 use crate::model::{
     LONGEST_LINE, OwnVariable, Refused, RewriteFlag, RouteVariable, SnippetPart, SnippetStatement, SnippetText,
@@ -109,6 +112,7 @@ pub(super) fn rewrite(reader: &Reader<'_>, words: &[String]) -> Result<SnippetSt
     }
     // nginx encodes captures of the path in redirects and queries, but not variables.
     let text = |text: &str, place| reader.variables.text(text, place, Captures::Plain(LONGEST_LINE));
+    let is_encoded = place == TextPlace::Value || target.contains('?');
     let target = match target.split_once('?') {
         Some((path, query)) if place == TextPlace::Path => {
             let (path, query) = (text(path, TextPlace::Path)?, text(query, TextPlace::Value)?);
@@ -118,6 +122,14 @@ pub(super) fn rewrite(reader: &Reader<'_>, words: &[String]) -> Result<SnippetSt
         _ => text(target, place)?,
     };
     let pattern = pattern(expression)?;
+    // nginx before 1.30.2 reserves too little memory for them (CVE-2026-9256).
+    let capture = |part: &SnippetPart| if let SnippetPart::Capture(number) = part { Some(*number) } else { None };
+    let captures: BTreeSet<_> = target.parts().iter().filter_map(capture).collect();
+    if is_encoded && captures.len() > 1 && captures_twice(pattern.as_str()) {
+        return Err(Refused::because(
+            "in a redirect or a query, use only one of several groups that may capture the same part of the path",
+        ));
+    }
     reader.variables.weigh(&pattern, LONGEST_LINE);
     Ok(SnippetStatement::Rewrite(pattern, target, flag))
 }
