@@ -158,8 +158,8 @@ impl Pipeline {
         })
     }
 
-    /// What the generation of an earlier run serves that nginx was last seen to run; `None` when it
-    /// was not recorded.
+    /// What the generation of an earlier run serves that nginx was last seen to run; `None` when
+    /// it was not recorded.
     pub fn earlier(&self) -> Option<&Contents> {
         self.changes.earlier().map(|contents| &**contents)
     }

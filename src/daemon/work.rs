@@ -86,8 +86,8 @@ impl Work {
         task_result(opening.await)
     }
 
-    /// What the generation of an earlier run serves that nginx was last seen to run; `None` when it
-    /// was not recorded.
+    /// What the generation of an earlier run serves that nginx was last seen to run; `None` when
+    /// it was not recorded.
     pub fn earlier(&self) -> Option<&Contents> {
         self.pipeline.earlier()
     }

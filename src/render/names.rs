@@ -425,7 +425,6 @@ pub fn requests_file(recounts: u32) -> FilePath {
     format!("{LIMITS}requests{}.conf", anew('-', recounts)).into()
 }
 
-/// That zone.
 pub fn requests_zone(recounts: u32) -> String {
     format!("ingressd_requests{}", anew('_', recounts))
 }

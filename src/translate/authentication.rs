@@ -101,11 +101,11 @@ fn protect(
 }
 
 /// The objects of a host that have a service asked.
-type Asking<'m, 'a> = HashMap<&'m ObjectId, &'m Subject<'a>>;
+type Protected<'m, 'a> = HashMap<&'m ObjectId, &'m Subject<'a>>;
 
 /// The upstreams of authentication requests to a path of the same host, by the object that asks.
 /// `home` is the namespace that owns the host.
-fn same_host<'m>(server: &Server, subjects: &Asking<'m, '_>, home: Option<&str>) -> HashMap<&'m ObjectId, Target> {
+fn same_host<'m>(server: &Server, subjects: &Protected<'m, '_>, home: Option<&str>) -> HashMap<&'m ObjectId, Target> {
     let asked = |subject: &Subject<'_>| subject.reading.authentication.clone();
     let all = subjects.iter().filter_map(|(id, subject)| Some((*id, asked(subject)?)));
     let all = all.filter(|(_, requested)| requested.service.whereabouts == ServiceAddress::SameHost);
@@ -120,7 +120,7 @@ fn same_host<'m>(server: &Server, subjects: &Asking<'m, '_>, home: Option<&str>)
 fn target(
     server: &Server,
     (own, requested): (&str, &RequestedAuthentication),
-    subjects: &Asking<'_, '_>,
+    subjects: &Protected<'_, '_>,
     home: Option<&str>,
 ) -> Target {
     let path = literal_path(&requested.policy.target).ok_or((
