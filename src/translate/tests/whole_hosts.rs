@@ -38,7 +38,7 @@ fn a_redirect_between_hosts_is_a_claim_with_an_age() {
         let shop = class(shop.clone());
         let mut cluster = Cluster::new(options);
         assert_eq!(rest_of(&cluster.now(&[&shop]), TWIN).as_deref(), TO_HOST);
-        // Neither a rule of another namespace takes it, nor an older object that asks for the same.
+        // No rule of another namespace takes it, nor does an older object that asks for the same.
         for attack in [evil(TWIN, "", &["Prefix /"]), evil(HOST, REDIRECTS, &["Prefix /evil"])].map(class) {
             for _ in 0..2 {
                 let old = attack.replace("metadata: {", "metadata: {creationTimestamp: '2001-01-01T00:00:00Z', ");
