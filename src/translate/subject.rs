@@ -91,7 +91,7 @@ impl<'a> Subject<'a> {
             match &rule.name {
                 Ok(own) if own == name => return None,
                 Ok(own @ ServerName::Exact(host)) if aliases::twin(own).as_ref() == Some(name) => {
-                    to = to.or(Some(host))
+                    to = to.or(Some(host));
                 }
                 _ => {}
             }

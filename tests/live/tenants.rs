@@ -120,6 +120,35 @@ fn a_host_that_is_taken_is_refused_told_and_not_published() {
     });
 }
 
+#[test]
+fn a_host_that_is_redirected_is_taken_by_nobody() {
+    cluster::run(async |cluster| {
+        // The attacker's objects are older than the victim's, and change.
+        let evil = attacker(cluster).await;
+        for (class, _) in CLASSES {
+            create(cluster, &evil, claim("attack", class, "own")).await;
+        }
+        wait_a_second(&evil).await;
+        cluster.objects.serve("web", &[VICTIM]).await;
+        for (class, _) in CLASSES {
+            cluster.objects.apply(claim("shop", class, "shop").annotation("from-to-www-redirect", "true")).await;
+        }
+        cluster.start().await;
+        for (class, reason) in CLASSES {
+            evil.until_published(&format!("attack-{class}"), &[ADDRESS]).await;
+            assert_eq!(who("www.shop", class).await, "308");
+            create(cluster, &evil, claim("attack", class, "www.shop")).await;
+            let name = format!("attack-{class}");
+            let notes = async || told(&evil, &name, reason).await;
+            wait::until_right(&format!("{reason} of {name}"), notes, |notes| !notes.is_empty()).await;
+            assert_eq!(who("www.shop", class).await, "308");
+            evil.until_published(&name, &[]).await;
+            assert_eq!(cluster.objects.addresses(&format!("shop-{class}")).await, [ADDRESS]);
+        }
+        evil.clear().await;
+    });
+}
+
 /// Waits until an object that is made now has a later date than those that are there.
 async fn wait_a_second(objects: &Objects) {
     let stamp = async |number: usize| {

@@ -1,5 +1,6 @@
 //! Decides which objects are served when a namespace asks for more than its budget.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -181,7 +182,7 @@ fn object_over(demand: &Demand, limits: &Limits) -> Option<Why> {
 #[derive(Debug, Default)]
 struct Tally<'a> {
     cost: Cost,
-    hosts: HashSet<&'a str>,
+    hosts: HashSet<Cow<'a, str>>,
     backends: HashSet<Backend<'a>>,
     secrets: HashSet<&'a str>,
     lists: HashSet<ListMark>,

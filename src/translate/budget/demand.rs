@@ -1,12 +1,15 @@
 //! Computes what an object asks for, before any reference is resolved.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::cost::{self, Cost};
-use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol, Snippet, Variables};
+use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol, ServerName, Snippet, Variables};
 use crate::translate::ClientRule;
 use crate::translate::Reading;
+use crate::translate::aliases;
+use crate::translate::host;
 use crate::translate::port::PortReference;
 use crate::translate::rule;
 use crate::translate::subject::{self, Subject};
@@ -119,7 +122,7 @@ impl Demand {
         let list = behaviour.access.as_deref().and_then(|list| Some((behaviour.referred_list()?, Cost::of_list(list))));
         let origins = behaviour.cors.as_ref().map(|cors| (Arc::clone(cors), Cost::of_cors(cors)));
         Demand {
-            hosts: hosts + default,
+            hosts: hosts + default + u64::try_from(redirected(subject).count()).unwrap_or(u64::MAX),
             backends: own.routes + default,
             certificates: u64::try_from(certificates).unwrap_or(u64::MAX),
             own,
@@ -164,10 +167,17 @@ fn variables(subject: &Subject<'_>) -> Variables {
     variables
 }
 
-/// The hosts of an object, as written.
-pub fn hosts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
+/// The hosts of an object, as written, with those that it redirects.
+pub fn hosts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Cow<'a, str>> {
     let alone = subject.default_backend().filter(|_| subject.rules().next().is_none()).map(|_| "");
-    subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default()).chain(alone)
+    let named = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default()).chain(alone);
+    named.map(Cow::Borrowed).chain(redirected(subject).map(|name| Cow::Owned(host::written(&name))))
+}
+
+/// The hosts that an object redirects to those of its rules.
+fn redirected(subject: &Subject<'_>) -> impl Iterator<Item = ServerName> {
+    let named = subject.read().filter_map(|(_, rule)| rule.name.as_ref().ok());
+    named.filter(|_| subject.reading.host.redirects_www.is_some()).filter_map(aliases::twin)
 }
 
 /// The number of its paths on each host.

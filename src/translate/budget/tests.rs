@@ -179,6 +179,15 @@ fn other_namespaces_have_budgets_of_their_own() {
 }
 
 #[test]
+fn a_host_that_is_redirected_counts() {
+    let redirects = simple("a", "from-to-www-redirect: 'true'");
+    for (most, expected) in [(1, ""), (2, "a")] {
+        let translation = translate(&redirects, with(|limits| limits.namespace.hosts = most));
+        assert_eq!(accepted(&translation), expected, "{most}");
+    }
+}
+
+#[test]
 fn what_the_node_has_is_shared_fairly() {
     let in_namespace = |namespace: &str, names: &[&str]| {
         let objects =
