@@ -144,22 +144,16 @@ fn target(
         let asked = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
         asked.is_some_and(|other| other.service.whereabouts == ServiceAddress::SameHost)
     };
-    let mut all = server.routes.iter().filter(takes);
+    let all = server.routes.iter().filter(takes);
     let of = |namespace: &str| all.clone().find(|route| *route.origin.object.namespace == *namespace);
     let by_owner = || home.filter(|_| requested.service.is_everywhere).and_then(of);
     let found = of(own).filter(|route| !asks_itself(route)).or_else(by_owner).or_else(|| of(own));
     let Some(route) = found else {
-        return Err(match all.next() {
-            None => (Reason::MissingService, format!("no path of the host takes {}", path.as_str()).into()),
-            Some(_) => (
-                Reason::CrossNamespace,
-                format!(
-                    "{} is a path of another namespace; name its Service, which in auth-url needs `cross-namespace`",
-                    path.as_str()
-                )
-                .into(),
-            ),
-        });
+        // The same with and without the paths of others.
+        let whose =
+            if requested.service.is_everywhere { "this namespace or the host's owner" } else { "this namespace" };
+        let note = format!("no path of {whose} takes {} on the host", path.as_str());
+        return Err((Reason::MissingService, note.into()));
     };
     match &route.action {
         // In ingress-nginx such a request would loop.

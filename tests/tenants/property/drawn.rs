@@ -14,7 +14,7 @@ use crate::rig::manifests::{self, in_namespace};
 static AUTHORITY: LazyLock<String> = LazyLock::new(|| Authority::new("authority").pem());
 
 /// Hosts, each below the name of its draw.
-pub const HOSTS: &[&str] = &["a", "b", "*"];
+pub const HOSTS: &[&str] = &["a", "b", "*", "www.a"];
 
 /// Paths, literal ones and expressions.
 pub const PATHS: &[&str] = &[
@@ -63,11 +63,18 @@ const ANNOTATIONS: &[&[(&str, &str)]] = &[
     &[("auth-tls-secret", "authority"), ("ssl-redirect", "false")],
     &[("auth-tls-secret", "authority"), ("auth-tls-verify-client", "optional")],
     &[("proxy-ssl-secret", "authority"), ("proxy-ssl-verify", "on")],
+    // These concern whole hosts.
+    &[("app-root", OWN_ROOT)],
+    &[("from-to-www-redirect", "true")],
+    &[("auth-url", "$scheme://$host/a/b?status=200")],
     // These limits are above the number of requests that the test sends.
     &[("limit-rps", "1000"), ("limit-connections", "100")],
 ];
 
-/// Annotations of the attacker alone: they concern whole hosts.
+/// Where the victim sends requests for the root of a host.
+pub const OWN_ROOT: &str = "/own";
+
+/// Annotations of the attacker alone.
 const OF_EVIL: &[&[(&str, &str)]] = &[
     &[("app-root", "/evil")],
     &[("from-to-www-redirect", "true")],
@@ -110,6 +117,9 @@ const SNIPPET: &str = "add_header X-Taken yes always;\nproxy_set_header X-Taken 
 
 /// The host that is an alias of the attacker's.
 const ALIAS: &str = "a";
+
+/// A host and the one that `from-to-www-redirect` redirects to it.
+const TWINS: [&str; 2] = ["a", "www.a"];
 
 /// Most paths that one object has on each of its hosts.
 pub const MOST_PATHS: usize = 4;
@@ -156,6 +166,18 @@ pub fn draw() -> impl Strategy<Value = Draw> {
 }
 
 impl Drawn {
+    /// The host that is redirected to one of its own, if any.
+    /// The host that is redirected to one of its own, if any.
+    pub fn redirected(&self) -> Option<&'static str> {
+        let asks = self.annotations.iter().copied().flatten().any(|(key, _)| *key == "from-to-www-redirect");
+        let [one, other] = TWINS.map(|host| self.hosts.contains(&host));
+        match (one, other) {
+            (true, false) if asks && !self.is_canary() => Some(TWINS[1]),
+            (false, true) if asks && !self.is_canary() => Some(TWINS[0]),
+            _ => None,
+        }
+    }
+
     fn has_alias(&self) -> bool {
         self.annotations.iter().copied().flatten().any(|(key, _)| *key == "server-alias")
     }

@@ -56,8 +56,8 @@ const CLIENTS: &[&str] = &["10.244.5.7", "10.244.6.7"];
 /// Headers of the second client: a canary that takes a part of the requests would get these.
 const OF_THE_SECOND: &[(&str, &str)] = &[("x-part", "always"), ("cookie", "part=always; route=0123456789abcdef")];
 
-/// Names of hosts in requests; the last one only a wildcard has.
-const NAMES: &[&str] = &["a", "b", "c"];
+/// Names of hosts in requests; only a wildcard has `c`.
+const NAMES: &[&str] = &["a", "b", "c", "www.a"];
 
 #[test]
 fn a_host_of_one_namespace_is_as_if_nobody_else_were_there() {
@@ -204,7 +204,7 @@ impl Answer {
     /// Whether the client is told to ask for this path of the same host.
     fn sends_to(&self, path: &str) -> bool {
         let is_it = |(name, value): &(String, String)| name == "location" && value.ends_with(&format!(".draw{path}"));
-        self.status == 301 && self.headers.iter().any(is_it)
+        [301, 302].contains(&self.status) && self.headers.iter().any(is_it)
     }
 
     fn of(reply: &Reply, suffix: &str) -> Self {

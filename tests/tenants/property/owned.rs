@@ -1,7 +1,7 @@
 //! Which requests are the victim's, by the rules as they are written down.
 
 use super::Answer;
-use super::drawn::{Claim, Draw, Drawn, claims};
+use super::drawn::{Claim, Draw, Drawn, OWN_ROOT, claims};
 use crate::scene::Ownership;
 
 /// The backend of requests that no Ingress takes.
@@ -10,7 +10,7 @@ const DEFAULT: &str = "10.244.3.1";
 /// Whether the response of a request belongs to the victim, so that the attacker must not change
 /// it. The victim's claims are the older ones.
 pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alone: &Answer) -> bool {
-    let is_below_its_wildcard = ownership == Ownership::Namespace && has(draw, "*");
+    let is_below_its_wildcard = ownership == Ownership::Namespace && is_below_wildcard(draw, name);
     if !has_host(draw, name) && !is_below_its_wildcard {
         return false;
     }
@@ -36,6 +36,8 @@ pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alo
     let is_it = |claim: &Claim| alone.backend.as_ref() == Some(&format!("10.244.1.{}", claim.backend + 1));
     match claims(&draw.victim).into_iter().find(is_it) {
         Some(own) => foreign.is_none_or(|foreign| foreign <= beginning(own.path).len()),
+        // Its root leads elsewhere, also where a younger path takes all requests.
+        None if path == "/" && alone.sends_to(OWN_ROOT) => true,
         // Only a path of its own is sent to its slash.
         None if alone.sends_to(&format!("{path}/")) => foreign.is_none_or(|foreign| foreign <= path.len()),
         // A redirect of a whole host does not tell whether the victim has the path.
@@ -46,11 +48,21 @@ pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alo
 /// Whether the victim asks for this very host, or for its wildcard and the attacker not for the
 /// host itself.
 pub fn has_host(draw: &Draw, name: &str) -> bool {
-    has(draw, name) || (has(draw, "*") && !wholes(&draw.evil).any(|claim| claim.host == name))
+    has(draw, name) || (is_below_wildcard(draw, name) && !asks(&draw.evil, name))
 }
 
 fn has(draw: &Draw, host: &str) -> bool {
-    wholes(&draw.victim).any(|claim| claim.host == host)
+    asks(&draw.victim, host)
+}
+
+/// Whether a side asks for a host, by a rule or by a redirect.
+fn asks(side: &[Drawn], host: &str) -> bool {
+    wholes(side).any(|claim| claim.host == host) || side.iter().any(|drawn| drawn.redirected() == Some(host))
+}
+
+/// Whether the victim's wildcard has this host: it replaces one label.
+fn is_below_wildcard(draw: &Draw, name: &str) -> bool {
+    has(draw, "*") && !name.contains('.')
 }
 
 /// Everything that a side asks for, but for parts of what another object has.
@@ -60,7 +72,7 @@ fn wholes(side: &[Drawn]) -> impl Iterator<Item = Claim> {
 
 /// The host that answers for a name.
 fn host_of<'n>(draw: &Draw, name: &'n str) -> &'n str {
-    if has(draw, name) { name } else { "*" }
+    if has(draw, name) || name.contains('.') { name } else { "*" }
 }
 
 /// How much of a path an attacker's claim fixes, when it may take it.
