@@ -121,15 +121,21 @@ impl Daemon {
         let began = Instant::now();
         let queue = earlier.queue.get_or_insert_with(CommandQueue::open);
         let listeners = Listeners::open(settings, reporter, queue.sender(), earlier.listeners.as_mut()).await?;
-        let work = Work::open(settings, earlier.memory.take()).await?;
+        let work = Work::open(settings, earlier.memory.take());
+        let source = async {
+            let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
+            // This has to happen before anything is read from another API server.
+            if let Some(earlier) = &mut earlier.publication {
+                earlier.follow_server();
+            }
+            let feed = Feed::start(settings, link.as_ref())?;
+            Ok::<_, Error>((link, feed))
+        };
+        // The objects are read while nginx is surveyed.
+        let (work, source) = tokio::join!(work, source);
+        let (work, (link, feed)) = (work?, source?);
         reporter.found(&work.nginx_version());
         reporter.limited(&settings.translate.limits);
-        let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
-        // This has to happen before anything is read from another API server.
-        if let Some(earlier) = &mut earlier.publication {
-            earlier.follow_server();
-        }
-        let feed = Feed::start(settings, link.as_ref())?;
         let mut publication =
             Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
         if let Some(contents) = work.earlier() {

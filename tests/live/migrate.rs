@@ -101,7 +101,7 @@ fn a_cluster_with_the_chart_is_reported_and_its_flags_become_settings() {
             .collect();
         // The data of Secrets are not read, so neither the wrong host of one nor the nonsense in
         // another is found. Without its Secret an object is closed.
-        assert_eq!(verdicts, ["admin different []", "lost refused []", "shop equal [\"192.0.2.7\"]"]);
+        assert_eq!(verdicts, ["admin stricter []", "lost refused []", "shop equal [\"192.0.2.7\"]"]);
         let keys: Vec<_> = report["configMap"]["keys"].as_array().unwrap().iter().map(|key| &key["verdict"]).collect();
         assert_eq!(keys, ["refused", "equal"]);
 
