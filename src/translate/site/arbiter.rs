@@ -118,6 +118,16 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             others.extend(party.subjects);
         }
         let redirect = redirect.filter(|_| !is_without_owner);
+        let is_redirected = |namespace: &str| redirect.iter().any(|(_, by)| *by.object.namespace == *namespace);
+        let all_subjects = subjects.iter().chain(&others);
+        let unserved = all_subjects.filter(|subject| !is_redirected(&subject.id().namespace));
+        findings.extend(unserved.filter_map(|subject| subject.redirect_of(name)).map(|(to, origin)| {
+            let note = format!(
+                "another namespace has the host whose requests would be redirected to {to}; remove the annotation, or \
+                 use another host"
+            );
+            Finding::new(Reason::HostRuleConflict, origin, note)
+        }));
         let rest = subjects.iter().copied().find(|subject| redirect.is_some() || subject.takes_the_rest());
         let claims = contest::settle(name, all, rest, self.claims, &standing, findings);
         // An object without a path on another namespace's host does not influence the host.

@@ -141,7 +141,7 @@ fn the_twin_of_a_host_leads_to_it_unless_somebody_has_a_rule_for_it() {
             (
                 &[("default", "a.example", "/", TWIN), ("team-a", "www.a.example", "/", "")],
                 &["a.example: /=default/o0", "www.a.example: /=team-a/o1"],
-                &[],
+                &["o0 HostRuleConflict"],
             ),
         ],
         "nginx",

@@ -56,7 +56,10 @@ fn a_redirect_between_hosts_is_a_claim_with_an_age() {
         // A host that another namespace has is not redirected.
         let mut cluster = Cluster::new(cluster.options);
         cluster.now(&[&rule]);
-        assert_ne!(rest_of(&cluster.now(&[&shop, &rule]), TWIN).as_deref(), TO_HOST);
+        let translation = cluster.now(&[&shop, &rule]);
+        assert_ne!(rest_of(&translation, TWIN).as_deref(), TO_HOST);
+        let told = if exclusive { "web HostOwned" } else { "web HostRuleConflict" };
+        assert!(findings(&translation).contains(&told.to_owned()), "{:?}", findings(&translation));
         // Where neither was there before, a rule goes first.
         let mut cluster = Cluster::new(cluster.options);
         assert_ne!(rest_of(&cluster.now(&[&shop, &rule]), TWIN).as_deref(), TO_HOST);
