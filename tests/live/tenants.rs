@@ -414,6 +414,10 @@ fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
         let forged = json!({"metadata": {"annotations": {"ingressd/lacks": null, "ingressd/generation": "x"}}});
         cluster.objects.merge("Lease", lease().await["metadata"]["name"].as_str().unwrap(), forged).await;
         wait::until_right("its own words", lacks, |lacks| *lacks == before).await;
+        // The leader may have believed the forged record. What it publishes of a later object
+        // shows that it has read the node's own.
+        cluster.objects.apply(ingress("later").host("later.example", "web")).await;
+        cluster.objects.until_published("later", &[&one.address, &two.address]).await;
         cluster.objects.until_published("shop", &[&one.address]).await;
         // When it leads it withdraws nothing that others serve: the first one is upgraded.
         let mark = shop.mark();
