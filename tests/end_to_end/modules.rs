@@ -231,6 +231,7 @@ fn a_firewall_reads_the_requests_of_hosts_that_ask_for_it() {
             .send_until("a firewall for all", |reply| reply.status == 403)
             .await;
         assert!(file.exists());
+        rig.nginx.settled_workers().await;
         assert_eq!((status("plain.test/", SCRIPT).await, status("core.test/", SCRIPT).await), (200, 403));
         assert_eq!(status("mixed.test/none", FORBIDDEN).await, 403);
         told(rig, &[]).await;
