@@ -13,7 +13,7 @@ mod tags;
 use std::collections::BTreeSet;
 
 use handlebars::template::{HelperTemplate, Parameter, TemplateElement};
-use handlebars::{Path, Template, TemplateError};
+use handlebars::{Path, Template};
 use serde_json::Value;
 
 pub use position::ValueContext;
@@ -57,10 +57,8 @@ pub fn compile(text: &str, example: Option<&Value>, partials: &[&str]) -> Result
 /// everything else that a start does before it reads manifests.
 fn parse(text: &str) -> Result<Template, Wrong> {
     if text.contains("{{") {
-        let wrong = |error: TemplateError| {
-            (error.pos().map(|(line, _)| line), format!("it is no template: {}", error.reason()))
-        };
-        return Template::compile(text).map_err(wrong);
+        return Template::compile(text)
+            .map_err(|error| (error.pos().map(|(line, _)| line), format!("it is no template: {}", error.reason())));
     }
     let mut template = Template::default();
     template.elements.push(TemplateElement::RawString(text.to_owned()));
