@@ -73,7 +73,7 @@ impl<'c> InOrder<'c> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Since<'a> {
     /// Whether the object claims the host by an annotation, and by no rule.
-    pub is_implied: bool,
+    is_implied: bool,
     is_undated: bool,
     created: Option<Timestamp>,
     uid: Option<&'a str>,
@@ -96,6 +96,11 @@ impl<'a> Since<'a> {
             written,
             id: &stored.id,
         }
+    }
+
+    /// The same of a claim by an annotation, or by a rule.
+    pub fn implied(self, is_implied: bool) -> Self {
+        Since { is_implied, ..self }
     }
 }
 

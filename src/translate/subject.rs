@@ -173,6 +173,22 @@ pub struct Withheld<'a> {
 }
 
 impl Withheld<'_> {
+    /// The rules that name a host.
+    pub fn rules_of(&self, name: &ServerName) -> impl Iterator<Item = &Rule> {
+        self.known.rules.iter().filter(move |rule| rule.name.as_ref() == Ok(name))
+    }
+
+    /// The age of its claim on a host.
+    pub fn since(&self, name: &ServerName) -> Since<'_> {
+        Since::of(self.stored).implied(self.rules_of(name).next().is_none())
+    }
+
+    /// Whether it would take all requests of one of its hosts that no path matches: by its default
+    /// backend, or because it redirects a host that it names by no rule.
+    pub fn takes_the_rest_of(&self, name: &ServerName) -> bool {
+        self.stored.object.default_backend.is_some() || self.rules_of(name).next().is_none()
+    }
+
     /// The hosts that it names, perhaps repeated.
     pub fn hosts(&self) -> impl Iterator<Item = Cow<'_, ServerName>> {
         let named = || self.known.rules.iter().filter_map(|rule| rule.name.as_ref().ok());

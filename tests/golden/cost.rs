@@ -43,9 +43,13 @@ fn annotation(key: &str, value: &str) -> String {
     format!("nginx.ingress.kubernetes.io/{key}: '{value}'")
 }
 
+/// Objects whose requests count for their namespace, because the administrator limits these.
+const COUNTED: &str = "requests of a namespace";
+
 const SORTS: &[Sort] = &[
     PLAIN,
     Sort { name: "paths", paths: 10, ..PLAIN },
+    Sort { name: COUNTED, paths: 10, ..PLAIN },
     Sort { name: "Services", paths: 5, services: true, ..PLAIN },
     Sort { name: "certificates", certificates: true, ..PLAIN },
     Sort {
@@ -272,7 +276,8 @@ fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
     let mut sum = Cost::default();
     cost::by_namespace(&translation.model).into_iter().for_each(|(_, cost)| sum += cost);
     // What hosts share is cheaper than what is estimated.
-    let options = GateOptions { shared_servers: false, ..GateOptions::default() };
+    let requests_of_namespace = if sort.name == COUNTED { 100 } else { 0 };
+    let options = GateOptions { shared_servers: false, requests_of_namespace, ..GateOptions::default() };
     let other_sites = OtherSites { worker_connections: Some(2048), ..OtherSites::default() };
     let (plan, _) = nginx::gate(translation.model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options);
     (Renderer::default().render(&plan), sum)

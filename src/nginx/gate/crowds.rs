@@ -45,7 +45,27 @@ pub fn kept(model: &Model, requests: u32, options: &GateOptions) -> BTreeMap<Arc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::catalogue::Version;
     use crate::model::{Kind, ObjectId, Origin, Upstream, UpstreamIdentity};
+
+    #[test]
+    fn without_the_module_the_limit_limits_nothing_and_is_told() {
+        let all = Capabilities::profile(Version(1, 22, 1));
+        let mut without = all.clone();
+        without.modules.remove(&Module::LimitConn);
+        for (capabilities, asked, expected, told) in
+            [(&all, 7, 7, false), (&all, 0, 0, false), (&without, 7, 0, true), (&without, 0, 0, false)]
+        {
+            let options = GateOptions { requests_of_namespace: asked, ..GateOptions::default() };
+            let mut findings = Vec::new();
+            assert_eq!(requests(capabilities, &options, &mut findings), expected);
+            let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
+            let is_right = |(reason, note): &(Reason, &str)| {
+                *reason == Reason::MissingCapability && note.contains("limits.requests-of-namespace")
+            };
+            assert!(notes.len() == usize::from(told) && notes.iter().all(is_right), "{asked}: {notes:?}");
+        }
+    }
 
     #[test]
     fn upstreams_of_a_namespace_share_what_it_may_have() {

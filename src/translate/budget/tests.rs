@@ -113,7 +113,7 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
         (
             "what is said of a host",
             scribed,
-            |limits| limits.namespace.configuration = 200_000,
+            |limits| limits.namespace.configuration = 210_000,
             "a b",
             "MiB of configuration",
         ),

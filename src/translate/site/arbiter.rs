@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Claim, ROOT_REDIRECT, Site, alone, contest, reach};
 use crate::finding::{Finding, Reason};
-use crate::model::{ObjectId, ServerName};
+use crate::model::{Field, ObjectId, Origin, ServerName};
 use crate::translate::allowed::Allowances;
 use crate::translate::claims::{Claimant, Claims};
 use crate::translate::subject::Subject;
@@ -129,6 +129,10 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             Finding::new(Reason::HostRuleConflict, origin, note)
         }));
         let rest = subjects.iter().copied().find(|subject| redirect.is_some() || subject.takes_the_rest());
+        let rest = rest.map(|subject| match &redirect {
+            Some((_, origin)) => (subject, Reason::HostRuleConflict, origin.clone()),
+            None => (subject, Reason::PathConflict, Origin::field(subject.id(), Field::DefaultBackend)),
+        });
         let claims = contest::settle(name, all, rest, self.claims, &standing, findings);
         // An object without a path on another namespace's host does not influence the host.
         let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();

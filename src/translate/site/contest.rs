@@ -19,11 +19,13 @@ use crate::translate::path::Matching;
 use crate::translate::subject::Subject;
 
 /// The claims that each namespace keeps, in order of precedence. `rest` is the object that handles
-/// requests that no path matches, `standing` are the claimants that may have anything of the host.
+/// requests that no path matches, with its field and the reason of a finding where another
+/// namespace had all of them before; `standing` are the claimants that may have anything of the
+/// host.
 pub fn settle<'s, 'a>(
     name: &ServerName,
     parties: Vec<Vec<Claim<'s, 'a>>>,
-    rest: Option<&Subject<'_>>,
+    rest: Option<(&Subject<'_>, Reason, Origin)>,
     claims: &Claims,
     standing: &[&Claimant],
     findings: &mut Vec<Finding>,
@@ -34,9 +36,11 @@ pub fn settle<'s, 'a>(
     rated.sort_by_key(|rated| rated.number);
     // For unknown hosts not only the age of claims decides.
     let holders = if *name == ServerName::CatchAll { &[] } else { standing };
-    let rest = rest.map(|rest| {
-        let namespace = &rest.stored.id.namespace;
-        (Arc::clone(namespace), claims.number(name, namespace), rest.is_protected)
+    let rest = rest.map(|(subject, reason, origin)| {
+        let namespace = Arc::clone(&subject.id().namespace);
+        // Before it has an age it is younger than everything.
+        let number = claims.age(name, &namespace, "").unwrap_or(u64::MAX);
+        Rest { namespace, number, is_protected: subject.is_protected, reason, origin }
     });
     let mut older = OlderClaims::new(holders, &rated, rest);
     let (mut kept, mut refused) = (Vec::with_capacity(rated.len()), Vec::new());
@@ -52,6 +56,7 @@ pub fn settle<'s, 'a>(
             }
         }
     }
+    findings.extend(older.rest.as_ref().and_then(|rest| rest.without_effect(&kept)));
     // A path that should be protected must not become open because a less protected path of the
     // same namespace gets its requests. It is closed at the place of that path, so that it takes
     // nothing from other namespaces.
@@ -75,23 +80,47 @@ fn rate<'s, 'a>(name: &ServerName, place_alone: usize, claim: Claim<'s, 'a>, cla
     Rated { claim, place_alone, number, beginning, is_refused: false }
 }
 
+/// What handles requests that no path matches: it counts as `/`.
+#[derive(Debug)]
+struct Rest {
+    namespace: Arc<str>,
+    number: u64,
+    is_protected: bool,
+    reason: Reason,
+    origin: Origin,
+}
+
+impl Rest {
+    /// The finding that another namespace had `/` before, and so all requests.
+    fn without_effect(&self, kept: &[Rated<'_, '_>]) -> Option<Finding> {
+        let is_whole = |rated: &&Rated<'_, '_>| rated.beginning.is_empty() && rated.claim.matching != Matching::Exact;
+        let mut others = kept.iter().filter(is_whole).map(|rated| &rated.claim.origin.object.namespace);
+        let note = "another namespace had the path / of the host before, and takes all requests that no other path \
+            does; use another host";
+        let is_taken = others.any(|other| *other != self.namespace);
+        is_taken.then(|| Finding::new(self.reason, self.origin.clone(), note))
+    }
+}
+
 /// The restrictions that older claims put on younger ones.
 #[derive(Debug)]
 struct OlderClaims<'c> {
     /// Paths that are reserved for namespaces without an object here; `None` for a whole host.
     reserved: Vec<(&'c str, Option<&'c str>, u64)>,
-    /// The namespace that handles requests that no path matches, the age of its claim, and whether
-    /// the route is protected.
-    rest: Option<(Arc<str>, u64, bool)>,
+    rest: Option<Rest>,
     places: HashMap<Box<str>, Origin>,
     /// The protected prefixes by namespace; those that match by elements end with a slash.
     protected: BTreeMap<Arc<str>, BTreeSet<String>>,
 }
 
 impl<'c> OlderClaims<'c> {
-    fn new(holders: &[&'c Claimant], rated: &[Rated<'_, '_>], rest: Option<(Arc<str>, u64, bool)>) -> Self {
-        let here: HashSet<_> =
-            rated.iter().map(|rated| (&*rated.claim.origin.object.namespace, &*rated.beginning)).collect();
+    fn new(holders: &[&'c Claimant], rated: &[Rated<'_, '_>], rest: Option<Rest>) -> Self {
+        let of_rest = rest.iter().map(|rest| (&*rest.namespace, ""));
+        let here: HashSet<_> = rated
+            .iter()
+            .map(|rated| (&*rated.claim.origin.object.namespace, &*rated.beginning))
+            .chain(of_rest)
+            .collect();
         let is_here = |(namespace, place, _): &(&str, Option<&str>, u64)| {
             place.is_some_and(|place| here.contains(&(*namespace, place)))
         };
@@ -117,8 +146,8 @@ impl<'c> OlderClaims<'c> {
         if let Some(owner) = self.places.get(&rated.beginning).filter(|owner| *owner.object.namespace != *namespace) {
             return Some(conflict(origin, owner));
         }
-        let rest = self.rest.as_ref().filter(|(other, number, _)| **other != *namespace && *number < rated.number);
-        if rest.is_some_and(|(_, _, is_protected)| *is_protected || rated.beginning.is_empty()) {
+        let rest = self.rest.as_ref().filter(|rest| *rest.namespace != *namespace && rest.number < rated.number);
+        if rest.is_some_and(|rest| rest.is_protected || rated.beginning.is_empty()) {
             let note = "another namespace, which asked for the host first, takes all other requests of the host with \
                 its `defaultBackend` or its redirect between `www.` and the host without it; use another path or host";
             return Some(Finding::new(Reason::PathConflict, origin.clone(), note));
@@ -138,10 +167,9 @@ impl<'c> OlderClaims<'c> {
         let (own, others): (Vec<_>, Vec<_>) =
             above().partition(|above| above.claim.origin.object.namespace == *namespace);
         let own = own.into_iter().max_by_key(|above| above.beginning.len());
-        let rest = self.rest.as_ref().filter(|(other, ..)| other == namespace);
-        let own = own
-            .map(|own| (own.beginning.clone(), own.number))
-            .or(rest.map(|(_, number, _)| (Box::default(), *number)))?;
+        let rest = self.rest.as_ref().filter(|rest| rest.namespace == *namespace);
+        let own =
+            own.map(|own| (own.beginning.clone(), own.number)).or(rest.map(|rest| (Box::default(), rest.number)))?;
         // An expression need not match everything with its prefix.
         let mut whole = others.iter().filter(|other| other.claim.matching != Matching::Regex);
         whole.all(|other| other.beginning.len() < own.0.len()).then_some(own)

@@ -316,12 +316,16 @@ fn withheld<'w, 'a>(
 
 /// The keys of the paths of an object that is not served.
 fn places_of(object: &Withheld<'_>, name: &ServerName) -> Vec<Arc<str>> {
-    let rules = object.known.rules.iter().filter(|rule| rule.name.as_ref() == Ok(name));
-    let paths = rules.flat_map(|rule| &rule.paths).filter_map(|path| path.path.as_ref().ok());
+    let paths = object.rules_of(name).flat_map(|rule| &rule.paths).filter_map(|path| path.path.as_ref().ok());
     let places = paths.flat_map(|path| {
         [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(reach::beginning(matching, path.as_str())))
     });
     places.chain(object.known.reading.host.app_root.as_ref().map(|_| ROOT_REDIRECT.into())).collect()
+}
+
+/// Whether an object claims a host only to have it redirected.
+fn is_redirected(subject: &Subject<'_>, name: &ServerName, site: &Site<'_, '_>) -> bool {
+    site.redirect.is_some() && subject.redirect_of(name).is_some()
 }
 
 /// All present claims, in order.
@@ -337,8 +341,7 @@ fn asked<'m, 'a: 'm>(
     for (name, site) in gathered {
         let mut asking = Vec::with_capacity(1);
         for subject in &site.subjects {
-            let mut since = subject.since();
-            since.is_implied = site.redirect.is_some() && subject.redirect_of(name).is_some();
+            let since = subject.since().implied(is_redirected(subject, name, site));
             ask(&mut asking, &subject.id().namespace, since, subject.rule.is_exclusive(options.ownership));
         }
         asked.push((name, asking));
@@ -350,9 +353,9 @@ fn asked<'m, 'a: 'm>(
             asked.insert(place, (name, Vec::new()));
             place
         });
-        for Withheld { stored, class, .. } in objects {
-            let is_exclusive = class.is_exclusive(options.ownership);
-            ask(&mut asked[place].1, &stored.id.namespace, Since::of(stored), is_exclusive);
+        for object in objects {
+            let is_exclusive = object.class.is_exclusive(options.ownership);
+            ask(&mut asked[place].1, &object.stored.id.namespace, object.since(name), is_exclusive);
         }
     }
     let mut known = known.in_order();
@@ -367,17 +370,32 @@ fn asked<'m, 'a: 'm>(
             let own = asking.iter_mut().find(|asking| **asking.namespace == *namespace);
             own.into_iter().for_each(|own| own.places.push((Arc::clone(&place), since)));
         };
+        // Whoever has the host claims `/` as well when it takes all other requests. What somebody
+        // else says about these has no effect, and no age.
+        let owner = claimants.iter().min_by_key(|claimant| claimant.number);
+        let has_rest = |namespace: &str| {
+            let is_named = **name == ServerName::CatchAll && options.is_catch_all(namespace);
+            is_named || owner.is_none_or(|owner| *owner.namespace == *namespace)
+        };
         for object in withheld.get(*name).into_iter().flatten() {
-            let stored = object.stored;
-            places_of(object, name).into_iter().for_each(|place| own(&stored.id.namespace, place, Since::of(stored)));
+            let namespace = &object.stored.id.namespace;
+            let rest = (object.takes_the_rest_of(name) && has_rest(namespace)).then(Arc::default);
+            let places = places_of(object, name).into_iter().chain(rest);
+            places.for_each(|place| own(namespace, place, object.since(name)));
         }
         let site = find(gathered, name);
         for claim in site.into_iter().flat_map(|site| &site.claims) {
             let place = reach::beginning(claim.matching, claim.path.as_str()).into();
             own(&claim.subject.id().namespace, place, claim.subject.since());
         }
-        let redirects_root = |subject: &&&Subject<'_>| subject.reading.host.app_root.is_some();
-        for subject in site.into_iter().flat_map(|site| &site.subjects).filter(redirects_root) {
+        let subjects = || site.into_iter().flat_map(|site| site.subjects.iter().map(move |subject| (site, subject)));
+        for (site, subject) in subjects().filter(|(_, subject)| has_rest(&subject.id().namespace)) {
+            let is_redirected = is_redirected(subject, name, site);
+            if is_redirected || subject.takes_the_rest() {
+                own(&subject.id().namespace, Arc::default(), subject.since().implied(is_redirected));
+            }
+        }
+        for (_, subject) in subjects().filter(|(_, subject)| subject.reading.host.app_root.is_some()) {
             own(&subject.id().namespace, ROOT_REDIRECT.into(), subject.since());
         }
     }

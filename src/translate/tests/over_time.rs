@@ -166,8 +166,6 @@ struct Ledger {
     held: BTreeMap<(usize, &'static str, String), Held>,
     /// What is protected now.
     protected: BTreeSet<(usize, &'static str, String)>,
-    /// Who handles the requests of a host that no path matches.
-    rests: BTreeSet<(usize, &'static str)>,
     is_shared: bool,
 }
 
@@ -176,7 +174,7 @@ const WHOLE: &str = "*";
 impl Ledger {
     fn follow(&mut self, step: usize, now: i64, objects: &Objects) {
         let mut asked = BTreeSet::new();
-        (self.protected, self.rests) = Default::default();
+        self.protected.clear();
         for (side, object) in
             [0, 1].into_iter().flat_map(|side| objects[side].iter().flatten().map(move |one| (side, one)))
         {
@@ -184,10 +182,12 @@ impl Ledger {
             let matching = if object.is_regex() { Matching::Regex } else { Matching::Prefix };
             let places =
                 object.paths.iter().map(|path| site::beginning(matching, path.split_once(' ').unwrap().1).into());
+            // Where the owner of a host handles requests that no path matches, that counts as `/`.
+            let has_rest = object.default_backend && self.owner(object.host).is_none_or(|owner| owner == side);
+            let places = places.chain(has_rest.then(String::new));
             let places: Vec<_> = places.map(|place| (side, object.host, place)).collect();
             asked.extend(places.iter().cloned());
             self.protected.extend(places.into_iter().filter(|_| object.annotations.contains("allowlist")));
-            self.rests.extend(object.default_backend.then_some((side, object.host)));
         }
         for key in asked.iter().filter(|key| key.2 == WHOLE) {
             let others = (1 - key.0, key.1, WHOLE.to_owned());
@@ -252,9 +252,8 @@ impl Ledger {
     }
 
     /// Whether the victim's path is refused according to docs/security.md: the path was the
-    /// attacker's before, or the host is reserved for it; the path lies below one that the
-    /// attacker protects, or between its paths; or the owner of the host handles the requests that
-    /// no path matches.
+    /// attacker's before, or the host is reserved for it; or the path lies below one that the
+    /// attacker protects, or between its paths.
     fn is_refused(&self, host: &'static str, place: &str) -> bool {
         let is_older = |other: &str| self.is_older((host, other), (host, place));
         let is_kept =
@@ -265,8 +264,7 @@ impl Ledger {
         let is_between = !above.is_empty() && all.filter(|key| key.2.starts_with(place)).any(|key| key.2 != place);
         let is_within = self.protected.iter().any(|key| (key.0, key.1) == (1, WILDCARD));
         let is_within = is_within && self.is_older((WILDCARD, WHOLE), (host, WHOLE));
-        let is_rest = self.rests.contains(&(1, host)) && self.owner(host) == Some(1);
-        is_older(place) || is_kept && is_older(WHOLE) || is_below_protected || is_between || is_within || is_rest
+        is_older(place) || is_kept && is_older(WHOLE) || is_below_protected || is_between || is_within
     }
 }
 

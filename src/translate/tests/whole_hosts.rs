@@ -4,6 +4,7 @@
 use super::cluster::{Cluster, of};
 use super::{findings, options, routes, shared};
 use crate::model::{Field, Kind, ObjectId, Origin};
+use crate::translate::host;
 use crate::translate::{DefaultValue, Options, Translation};
 
 const HOST: &str = "a.example";
@@ -60,10 +61,108 @@ fn a_redirect_between_hosts_is_a_claim_with_an_age() {
         assert_ne!(rest_of(&translation, TWIN).as_deref(), TO_HOST);
         let told = if exclusive { "web HostOwned" } else { "web HostRuleConflict" };
         assert!(findings(&translation).contains(&told.to_owned()), "{:?}", findings(&translation));
-        // Where neither was there before, a rule goes first.
-        let mut cluster = Cluster::new(cluster.options);
-        assert_ne!(rest_of(&cluster.now(&[&shop, &rule]), TWIN).as_deref(), TO_HOST);
+        assert_ne!(rest_of(&cluster.now(&[&shop]), TWIN).as_deref(), TO_HOST, "it stays reserved for that one");
+        // Where neither was there before, a rule goes first, also where the other cannot be served.
+        let wrong = class(victim(&format!("{REDIRECTS}, {WRONG}"), &["Prefix /"]));
+        for shop in [&shop, &wrong] {
+            let old = shop.replace("metadata: {", "metadata: {creationTimestamp: '2001-01-01T00:00:00Z', ");
+            let translation = Cluster::new(cluster.options.clone()).now(&[&old, &rule]);
+            assert_ne!(rest_of(&translation, TWIN).as_deref(), TO_HOST);
+            assert!(routes(&translation).contains(&TWIN.to_owned()), "{:?}", findings(&translation));
+        }
     }
+}
+
+/// The same object with a default backend.
+fn taking_the_rest(document: &str) -> String {
+    document.replace("rules: [", "defaultBackend: {service: {name: web, port: {number: 80}}}, rules: [")
+}
+
+/// Namespace and path of the routes of a host.
+fn owners(translation: &Translation, host: &str) -> Vec<String> {
+    let name = host::of_rule(Some(host)).unwrap();
+    let server = translation.model.servers.iter().find(|server| server.name == name);
+    let routes = server.into_iter().flat_map(|server| &server.routes);
+    routes.map(|route| format!("{} {:?}", route.origin.object.namespace, route.path)).collect()
+}
+
+/// Whether the other namespace has the path `/` of a host.
+fn has_root(translation: &Translation, host: &str) -> bool {
+    owners(translation, host).iter().any(|line| line.starts_with("evil ") && line.contains("\"/\""))
+}
+
+#[test]
+fn whatever_takes_all_other_requests_of_a_host_is_a_claim_with_an_age() {
+    let (start, shop) = (evil(HOST, "", &["Prefix /evil"]), victim("", &["Prefix /", "Prefix /deep"]));
+    // Whoever has the host takes no path that another namespace has, protected or not.
+    for protection in ["", "allowlist-source-range: '10.0.0.0/8'"] {
+        let mut cluster = Cluster::new(shared());
+        cluster.now(&[&start]);
+        let before = owners(&cluster.now(&[&start, &shop]), HOST);
+        let later = taking_the_rest(&evil(HOST, protection, &["Prefix /evil"]));
+        for _ in 0..2 {
+            let translation = cluster.now(&[&later, &shop]);
+            let told = findings(&translation);
+            assert_eq!(owners(&translation, HOST), before, "{told:?}");
+            assert!(told.contains(&"e PathConflict".to_owned()) && !told.contains(&"web PathConflict".to_owned()));
+            cluster.advance(301);
+        }
+    }
+    let on_twin = |annotations: &str, paths: &[&str]| of("victim", "web", "nginx", TWIN, annotations, paths);
+    let (start, shop) = (evil(TWIN, "", &["Prefix /evil"]), on_twin("", &["Prefix /", "Prefix /deep"]));
+    let mut cluster = Cluster::new(shared());
+    cluster.now(&[&start]);
+    let of_victim = |translation: &Translation| {
+        owners(translation, TWIN).into_iter().filter(|line| line.starts_with("victim ")).collect::<Vec<_>>()
+    };
+    let before = of_victim(&cluster.now(&[&start, &shop]));
+    let later = evil(HOST, REDIRECTS, &["Prefix /"]);
+    for _ in 0..2 {
+        let translation = cluster.now(&[&later, &shop]);
+        assert_eq!((of_victim(&translation), before.len()), (before.clone(), 2));
+        assert!(findings(&translation).contains(&"e HostRuleConflict".to_owned()), "{:?}", findings(&translation));
+        cluster.advance(301);
+    }
+}
+
+/// A value for which an object is refused.
+const WRONG: &str = "upstream-vhost: 'a;b'";
+
+#[test]
+fn an_object_that_cannot_be_served_keeps_what_it_claims_of_whole_hosts() {
+    let wrong = |annotations: &str| format!("{annotations}, {WRONG}");
+    for (shop, refused, host) in [
+        (victim(REDIRECTS, &["Prefix /"]), victim(&wrong(REDIRECTS), &["Prefix /"]), TWIN),
+        (taking_the_rest(&victim("", &["Prefix /a"])), taking_the_rest(&victim(WRONG, &["Prefix /a"])), HOST),
+    ] {
+        for is_there_before in [true, false] {
+            let mut cluster = Cluster::new(shared());
+            let attack = evil(host, "", &["Prefix /"]);
+            cluster.now(&[&shop]);
+            if is_there_before {
+                assert!(!has_root(&cluster.now(&[&shop, &attack]), host));
+            }
+            for _ in 0..2 {
+                let translation = cluster.now(&[&refused, &attack]);
+                assert!(findings(&translation).contains(&"web RefusedValue".to_owned()));
+                assert!(!has_root(&translation, host), "{host}: {:?}", routes(&translation));
+                // Longer than a claim is reserved that nobody has any more.
+                cluster.advance(301);
+            }
+            assert!(!has_root(&cluster.now(&[&shop, &attack]), host));
+        }
+    }
+    // So does a redirect of the root, whose age decides once it is back.
+    let (root, start) = ("app-root: /a", ["Prefix /a"]);
+    let attack = evil(HOST, "", &["Prefix /"]);
+    let mut cluster = Cluster::new(shared());
+    cluster.now(&[&victim(root, &start)]);
+    for _ in 0..2 {
+        cluster.now(&[&victim(&wrong(root), &start), &attack]);
+        cluster.advance(301);
+    }
+    let translation = cluster.now(&[&victim(root, &start), &attack]);
+    assert!(first(&translation).contains(&"= / -> 302 /a".to_owned()), "{:?}", first(&translation));
 }
 
 /// The actions of the paths of the first host.
@@ -129,6 +228,11 @@ fn a_path_of_another_namespace_lets_nobody_in_and_keeps_nobody_out() {
     let mut cluster = Cluster::new(shared());
     cluster.now(&[&shop, &service]);
     assert_eq!(asked(&cluster.now(&[&shop, &service, &below]), "default"), ["default"]);
+    // Not even that of the host's owner, who could let in whom the guest keeps out.
+    let guest = of("team-a", "web", "nginx", HOST, ASKS, &["Prefix /guest"]);
+    let mut cluster = Cluster::new(shared());
+    cluster.now(&[&service]);
+    assert_eq!(asked(&cluster.now(&[&service, &guest]), "team-a"), ["Closed"]);
 
     // The administrator has it asked, and means whoever owns the host.
     let origin = Origin { object: ObjectId::new(Kind::ConfigMap, "admin", "settings").into(), field: Field::Object };

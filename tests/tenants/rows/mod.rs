@@ -9,6 +9,7 @@ pub mod hosts;
 mod limits;
 mod passthrough;
 mod requests;
+mod rests;
 mod snippets;
 mod values;
 
@@ -17,7 +18,7 @@ use crate::stage::{DEFAULTS, Stage};
 
 /// What concerns hosts that both sides name.
 const SHARING: &[&[Row]] =
-    &[hosts::ROWS, authentication::ROWS, expressions::ROWS, certificates::ROWS, blame::ROWS, features::ROWS];
+    &[hosts::ROWS, rests::ROWS, authentication::ROWS, expressions::ROWS, certificates::ROWS, features::ROWS];
 
 /// What costs others memory and time, and what clients send.
 const COSTS: &[&[Row]] = &[values::ROWS, requests::ROWS];
@@ -30,6 +31,20 @@ fn what_is_shared_by_default() {
 #[test]
 fn what_is_shared_when_each_dialect_has_the_rule_of_the_other() {
     Stage { crossed: true, ..DEFAULTS }.run(SHARING);
+}
+
+/// What nginx itself may refuse. Each search for a culprit takes several tests and reloads of
+/// everything on the stage, so these rows have a stage of their own.
+const COMPLAINTS: &[&[Row]] = &[blame::ROWS];
+
+#[test]
+fn whose_line_nginx_complains_about() {
+    DEFAULTS.run(COMPLAINTS);
+}
+
+#[test]
+fn whose_line_nginx_complains_about_when_each_dialect_has_the_rule_of_the_other() {
+    Stage { crossed: true, ..DEFAULTS }.run(COMPLAINTS);
 }
 
 /// Where a host has room for a few paths of each namespace.
