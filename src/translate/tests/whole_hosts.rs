@@ -61,7 +61,8 @@ fn a_redirect_between_hosts_is_a_claim_with_an_age() {
         assert_ne!(rest_of(&translation, TWIN).as_deref(), TO_HOST);
         let told = if exclusive { "web HostOwned" } else { "web HostRuleConflict" };
         assert!(findings(&translation).contains(&told.to_owned()), "{:?}", findings(&translation));
-        assert_ne!(rest_of(&cluster.now(&[&shop]), TWIN).as_deref(), TO_HOST, "it stays reserved for that one");
+        // It stays reserved for that one.
+        assert_ne!(rest_of(&cluster.now(&[&shop]), TWIN).as_deref(), TO_HOST);
         // Where neither was there before, a rule goes first, also where the other cannot be served.
         let wrong = class(victim(&format!("{REDIRECTS}, {WRONG}"), &["Prefix /"]));
         for shop in [&shop, &wrong] {

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
+use ingressd::demo::echo::ADDRESS_HEADER;
 use proptest::sample::subsequence;
 use serde_json::{Value, json};
 
@@ -66,7 +67,7 @@ const ANNOTATIONS: &[&[(&str, &str)]] = &[
     // These concern whole hosts.
     &[("app-root", OWN_ROOT)],
     &[("from-to-www-redirect", "true")],
-    &[("auth-url", "$scheme://$host/a/b?status=200")],
+    &[("auth-url", "$scheme://$host/a/b?status=200"), ("auth-response-headers", ADDRESS_HEADER)],
     // These limits are above the number of requests that the test sends.
     &[("limit-rps", "1000"), ("limit-connections", "100")],
 ];

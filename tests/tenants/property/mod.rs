@@ -11,6 +11,7 @@ mod statuses;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use ingressd::demo::echo::ADDRESS_HEADER;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
@@ -188,6 +189,8 @@ pub struct Answer {
     pub backend: Option<String>,
     /// What the backend was asked for.
     target: Option<String>,
+    /// The address of the backend that let the request in, where a path of the host was asked.
+    asked: Option<String>,
     /// Whether a header of the attacker is in the response, or in the request to the backend.
     taken: bool,
     /// Headers that say something about routes.
@@ -196,7 +199,8 @@ pub struct Answer {
 
 impl fmt::Display for Answer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} of {:?} for {:?} {:?}", self.status, self.backend, self.target, self.headers)
+        let Answer { status, backend, target, asked, headers, .. } = self;
+        write!(formatter, "{status} of {backend:?} for {target:?}, let in by {asked:?} {headers:?}")
     }
 }
 
@@ -223,6 +227,7 @@ impl Answer {
             taken: reply.header("x-taken").is_some()
                 || echo.as_ref().is_some_and(|echo| echo.header("x-taken").is_some()),
             backend: echo.as_ref().map(|echo| echo.address.ip().to_string()),
+            asked: echo.as_ref().and_then(|echo| echo.header(ADDRESS_HEADER).map(str::to_owned)),
             target: echo.map(|echo| {
                 format!("{} {}", echo.header("host").unwrap_or_default().replace(suffix, "draw"), echo.path)
             }),
