@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
+use ingressd::demo::echo::ADDRESS_HEADER;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
-use ingressd::demo::echo::ADDRESS_HEADER;
 use proptest::sample::subsequence;
 use serde_json::{Value, json};
 
