@@ -132,7 +132,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "0",
-        doc: "How many requests of one namespace nginx of this node works on at once, 0 for any number. nginx answers further ones with 503, or `limit-conn-status-code` of the ConfigMap. A worker keeps as many idle connections to backends of the namespace at most, where `upstreams.keepalive` would keep more. A request takes two of a worker's connections (`worker_connections`), with `mirror-target` three, and idle ones come on top: with a fifth of them no namespace alone can take them all, however slow its backends are. Anybody who sends so many slow requests to a namespace keeps further clients from it, so the number has to be well above what the busiest one needs. It costs each request a lookup in memory that the workers share.",
+        doc: "How many requests of one namespace nginx of this node works on at once, 0 for any number. nginx answers further ones with 503, or `limit-conn-status-code` of the ConfigMap, and without an error page of the namespace's own backend. A worker keeps as many idle connections to backends of the namespace at most, where `upstreams.keepalive` would keep more. A request takes two of a worker's connections (`worker_connections`), with `mirror-target` three, and idle ones come on top: with a fifth of them no namespace alone can take them all, however slow its backends are. Anybody who sends so many slow requests to a namespace keeps further clients from it, so the number has to be well above what the busiest one needs. It costs each request a lookup in memory that the workers share.",
         set: |settings, value| put(&mut settings.gate.requests_of_namespace, value),
     },
     Row {

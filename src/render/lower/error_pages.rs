@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{ErrorPages, Origin, Protocol, Refused, Route, Server, UpstreamId};
+use crate::model::{ErrorPages, Kind, Origin, Protocol, Refused, Route, Server, UpstreamId};
+use crate::nginx::Decisions;
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view;
 
+use super::limits;
 use super::location::{Location, Scene};
 use super::slots::{Family, Header, Slot, Slots, text};
 
@@ -54,8 +56,16 @@ pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> 
 }
 
 /// An internal location for error pages, with the headers of its backend.
-pub fn location(name: &str, upstream: &UpstreamId, status: u16) -> Result<Location, Refused> {
+pub fn location(
+    name: &str,
+    (upstream, status, origin): (&UpstreamId, u16, &Origin),
+    decisions: &Decisions,
+) -> Result<Location, Refused> {
     let mut slots = Slots::default();
+    // What the administrator names for all of them is trusted.
+    if origin.object.kind == Kind::Ingress && origin.object.namespace == upstream.namespace {
+        limits::of_error_page(&upstream.namespace, decisions, &mut slots)?;
+    }
     slots.say(
         Slot::Rewrite,
         "rewrite",

@@ -7,7 +7,7 @@ use crate::model::{ByteSize, ClientLimits, Kind, LimitRate, Refused, Route};
 use crate::nginx::{Decisions, Plan};
 use crate::render::names;
 use crate::render::token::{Text, Word, Words};
-use crate::render::view::{Block, Tables};
+use crate::render::view::{Block, Comparison, Tables};
 
 use super::location::Scene;
 use super::shared::behaviours;
@@ -18,19 +18,9 @@ use super::tables::Files;
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let decisions = scene.facts.decisions;
     let everywhere = &decisions.everywhere;
-    let status = || Word::number(u64::from(everywhere.connections_status));
     let counts = is_counted(scene.route, decisions);
     if counts {
-        let namespace = Text::new(&scene.route.origin.object.namespace)?;
-        slots.say(
-            Slot::Variables,
-            "set",
-            Words::join([Words::from(Word::variable(names::COUNTED)?), namespace.into()]),
-        );
-        let zone = Word::own(&names::requests_zone(decisions.recounts))?;
-        let most = Word::number(u64::from(decisions.requests_of_namespace));
-        slots.say(Slot::Limits, "limit_conn", Words::join([zone, most]));
-        slots.say(Slot::Limits, "limit_conn_status", status());
+        count(&scene.route.origin.object.namespace, decisions, slots)?;
     }
     let Some(limits) = scene.route.behaviour.limits.as_deref() else { return Ok(()) };
     let name = names::limits(limits);
@@ -46,9 +36,40 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         let zone = Word::own(&names::connection_zone(&name, decisions.recounts))?;
         slots.say(Slot::Limits, "limit_conn", Words::join([zone, Word::number(u64::from(connections))]));
         if !counts {
-            slots.say(Slot::Limits, "limit_conn_status", status());
+            slots.say(Slot::Limits, "limit_conn_status", status(decisions));
         }
     }
+    Ok(())
+}
+
+/// Writes that requests count for a namespace.
+fn count(namespace: &str, decisions: &Decisions, slots: &mut Slots) -> Result<(), Refused> {
+    let name = Words::from(Word::variable(names::COUNTED)?);
+    slots.say(Slot::Variables, "set", Words::join([name, Text::new(namespace)?.into()]));
+    let zone = Word::own(&names::requests_zone(decisions.recounts))?;
+    let most = Word::number(u64::from(decisions.requests_of_namespace));
+    slots.say(Slot::Limits, "limit_conn", Words::join([zone, most]));
+    slots.say(Slot::Limits, "limit_conn_status", status(decisions));
+    Ok(())
+}
+
+/// The status of a refused request.
+fn status(decisions: &Decisions) -> Word {
+    Word::number(u64::from(decisions.everywhere.connections_status))
+}
+
+/// Writes into the location of an error page, whose backend is one of this namespace, that its
+/// requests count, also those that nginx answered before it counted them. A request that was
+/// refused gets no page: it is not counted any more, and would take a connection.
+pub fn of_error_page(namespace: &str, decisions: &Decisions, slots: &mut Slots) -> Result<(), Refused> {
+    if decisions.requests_of_namespace == 0 {
+        return Ok(());
+    }
+    count(namespace, decisions, slots)?;
+    let (variable, value) = (Word::fixed("$limit_conn_status"), Word::fixed("REJECTED").into());
+    let arguments = status(decisions).into();
+    let (operator, name) = (Word::fixed("="), Word::fixed("return"));
+    slots.say_compared(Slot::Variables, Comparison { variable, operator, value, name, arguments });
     Ok(())
 }
 

@@ -299,9 +299,9 @@ fn write_internal(
             Err(_) => writer.leave_out(&copied.0.origin),
         }
     }
-    for (name, (upstream, status, origin)) in error_pages::places(server) {
-        let location = error_pages::location(&name, upstream, status)?;
-        writer.add_block(filled(&location, list, engine)?, origin);
+    for (name, page) in error_pages::places(server) {
+        let location = error_pages::location(&name, page, facts.decisions)?;
+        writer.add_block(filled(&location, list, engine)?, page.2);
     }
     Ok(())
 }

@@ -61,8 +61,11 @@ fn a_redirect_between_hosts_is_a_claim_with_an_age() {
         assert_ne!(rest_of(&translation, TWIN).as_deref(), TO_HOST);
         let told = if exclusive { "web HostOwned" } else { "web HostRuleConflict" };
         assert!(findings(&translation).contains(&told.to_owned()), "{:?}", findings(&translation));
-        // It stays reserved for that one.
-        assert_ne!(rest_of(&cluster.now(&[&shop]), TWIN).as_deref(), TO_HOST);
+        // It stays reserved for that one, also where a third one has a path of it.
+        let guest = class(of("guest", "g", "nginx", TWIN, "", &["Prefix /guest"]));
+        for others in [&[&shop][..], &[&shop, &guest]] {
+            assert_ne!(rest_of(&cluster.now(others), TWIN).as_deref(), TO_HOST);
+        }
         // Where neither was there before, a rule goes first, also where the other cannot be served.
         let wrong = class(victim(&format!("{REDIRECTS}, {WRONG}"), &["Prefix /"]));
         for shop in [&shop, &wrong] {

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use crate::alone::{apply, scenes, write_services};
 use crate::asking::who;
 use crate::rig::client::get;
-use crate::rig::manifests::{in_namespace, service_at};
+use crate::rig::manifests::{Ingress, in_namespace, service_at};
 use crate::rig::{self, Rig, wait};
 use crate::scene::Scene;
 
@@ -35,7 +35,7 @@ const SERVICES: usize = 40;
 const AT_ONCE: usize = 8;
 
 /// nginx with few connections, the shops, and the attacker's Services.
-async fn prepare(rig: &mut Rig, scenes: &[Scene], services: &[&str], pod: &str) {
+async fn prepare(rig: &mut Rig, scenes: &[Scene], services: &[&str], pod: &str, asked: fn(&str, Ingress) -> Ingress) {
     let configuration = fs::read_to_string(rig.nginx.configuration()).unwrap();
     let few = configuration.replace("worker_connections 20480", &format!("worker_connections {CONNECTIONS}"));
     assert_ne!(few, configuration);
@@ -51,7 +51,7 @@ async fn prepare(rig: &mut Rig, scenes: &[Scene], services: &[&str], pod: &str) 
             let service = service_at(name, &[pod], PORT).map(|object| in_namespace(&scene.evil, object));
             let object = scene.of_evil(name).host(&scene.host(name), name);
             let object = object.annotation("proxy-read-timeout", "3600").annotation("ssl-redirect", "false");
-            service.into_iter().chain([object.build()]).collect::<Vec<_>>()
+            service.into_iter().chain([asked(name, object).build()]).collect::<Vec<_>>()
         });
         objects.collect::<Vec<_>>()
     };
@@ -125,6 +125,20 @@ async fn answer(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned()
 }
 
+/// Sends so many requests, and counts those that a silent pod gets; all others are refused.
+async fn came(host: &str, requests: usize, seen: &mut UnboundedReceiver<()>, open: &mut Vec<TcpStream>) -> usize {
+    let mut came = 0;
+    for _ in 0..requests {
+        let mut stream = send(host).await;
+        tokio::select! {
+            _ = seen.recv() => came += 1,
+            answer = answer(&mut stream) => assert!(answer.contains(" 503 "), "{answer:?}"),
+        }
+        open.push(stream);
+    }
+    came
+}
+
 async fn shops_are_served(scenes: &[Scene]) {
     for scene in scenes {
         for _ in 0..20 {
@@ -142,23 +156,40 @@ async fn shops_are_served(scenes: &[Scene]) {
 fn backends_that_never_answer_leave_connections_to_others() {
     rig::run(async |rig| {
         let scenes = scenes("silent");
-        prepare(rig, &scenes, &["silent"], SILENT).await;
+        prepare(rig, &scenes, &["silent"], SILENT, |_, object| object).await;
         let mut seen = silent().await;
         let mut open = Vec::new();
         for scene in &scenes {
-            let (mut came, mut refused) = (0, 0);
-            for _ in 0..REQUESTS {
-                let mut stream = send(&scene.host("silent")).await;
-                tokio::select! {
-                    _ = seen.recv() => came += 1,
-                    answer = answer(&mut stream) => {
-                        assert!(answer.contains(" 503 "), "{answer:?}");
-                        refused += 1;
-                    }
-                }
-                open.push(stream);
+            let came = came(&scene.host("silent"), REQUESTS, &mut seen, &mut open).await;
+            assert_eq!(came, ALLOWED, "{scene}");
+            shops_are_served(&scenes).await;
+        }
+    });
+}
+
+#[test]
+fn error_pages_that_never_come_leave_connections_to_others() {
+    rig::run(async |rig| {
+        let scenes = scenes("pages");
+        // The first answers every client with an error page, before it counts the request. The
+        // second has one for requests that are too many.
+        let asked = |name: &str, object: Ingress| {
+            let networks = (0..40).map(|number| format!("192.0.2.{number}")).chain(["127.0.0.1".to_owned()]);
+            let denied = networks.collect::<Vec<_>>().join(",");
+            let object = object.annotation("default-backend", "denied").annotation("custom-http-errors", "403,503");
+            match name {
+                "denied" => object.annotation("denylist-source-range", &denied),
+                _ => object,
             }
-            assert_eq!((came, refused), (ALLOWED, REQUESTS - ALLOWED), "{scene}");
+        };
+        prepare(rig, &scenes, &["denied", "over"], SILENT, asked).await;
+        let mut seen = silent().await;
+        let mut open = Vec::new();
+        for scene in &scenes {
+            for (name, expected) in [("denied", ALLOWED), ("over", 0)] {
+                let came = came(&scene.host(name), 2 * ALLOWED, &mut seen, &mut open).await;
+                assert_eq!(came, expected, "{scene}: {name}");
+            }
             shops_are_served(&scenes).await;
         }
     });
@@ -170,7 +201,7 @@ fn idle_connections_to_many_backends_leave_connections_to_others() {
         let scenes = scenes("idle");
         let names: Vec<_> = (0..SERVICES).map(|number| format!("idle-{number}")).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
-        prepare(rig, &scenes, &names, TOGETHER).await;
+        prepare(rig, &scenes, &names, TOGETHER, |_, object| object).await;
         let open = together().await;
         for scene in &scenes {
             for name in &names {

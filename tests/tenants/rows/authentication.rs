@@ -85,6 +85,24 @@ pub const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        name: "closed-below-anothers-service",
+        victim: |scene| {
+            let host = scene.host("shop");
+            let shop = scene.of_victim("shop").path(&host, "Prefix", "/app", "web");
+            let service = scene.of_victim("service").path(&host, "Prefix", "/oauth2", "admin");
+            vec![shop.annotation("auth-url", "https://$host/oauth2/auth").build(), service.build()]
+        },
+        // Nobody answers there.
+        attack: |scene| {
+            let attack = scene.of_evil("attack").path(&scene.host("shop"), "Exact", "/oauth2/auth", "none");
+            vec![attack.build()]
+        },
+        clients: &[ask("http://shop.{h}/app").gets("victim")],
+        during: &[ask("http://shop.{h}/oauth2/auth").by("admin", "503")],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
         name: "opts-out-for-another",
         victim: |scene| {
             let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/", "web");
