@@ -203,6 +203,13 @@ fn tls_of_a_host_is_for_the_namespace_of_its_oldest_object_to_decide() {
         assert_eq!(certificates, ["default"]);
         let (server, _, _, found) = told(&[&stranger]);
         assert_eq!((server.as_str(), found.len()), ("a.example own", 0), "whoever is alone decides");
+        // What the administrator has for the host is better than that of a stranger.
+        let default_certificate = Some(("default".into(), "made".into()));
+        let documents: Vec<_> = secrets.iter().chain([&plain, &stranger]).map(String::as_str).collect();
+        let options = crate::translate::Options { default_certificate, ..shared() };
+        let translation = translate(&documents.join("\n---\n"), options);
+        assert_eq!(routes(&translation)[0], "a.example", "{class}");
+        assert!(findings(&translation).contains(&"stranger TlsConflict".to_owned()), "{class}");
         if class == "nginx" {
             assert!(redirects(&[&plain]).contains(&"plain".to_owned()));
             let alone = redirects(&[&plain, &stranger]);
@@ -277,6 +284,21 @@ fn the_default_certificate_is_configured_or_made() {
         assert_eq!((found, findings(&translation)), (*expected, reasons.iter().map(ToString::to_string).collect()));
         let id = translation.model.default_certificate.as_ref();
         assert!(id.is_none_or(|id| translation.model.certificates.iter().any(|one| one.id == *id)));
+    }
+}
+
+#[test]
+fn the_certificate_of_unknown_hosts_is_the_administrators() {
+    let (chain, key) = made(&["a.example"], "", &rcgen::PKCS_ECDSA_P256_SHA256);
+    let object = ingress("i", "ingressd", "a.example", "", &[path("/", "Prefix", "web")])
+        .replace("host: 'a.example', ", "")
+        .replace("rules:", "tls: [{secretName: made}], rules:");
+    let documents = format!("{}\n---\n{object}", tls_secret("made", &chain, &key));
+    for (named, expected) in [("other", "*"), ("default", "* own")] {
+        let catch_all = vec![named.into()];
+        let translation = translate(&documents, crate::translate::Options { catch_all, ..options() });
+        let lines = routes(&translation);
+        assert!(lines.iter().any(|line| line == expected), "{named}: {lines:?}");
     }
 }
 

@@ -129,6 +129,22 @@ fn whatever_takes_all_other_requests_of_a_host_is_a_claim_with_an_age() {
     }
 }
 
+#[test]
+fn a_default_backend_of_whoever_has_not_the_host_claims_nothing() {
+    let (start, guest) = (victim("", &["Prefix /a"]), taking_the_rest(&evil(HOST, "", &["Prefix /evil"])));
+    let mut cluster = Cluster::new(shared());
+    cluster.now(&[&start]);
+    cluster.now(&[&start, &guest]);
+    // The owner adds the path later, and the guest after that.
+    let whole = victim("", &["Prefix /a", "Prefix /"]);
+    let both = taking_the_rest(&evil(HOST, "", &["Prefix /evil", "Prefix /"]));
+    for guest in [&guest, &both] {
+        let translation = cluster.now(&[&whole, guest]);
+        assert!(!has_root(&translation, HOST));
+        assert_eq!(owners(&translation, HOST).len(), 3, "{:?}", findings(&translation));
+    }
+}
+
 /// A value for which an object is refused.
 const WRONG: &str = "upstream-vhost: 'a;b'";
 
