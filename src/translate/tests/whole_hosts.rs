@@ -66,7 +66,8 @@ fn a_redirect_between_hosts_is_a_claim_with_an_age() {
         for others in [&[&shop][..], &[&shop, &guest]] {
             assert_ne!(rest_of(&cluster.now(others), TWIN).as_deref(), TO_HOST);
         }
-        // Where neither was there before, a rule goes first, also where the other cannot be served.
+        // Where neither was there before, a rule goes first, also before an object that cannot be
+        // served.
         let wrong = class(victim(&format!("{REDIRECTS}, {WRONG}"), &["Prefix /"]));
         for shop in [&shop, &wrong] {
             let old = shop.replace("metadata: {", "metadata: {creationTimestamp: '2001-01-01T00:00:00Z', ");
