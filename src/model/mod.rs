@@ -67,6 +67,7 @@ pub use log_format::{FormatPart, log_format};
 pub use lookup::{LookupKey, LookupRows, LookupTable};
 pub use mirror::{Mirror, MirrorPolicy};
 pub use name::{is_label, is_subdomain};
+pub(crate) use origin::shared_namespace;
 pub use origin::{Field, Kind, ObjectId, Origin};
 pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, PathMatch, Protocol, Route};

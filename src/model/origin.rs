@@ -1,8 +1,9 @@
 //! The origin of a part of the model: the object and the field.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 macro_rules! kinds {
     ($($(#[$meaning:meta])* $kind:ident),* $(,)?) => {
@@ -67,8 +68,29 @@ pub struct ObjectId {
 impl ObjectId {
     /// The identity with these parts.
     pub fn new(kind: Kind, namespace: &str, name: &str) -> Self {
-        ObjectId { kind, namespace: namespace.into(), name: name.into() }
+        ObjectId { kind, namespace: shared_namespace(namespace), name: name.into() }
     }
+}
+
+/// The namespaces of objects, and some of objects that are gone.
+static NAMESPACES: LazyLock<Mutex<HashSet<Arc<str>>>> = LazyLock::new(Mutex::default);
+
+/// The name of a namespace as one string in memory for all its objects, of which there may be
+/// thousands.
+pub(crate) fn shared_namespace(name: &str) -> Arc<str> {
+    let mut known = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.get(name) {
+        return Arc::clone(known);
+    }
+    // Before the set grows, it forgets namespaces that have no object any more.
+    if known.len() == known.capacity() {
+        known.retain(|name| Arc::strong_count(name) > 1);
+        let live = known.len();
+        known.reserve(live.max(16));
+    }
+    let name: Arc<str> = name.into();
+    known.insert(Arc::clone(&name));
+    name
 }
 
 impl fmt::Display for ObjectId {
@@ -150,5 +172,18 @@ impl fmt::Display for Origin {
             Field::Object => write!(formatter, "{}", self.object),
             _ => write!(formatter, "{}: {}", self.object, self.field),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_in_memory_once_and_not_for_ever() {
+        let of = |kind| ObjectId::new(kind, "a-shop", "cart").namespace;
+        assert!(Arc::ptr_eq(&of(Kind::Ingress), &of(Kind::Service)));
+        (0..20_000).for_each(|number| drop(shared_namespace(&number.to_string())));
+        assert!(NAMESPACES.lock().unwrap().len() < 10_000);
     }
 }

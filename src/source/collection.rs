@@ -7,7 +7,7 @@ use super::file::{Held, ReadFile};
 use super::kind::{Watched as _, for_kind};
 use super::{Snapshot, Stored};
 use crate::finding::{Finding, Reason};
-use crate::model::{ObjectId, Origin};
+use crate::model::{Kind, ObjectId, Origin};
 
 /// Collects the objects and findings of these files. The first file that describes an object
 /// counts.
@@ -34,6 +34,10 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
             let list = K::list_mut(&mut snapshot).edit();
             list.extend(Arc::downcast(Arc::clone(held.object)).ok().map(|object| stored(held, object)));
         });
+    }
+    // They stay in memory as long as nothing changes.
+    for kind in Kind::ALL {
+        let _: Option<()> = for_kind!(kind, K => K::list_mut(&mut snapshot).edit().shrink_to_fit());
     }
     snapshot.findings.sort();
     snapshot.left_out.sort();

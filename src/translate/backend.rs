@@ -178,7 +178,11 @@ impl<'a> Backends<'a> {
         names: Vec<NamedBy>,
     ) -> Arc<Resolution> {
         let target = match upstream {
-            Ok(upstream) => Some(Arc::new(upstream)),
+            // Two references that call the same port differently mostly stand side by side.
+            Ok(upstream) => Some(match self.used.last().filter(|last| ***last == upstream) {
+                Some(same) => Arc::clone(same),
+                None => Arc::new(upstream),
+            }),
             Err((reason, note)) => {
                 notes.push((reason, note.into()));
                 None

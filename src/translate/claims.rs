@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::host;
-use crate::model::{ClaimOrder, ObjectId, Seniority, ServerName};
+use crate::model::{ClaimOrder, ObjectId, Seniority, ServerName, shared_namespace};
 use crate::source::{Ingress, Stored};
 
 /// The most hosts and paths of one namespace that are reserved without any object that claims
@@ -285,7 +285,7 @@ impl Claims {
             let held = |(place, number, gone): (Cow<'_, str>, _, _)| (Arc::from(&*place), PlaceClaim { number, gone });
             let places: Option<BTreeMap<_, _>> = line.places.map(|places| places.into_iter().map(held).collect());
             let claimant = Claimant {
-                namespace: (&*line.namespace).into(),
+                namespace: shared_namespace(&line.namespace),
                 number: line.number,
                 exclusive: line.exclusive,
                 gone: line.gone,

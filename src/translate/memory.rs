@@ -1,7 +1,7 @@
 //! The caches of a translator. They must not change any result.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
@@ -55,6 +55,15 @@ struct Remembered {
     refers: bool,
 }
 
+/// What most objects have, because no annotation of theirs says anything about it.
+static NO_READING: LazyLock<Arc<Reading>> = LazyLock::new(Arc::default);
+static NO_BEHAVIOUR: LazyLock<Arc<Behaviour>> = LazyLock::new(Arc::default);
+
+/// The value, or the one that all objects share which have none.
+fn shared<T: PartialEq>(value: T, none: &Arc<T>) -> Arc<T> {
+    if value == **none { Arc::clone(none) } else { Arc::new(value) }
+}
+
 impl Remembered {
     fn read(ingress: &Stored<Ingress>, class: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
         let (mut reading, basis) = tables::read(ingress, class, snapshot, options);
@@ -65,7 +74,8 @@ impl Remembered {
         reading.host.settle();
         reading.errors.settle();
         let rules = rule::read(&ingress.object);
-        let known = KnownObject { reading: Arc::new(reading), behaviour: Arc::new(behaviour), rules };
+        let known =
+            KnownObject { reading: shared(reading, &NO_READING), behaviour: shared(behaviour, &NO_BEHAVIOUR), rules };
         let refers = ingress.object.annotations.iter().any(|(key, _)| {
             let row = || class.annotations.find(key.strip_prefix(class.annotations.prefix)?);
             may_refer(key) || (!options.snippets.is_empty() && row().is_some_and(|row| row.snippet.is_some()))
@@ -187,4 +197,16 @@ fn share<T: PartialEq + Send + Sync, K: Ord>(new: &mut [Arc<T>], old: &[Arc<T>],
             *item = Arc::clone(same);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_say_nothing_are_in_memory_once() {
+        let read = |use_regex| shared(Reading { use_regex, ..Reading::default() }, &NO_READING);
+        assert!(Arc::ptr_eq(&read(false), &read(false)));
+        assert!(read(true).use_regex && !Arc::ptr_eq(&read(true), &read(true)));
+    }
 }

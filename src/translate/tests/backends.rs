@@ -32,6 +32,18 @@ fn ports() {
 }
 
 #[test]
+fn an_upstream_of_two_ways_to_call_a_port_is_in_memory_once() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: default}\n\
+                   spec: {type: ExternalName, externalName: 192.0.2.1, ports: [{name: http, port: 80}]}\n---\n";
+    let named = path("/named", "Prefix", "web").replace("number: 80", "name: http");
+    let route = ingress("i", "ingressd", "a.example", "", &[path("/", "Prefix", "web"), named]);
+    let model = translate(&[service, &route].concat(), options()).model;
+    let [server] = &model.servers[..] else { panic!("{:?}", model.servers) };
+    let [first, second] = &server.routes[..] else { panic!("{:?}", server.routes) };
+    assert!(std::ptr::eq(&**first.action.upstream().unwrap(), &**second.action.upstream().unwrap()));
+}
+
+#[test]
 fn target_ports_count_in_ingress_nginx_only() {
     let by_target = path("/", "Prefix", "web").replace("number: 80", "number: 8080");
     for (class, expected) in [("nginx", "  / -> web Http"), ("ingressd", "  / -> 503")] {

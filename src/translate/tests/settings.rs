@@ -84,7 +84,7 @@ fn read_anew(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
     let now = readings(&mut memory, after);
     assert_eq!(now, readings(&mut Memory::default(), after));
     let anew =
-        known.iter().zip(&now).zip(&ingresses).filter(|((known, now), _)| !Arc::ptr_eq(&known.reading, &now.reading));
+        known.iter().zip(&now).zip(&ingresses).filter(|((known, now), _)| !Arc::ptr_eq(&known.rules, &now.rules));
     anew.map(|(_, (stored, _))| &*stored.id.name).collect::<Vec<_>>().join(" ")
 }
 
