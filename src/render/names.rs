@@ -9,9 +9,9 @@ use std::sync::{Arc, LazyLock};
 use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use crate::model::{
-    CertificateId, ClientCertificates, ClientLimits, Cors, ExternalAuthentication, HeaderName, Hsts, LimitRate,
-    ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, Server, ServerName, SessionCookie,
-    Split, StreamUpstreamId, Transport, UpstreamId, UpstreamIdentity, hexadecimal,
+    CertificateId, ClientCertificates, ClientLimits, Cors, Endpoint, ExternalAuthentication, HeaderName, Hsts,
+    LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, Server, ServerName,
+    SessionCookie, Split, StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
 };
 
 /// The file that all servers share. It sorts before every other file.
@@ -374,6 +374,47 @@ pub const COOKIE_PATH: &str = "cookie_path";
 /// The variable with the cookie for clients without a session.
 pub fn session_cookie(cookie: &SessionCookie) -> String {
     format!("cookie_{}", hash(&[&format!("{cookie:?}")]))
+}
+
+/// The same where the cookie names an endpoint of this upstream.
+pub fn naming_cookie(cookie: &SessionCookie, upstream: &UpstreamId) -> String {
+    format!("cookie_{}", hash(&[&format!("{cookie:?}"), &readable(upstream)]))
+}
+
+/// The same where requests are split between this upstream and others.
+pub fn split_cookie(cookie: &SessionCookie, split: &Split, upstream: &UpstreamId) -> String {
+    format!("cookie_{}", hash(&[&format!("{cookie:?}"), &readable(upstream), &format!("{split:?}")]))
+}
+
+/// The variable with the keys of the endpoint that a client's cookie names.
+pub fn named_endpoint(id: &UpstreamId) -> String {
+    format!("endpoint_{}", upstream_hash(id))
+}
+
+/// The variable with the key by which such an upstream selects an endpoint.
+pub fn endpoint_key(id: &UpstreamId) -> String {
+    format!("key_{}", upstream_hash(id))
+}
+
+/// The variable with the name of the endpoint that has answered.
+pub fn answering_endpoint(id: &UpstreamId) -> String {
+    format!("answer_{}", upstream_hash(id))
+}
+
+/// The name that clients get of an endpoint: the same on all nodes, and for all upstreams of the
+/// Service.
+pub fn endpoint(upstream: &Upstream, endpoint: &Endpoint) -> String {
+    let UpstreamIdentity { namespace, service, .. } = &*upstream.id;
+    let uid = upstream.uid.as_deref().unwrap_or_default();
+    hash(&["endpoint", uid, namespace, service, &endpoint.address.to_string()])
+}
+
+/// The variable with the address of the endpoint that has answered.
+pub const ANSWERED: &str = "answered";
+
+/// The file of that variable.
+pub fn answered_file() -> FilePath {
+    "http/10-answered.conf".into()
 }
 
 /// The variable with the `SameSite` attribute for clients that know `None`.
