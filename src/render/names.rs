@@ -510,6 +510,7 @@ pub fn hsts(hsts: &Hsts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Kind, Origin};
 
     fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
         UpstreamIdentity { mode, ..UpstreamIdentity::usual(namespace, service, port) }.into()
@@ -548,6 +549,26 @@ mod tests {
             assert_eq!(recounts(&requests_file(times)), recounts(&path));
         }
         assert_eq!((recounts(&turn_file(3)), recounts("stream/tcp-7000.conf")), (None, None));
+    }
+
+    #[test]
+    fn the_name_of_an_endpoint_is_that_of_its_service_and_address() {
+        let address = |text: &str| Endpoint { address: text.parse().unwrap(), weight: 1 };
+        let origin = Origin::object(&ObjectId::new(Kind::Service, "a", "b").into());
+        let of = |id: UpstreamId, uid: Option<&str>, text: &str| {
+            let uid = uid.map(Arc::from);
+            endpoint(&Upstream { id, origin: origin.clone(), endpoints: Vec::new(), uid }, &address(text))
+        };
+        let first = of(id("a", "b", "80", ""), Some("u"), "10.0.0.1:80");
+        assert_eq!(of(id("a", "b", "81", "auto"), Some("u"), "10.0.0.1:80"), first);
+        let others = [
+            of(id("a", "b", "80", ""), Some("u"), "10.0.0.1:81"),
+            of(id("a", "b", "80", ""), Some("v"), "10.0.0.1:80"),
+            of(id("a", "b", "80", ""), None, "10.0.0.1:80"),
+            of(id("a", "c", "80", ""), Some("u"), "10.0.0.1:80"),
+            of(id("c", "b", "80", ""), Some("u"), "10.0.0.1:80"),
+        ];
+        assert!(others.iter().all(|other| *other != first), "{others:?}");
     }
 
     #[test]

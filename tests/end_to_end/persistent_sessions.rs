@@ -128,6 +128,13 @@ fn a_cookie_that_names_no_endpoint_of_the_upstream_is_replaced() {
         assert_eq!(cookies("http://c.test/", 3).await, of_web);
         let value = of_web[&at(PODS[0])].strip_prefix("INGRESSCOOKIE=").unwrap();
         assert!(value.len() == 20 && value.bytes().all(|byte| byte.is_ascii_hexdigit()), "{value}");
+        // Without the UID nobody can compare it with names of guessed addresses.
+        let generation = rig.daemon.status().await.unwrap()["generation"].clone();
+        rig.manifests.write("web.yaml", &[with_uid("web", "uid-3")]);
+        rig.daemon.status_when("another generation", |status| status["generation"] != generation).await;
+        rig.nginx.settled_workers().await;
+        let anew = cookies("http://a.test/", 3).await;
+        assert!(of_web.values().all(|cookie| anew.values().all(|other| other != cookie)), "{anew:?}");
     });
 }
 
@@ -225,7 +232,7 @@ fn every_protocol_of_a_backend_has_such_sessions() {
         let secure = ingress("secure").class("nginx").host("secure.test", "secure").annotation("affinity", "cookie");
         let secure = secure.annotation("affinity-mode", "persistent").annotation("backend-protocol", "HTTPS");
         let calls = persistent("calls.test").annotation("backend-protocol", "GRPC");
-        let addresses = ["fd00:10:244::5", "fd00:10:244:1111:2222:3333:4444:5555"];
+        let addresses = ["fd00:10:244::5", "fd00:10:244:0:2222:3333:4444:5555"];
         let mut objects = service_at("six", &addresses, ECHO).to_vec();
         objects.extend(service_at("secure", &PODS[..2], ECHO_TLS));
         rig.manifests.write("others.yaml", &objects);

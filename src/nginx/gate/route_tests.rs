@@ -178,6 +178,7 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
     for (balance, lacking) in [
         (Balance::SharedKey(key(), 3), Module::UpstreamHash),
         (Balance::SharedKey(key(), 3), Module::SplitClients),
+        (Balance::Named(HeaderName::new("a").unwrap()), Module::UpstreamHash),
         (Balance::TwoByChance, Module::UpstreamRandom),
         (Balance::LeastConnections, Module::UpstreamLeastConn),
     ] {

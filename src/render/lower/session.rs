@@ -18,6 +18,7 @@ use super::named_endpoint;
 use super::shared::{routes, scheme};
 use super::slots::{Header, Slot, Slots, text};
 use super::tables::Files;
+use super::upstream::variables_of;
 
 /// The session that a route gives to clients. A route without a backend has none, and must not use
 /// its variables: nginx knows them only where a location sets them.
@@ -67,8 +68,7 @@ fn required(cookie: &SessionCookie) -> impl Iterator<Item = FilePath> + use<> {
     [names::session_file(&names::session(&cookie.name))].into_iter().chain(conditional)
 }
 
-/// One file for each cookie name, and one for each cookie; where the cookie names endpoints, one
-/// for each upstream.
+/// One file for each cookie name, and one for each cookie.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let upstreams = plan.model.upstreams.iter();
     let upstreams = upstreams.filter_map(|one| Some((one.id.balance.as_deref()?.cookie()?, &one.origin)));
@@ -78,39 +78,52 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         let name = names::session(cookie);
         files.add(names::session_file(&name), Some(origin), [], |tables| session(cookie, &name, tables));
     }
+    if plan.model.upstreams.iter().any(|upstream| upstream.id.naming_cookie().is_some()) {
+        files.add(names::answered_file(), None, [], named_endpoint::answers);
+    }
     let scheme = scheme(!plan.trusted().is_empty());
     let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
     for (cookie, route) in cookies {
-        let named = named(route);
-        let upstreams = named.iter().map(|id| names::upstream_file(id, &crowds)).chain([names::answered_file()]);
-        if named.is_empty() {
-            let name = names::session_cookie(cookie);
-            files.add(names::session_file(&name), Some(&route.origin), required(cookie), |tables| {
-                Source::of_session(cookie, &scheme)?.say(cookie, &name, &scheme, tables)
-            });
-        } else {
-            files.add(names::answered_file(), None, [], named_endpoint::answers);
-        }
-        for upstream in &named {
-            let name = names::naming_cookie(cookie, upstream);
-            let requires = [names::upstream_file(upstream, &crowds), names::answered_file()];
-            let requires = requires.into_iter().chain(required(cookie));
-            files.add(names::session_file(&name), Some(&route.origin), requires, |tables| {
-                Source::of_endpoint(upstream, &scheme)?.say(cookie, &name, &scheme, tables)
-            });
-        }
-        if let (Some(main), Some(split)) = (named.first(), route.action.split()) {
-            let name = names::split_cookie(cookie, split, main);
-            let parts = named.iter().map(|id| names::session_file(&names::naming_cookie(cookie, id)));
-            let own = [names::split_file(&names::split(split, main))];
-            let requires = own.into_iter().chain(parts).chain(upstreams).chain(required(cookie));
-            files.add(names::session_file(&name), Some(&route.origin), requires, |tables| {
-                of_split(cookie, &name, split, &named, tables)
-            });
+        match &named(route)[..] {
+            [] => {
+                let name = names::session_cookie(cookie);
+                files.add(names::session_file(&name), Some(&route.origin), required(cookie), |tables| {
+                    Source::of_session(cookie, &scheme)?.say(cookie, &name, &scheme, tables)
+                });
+            }
+            named => naming_tables(cookie, route, named, (&scheme, &crowds), files),
         }
         if is_conditional(cookie) {
             files.add(names::same_site_file(), None, [], same_site);
         }
+    }
+}
+
+/// One file for each upstream of a route whose cookie names endpoints, and one that selects among
+/// these where requests are split.
+fn naming_tables(
+    cookie: &SessionCookie,
+    route: &Route,
+    named: &[&UpstreamId],
+    (scheme, crowds): (&Word, &Crowds),
+    files: &mut Files<'_>,
+) {
+    let of_upstream = |id: &UpstreamId| [names::upstream_file(id, crowds)].into_iter().chain(variables_of(id));
+    for upstream in named {
+        let name = names::naming_cookie(cookie, upstream);
+        let requires = of_upstream(upstream).chain(required(cookie));
+        files.add(names::session_file(&name), Some(&route.origin), requires, |tables| {
+            Source::of_endpoint(upstream, scheme)?.say(cookie, &name, scheme, tables)
+        });
+    }
+    if let (Some(main), Some(split)) = (named.first(), route.action.split()) {
+        let name = names::split_cookie(cookie, split, main);
+        let parts = named.iter().map(|id| names::session_file(&names::naming_cookie(cookie, id)));
+        let requires = [names::split_file(&names::split(split, main))].into_iter().chain(parts);
+        let requires = requires.chain(named.iter().flat_map(|id| of_upstream(id))).chain(required(cookie));
+        files.add(names::session_file(&name), Some(&route.origin), requires, |tables| {
+            of_split(cookie, &name, split, named, tables)
+        });
     }
 }
 

@@ -17,6 +17,7 @@ use super::location::Scene;
 use super::shared::routes;
 use super::slots::{Slot, Slots};
 use super::tables::Files;
+use super::upstream::variables_of;
 
 /// A text that differs for each request, on any connection.
 pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
@@ -29,7 +30,9 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         let name = names::split(split, upstream);
         let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
         let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
-        files.add(names::split_file(&name), Some(&split.origin), upstreams.chain(session), |tables| {
+        let variables = split.upstreams().chain([upstream]).flat_map(variables_of);
+        let requires = upstreams.chain(session).chain(variables);
+        files.add(names::split_file(&name), Some(&split.origin), requires, |tables| {
             // A split that cannot be written sends all requests to the main upstream.
             let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
             blocks(split, upstream, &name)
