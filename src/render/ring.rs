@@ -30,7 +30,12 @@ pub fn keys(endpoints: &[Endpoint], most: usize) -> Vec<Vec<String>> {
     let keys = Keys::new();
     // nginx keeps one of several servers at the same point.
     let is_own = |point: &&u32| owners.get(point) == Some(&1);
-    rings.iter().map(|ring| ring.iter().filter(is_own).take(most).map(|point| keys.of(*point)).collect()).collect()
+    let chosen = |ring: &Vec<u32>| match ring.iter().any(|point| is_own(&point)) {
+        true => ring.iter().filter(is_own).take(most).map(|point| keys.of(*point)).collect(),
+        // All points of two endpoints are the same: with one key, all requests go to one of them.
+        false => ring.iter().take(1).map(|point| keys.of(*point)).collect(),
+    };
+    rings.iter().map(chosen).collect()
 }
 
 /// The points of an endpoint, in the order in which nginx computes each from the one before.
@@ -144,5 +149,9 @@ mod tests {
         assert!(alone.iter().all(|keys| keys.len() == 16 && keys.contains(&shared)), "{alone:?}");
         let together = keys(&both, 16);
         assert!(together.iter().all(|keys| keys.len() == 16 && !keys.contains(&shared)), "{together:?}");
+        let twins = ["10.0.88.61:80", "10.0.222.163:3000"].map(|address| endpoint(address, 1));
+        assert_eq!(points(&twins[0]), points(&twins[1]));
+        let [one, other] = &keys(&twins, 16)[..] else { panic!("two endpoints") };
+        assert!(one.len() == 1 && one == other, "{one:?} {other:?}");
     }
 }

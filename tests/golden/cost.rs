@@ -124,7 +124,7 @@ const SORTS: &[Sort] = &[
             let name = annotation("session-cookie-name", &format!("my-{number}"));
             format!("{}, {}, {name}", annotation("affinity", "cookie"), annotation("affinity-mode", "persistent"))
         },
-        paths: 5,
+        paths: 2,
         services: true,
         ..PLAIN
     },
