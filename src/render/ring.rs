@@ -59,9 +59,9 @@ fn crc(before: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(before, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), shifted))
 }
 
-/// For each bit of a CRC, from the highest: how the CRC changes, with no higher bit, and which bits
-/// of the digits have to change for it. All are independent of the other digits, because a CRC is
-/// linear.
+/// For each bit of a CRC, from the highest: how the CRC changes, with no higher bit, and which
+/// bits of the digits have to change for it. All are independent of the other digits, because a
+/// CRC is linear.
 struct Keys([(u32, u64); 32]);
 
 impl Keys {

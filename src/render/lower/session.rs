@@ -182,8 +182,8 @@ struct Source {
     answered: Word,
     /// The value for a client without a session.
     session: Word,
-    /// What tells of an endpoint that failed, by https and by any scheme: the source of a `map` and
-    /// its expressions.
+    /// What tells of an endpoint that failed, by https and by any scheme: the source of a `map`
+    /// and its expressions.
     failed: (Word, [&'static str; 2]),
     /// The value for a client whose endpoint failed.
     other: Word,
