@@ -43,7 +43,7 @@ fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
 }
 
 fn upstream(service: &str, protocol: Protocol, endpoints: Vec<Endpoint>) -> Arc<Upstream> {
-    Arc::new(Upstream { id: upstream_id(service, protocol), origin: origin(), endpoints })
+    Arc::new(Upstream { id: upstream_id(service, protocol), origin: origin(), endpoints, uid: None })
 }
 
 fn proxy(service: &str, protocol: Protocol) -> Action {

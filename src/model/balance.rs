@@ -20,6 +20,18 @@ pub enum Balance {
     /// By a key of which each value has at most this many endpoints; one of these is selected at
     /// random.
     SharedKey(RewriteTarget, u8),
+    /// The endpoint that this cookie names, as long as it exists; otherwise a random one.
+    Named(HeaderName),
+}
+
+impl Balance {
+    /// The cookie of the client's session, where that selects the endpoint.
+    pub const fn cookie(&self) -> Option<&HeaderName> {
+        match self {
+            Balance::Session(cookie) | Balance::Named(cookie) => Some(cookie),
+            Balance::Key(_) | Balance::LeastConnections | Balance::TwoByChance | Balance::SharedKey(..) => None,
+        }
+    }
 }
 
 /// The `SameSite` attribute of a cookie, RFC 6265bis.

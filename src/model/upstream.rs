@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{BackendTls, Balance, Origin, Protocol};
+use super::{BackendTls, Balance, HeaderName, Origin, Protocol};
 
 /// The identity of an upstream, shared by all that refer to it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,6 +66,16 @@ impl UpstreamIdentity {
     }
 }
 
+impl UpstreamIdentity {
+    /// The cookie that names an endpoint, where one does.
+    pub fn naming_cookie(&self) -> Option<&HeaderName> {
+        match self.balance.as_deref() {
+            Some(Balance::Named(cookie)) => Some(cookie),
+            _ => None,
+        }
+    }
+}
+
 impl From<UpstreamIdentity> for UpstreamId {
     fn from(identity: UpstreamIdentity) -> Self {
         UpstreamId(Arc::new(identity))
@@ -115,4 +125,7 @@ pub struct Upstream {
     pub origin: Origin,
     /// The addresses of its endpoints, sorted, without duplicates; never empty.
     pub endpoints: Vec<Endpoint>,
+    /// The UID of the Service, where clients get names of its endpoints: nobody outside the
+    /// cluster knows it, so that a name does not tell the address.
+    pub uid: Option<Arc<str>>,
 }

@@ -91,7 +91,7 @@ impl Variables {
     pub fn of_balance(&mut self, balance: &Balance) {
         match balance {
             Balance::Key(key) | Balance::SharedKey(key, _) => self.of_target(key),
-            Balance::Session(cookie) => {
+            Balance::Session(cookie) | Balance::Named(cookie) => {
                 let name = format!("cookie_{}", cookie.as_str());
                 self.add(iter::once(name.as_str()));
             }

@@ -11,6 +11,7 @@ mod lint;
 mod lower;
 mod memory;
 mod names;
+mod ring;
 mod shape;
 mod templates;
 #[cfg(test)]

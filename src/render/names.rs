@@ -9,9 +9,9 @@ use std::sync::{Arc, LazyLock};
 use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use crate::model::{
-    CertificateId, ClientCertificates, ClientLimits, Cors, ExternalAuthentication, HeaderName, Hsts, LimitRate,
-    ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, Server, ServerName, SessionCookie,
-    Split, StreamUpstreamId, Transport, UpstreamId, UpstreamIdentity, hexadecimal,
+    CertificateId, ClientCertificates, ClientLimits, Cors, Endpoint, ExternalAuthentication, HeaderName, Hsts,
+    LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, Server, ServerName,
+    SessionCookie, Split, StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
 };
 
 /// The file that all servers share. It sorts before every other file.
@@ -376,6 +376,47 @@ pub fn session_cookie(cookie: &SessionCookie) -> String {
     format!("cookie_{}", hash(&[&format!("{cookie:?}")]))
 }
 
+/// The same where the cookie names an endpoint of this upstream.
+pub fn naming_cookie(cookie: &SessionCookie, upstream: &UpstreamId) -> String {
+    format!("cookie_{}", hash(&[&format!("{cookie:?}"), &readable(upstream)]))
+}
+
+/// The same where requests are split between this upstream and others.
+pub fn split_cookie(cookie: &SessionCookie, split: &Split, upstream: &UpstreamId) -> String {
+    format!("cookie_{}", hash(&[&format!("{cookie:?}"), &readable(upstream), &format!("{split:?}")]))
+}
+
+/// The variable with the keys of the endpoint that a client's cookie names.
+pub fn named_endpoint(id: &UpstreamId) -> String {
+    format!("endpoint_{}", upstream_hash(id))
+}
+
+/// The variable with the key by which such an upstream selects an endpoint.
+pub fn endpoint_key(id: &UpstreamId) -> String {
+    format!("key_{}", upstream_hash(id))
+}
+
+/// The variable with the name of the endpoint that has answered.
+pub fn answering_endpoint(id: &UpstreamId) -> String {
+    format!("answer_{}", upstream_hash(id))
+}
+
+/// The name that clients get of an endpoint: the same on all nodes, and for all upstreams of the
+/// Service.
+pub fn endpoint(upstream: &Upstream, endpoint: &Endpoint) -> String {
+    let UpstreamIdentity { namespace, service, .. } = &*upstream.id;
+    let uid = upstream.uid.as_deref().unwrap_or_default();
+    hash(&["endpoint", uid, namespace, service, &endpoint.address.to_string()])
+}
+
+/// The variable with the address of the endpoint that has answered.
+pub const ANSWERED: &str = "answered";
+
+/// The file of that variable.
+pub fn answered_file() -> FilePath {
+    "http/10-answered.conf".into()
+}
+
 /// The variable with the `SameSite` attribute for clients that know `None`.
 pub const SAME_SITE: &str = "same_site";
 
@@ -469,6 +510,7 @@ pub fn hsts(hsts: &Hsts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Kind, Origin};
 
     fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
         UpstreamIdentity { mode, ..UpstreamIdentity::usual(namespace, service, port) }.into()
@@ -507,6 +549,26 @@ mod tests {
             assert_eq!(recounts(&requests_file(times)), recounts(&path));
         }
         assert_eq!((recounts(&turn_file(3)), recounts("stream/tcp-7000.conf")), (None, None));
+    }
+
+    #[test]
+    fn the_name_of_an_endpoint_is_that_of_its_service_and_address() {
+        let address = |text: &str| Endpoint { address: text.parse().unwrap(), weight: 1 };
+        let origin = Origin::object(&ObjectId::new(Kind::Service, "a", "b").into());
+        let of = |id: UpstreamId, uid: Option<&str>, text: &str| {
+            let uid = uid.map(Arc::from);
+            endpoint(&Upstream { id, origin: origin.clone(), endpoints: Vec::new(), uid }, &address(text))
+        };
+        let first = of(id("a", "b", "80", ""), Some("u"), "10.0.0.1:80");
+        assert_eq!(of(id("a", "b", "81", "auto"), Some("u"), "10.0.0.1:80"), first);
+        let others = [
+            of(id("a", "b", "80", ""), Some("u"), "10.0.0.1:81"),
+            of(id("a", "b", "80", ""), Some("v"), "10.0.0.1:80"),
+            of(id("a", "b", "80", ""), None, "10.0.0.1:80"),
+            of(id("a", "c", "80", ""), Some("u"), "10.0.0.1:80"),
+            of(id("c", "b", "80", ""), Some("u"), "10.0.0.1:80"),
+        ];
+        assert!(others.iter().all(|other| *other != first), "{others:?}");
     }
 
     #[test]

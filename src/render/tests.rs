@@ -284,7 +284,7 @@ fn proxied(namespace: &str, number: u32) -> (Arc<Server>, Arc<Upstream>) {
     let action = Action::Proxy { upstream: id.clone(), split: None };
     let server = Server::clone(&server(&format!("{service}.{namespace}.example"), Vec::new()));
     let fallback = Route { action, ..server.fallback.clone() };
-    (Arc::new(Server { fallback, ..server }), Arc::new(Upstream { id, origin, endpoints }))
+    (Arc::new(Server { fallback, ..server }), Arc::new(Upstream { id, origin, endpoints, uid: None }))
 }
 
 #[test]
@@ -320,7 +320,8 @@ fn said(protocol: Protocol, header_set: HeaderSet) -> BTreeSet<String> {
     let upstream: UpstreamId = UpstreamIdentity { protocol, ..UpstreamIdentity::usual("default", "web", "80") }.into();
     let mut server = Server { header_set, ..Server::clone(&server("a.example", Vec::new())) };
     server.fallback.action = Action::Proxy { upstream: upstream.clone(), split: None };
-    let upstreams = vec![Arc::new(Upstream { id: upstream, origin: server.origin.clone(), endpoints: Vec::new() })];
+    let upstreams =
+        vec![Arc::new(Upstream { id: upstream, origin: server.origin.clone(), endpoints: Vec::new(), uid: None })];
     let model = Model { servers: vec![Arc::new(server)], upstreams, ..Model::default() };
     let capabilities = Capabilities::profile(Version(1, 31, 4));
     let plan = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default()).0;

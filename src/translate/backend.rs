@@ -163,7 +163,7 @@ impl<'a> Backends<'a> {
                 reuse: requested.reuse.clone(),
                 ..UpstreamIdentity::usual(&host.0.namespace, &name, &port.to_string())
             };
-            Upstream { id: identity.into(), origin: Origin::object(&requested.origin.object), endpoints }
+            Upstream { id: identity.into(), origin: Origin::object(&requested.origin.object), endpoints, uid: None }
         });
         let resolution = self.resolution(upstream, notes, names);
         self.hosts.insert(host, Arc::clone(&resolution));
@@ -257,7 +257,9 @@ impl<'a> Backends<'a> {
         if reference.balance.is_some() {
             even_out(&mut endpoints);
         }
-        Ok(Upstream { id: id(reference, &located), origin: Origin::object(&located.service.id), endpoints })
+        let id = id(reference, &located);
+        let uid = located.service.object.uid.as_deref().filter(|_| id.naming_cookie().is_some()).map(Arc::from);
+        Ok(Upstream { id, origin: Origin::object(&located.service.id), endpoints, uid })
     }
 
     /// Finds the port of a reference, and how its endpoints are reached.

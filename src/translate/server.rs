@@ -21,8 +21,8 @@ use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, Kind,
-    ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, Kind, ObjectId,
+    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::Version;
 
@@ -346,7 +346,7 @@ impl<'a> Servers<'a> {
         let canary = offer.subject.reading.canary.as_ref()?;
         let reference = self.reference(offer.subject, Some(offer.backend), &offer.origin).ok()?;
         // The session applies to both sides, and both have the protocol of the main object.
-        let of_main = main.balance.clone().filter(|balance| matches!(&**balance, Balance::Session(_)));
+        let of_main = main.balance.clone().filter(|balance| balance.cookie().is_some());
         let balance = of_main.or_else(|| reference.balance.clone());
         let (protocol, tls) = (Some(main.protocol), main.tls.clone());
         let reference = BackendReference { protocol, balance, tls, ..reference };

@@ -47,7 +47,7 @@ fn model(port: u16, web: SocketAddr, other: SocketAddr) -> Model {
     let server = Server::usual(ServerName::Exact(HostName::new("a.example").unwrap()), fallback);
     let group = |service, address| {
         let endpoints = vec![Endpoint { address, weight: 1 }];
-        Arc::new(Upstream { id: upstream(service), origin: origin(), endpoints })
+        Arc::new(Upstream { id: upstream(service), origin: origin(), endpoints, uid: None })
     };
     let addresses = vec![IpAddr::from([127, 0, 0, 1])];
     Model {

@@ -52,6 +52,7 @@ mod other_sites;
 mod own_addresses;
 mod passthrough;
 mod paths;
+mod persistent_sessions;
 mod protocols;
 mod proxy_protocol;
 mod quarantine;

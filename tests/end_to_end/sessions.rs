@@ -10,32 +10,32 @@ use crate::rig::client::{Reply, Request, get};
 use crate::rig::manifests::{Ingress, endpoint_slice, ingress, service_at, tls_secret};
 use crate::rig::{self, ECHO, Rig};
 
-const PODS: [&str; 4] = ["10.244.1.1", "10.244.1.2", "10.244.1.3", "10.244.1.4"];
+pub const PODS: [&str; 4] = ["10.244.1.1", "10.244.1.2", "10.244.1.3", "10.244.1.4"];
 
-fn write_pods(rig: &Rig, pods: &[&str]) {
+pub fn write_pods(rig: &Rig, pods: &[&str]) {
     rig.manifests.write("pods.yaml", &[endpoint_slice("web", pods, ECHO)]);
 }
 
 /// An Ingress of the dialect of ingress-nginx whose clients stay with an endpoint.
-fn sticky(host: &str) -> Ingress {
+pub fn sticky(host: &str) -> Ingress {
     ingress(&host.replace('.', "-")).class("nginx").host(host, "web").annotation("affinity", "cookie")
 }
 
-fn endpoint(reply: &Reply) -> IpAddr {
+pub fn endpoint(reply: &Reply) -> IpAddr {
     assert_eq!(reply.status, 200, "{reply:?}");
     reply.echo().address.ip()
 }
 
 /// The cookie that the client sends from then on, if it got one.
-fn given(reply: &Reply) -> Option<&str> {
+pub fn given(reply: &Reply) -> Option<&str> {
     reply.header("set-cookie").and_then(|cookie| cookie.split(';').next())
 }
 
-fn with(request: Request, cookie: &str) -> Request {
+pub fn with(request: Request, cookie: &str) -> Request {
     request.header("Cookie", &format!("a=b; {cookie}; c=d"))
 }
 
-async fn start(rig: &mut Rig, objects: impl IntoIterator<Item = Ingress>) {
+pub async fn start(rig: &mut Rig, objects: impl IntoIterator<Item = Ingress>) {
     rig.manifests.write("web.yaml", &service_at("web", &PODS[..3], ECHO)[..1]);
     write_pods(rig, &PODS[..3]);
     let objects: Vec<_> = objects.into_iter().map(Ingress::build).collect();

@@ -123,6 +123,16 @@ const SORTS: &[Sort] = &[
         ..PLAIN
     },
     Sort {
+        name: "sessions at endpoints",
+        annotations: |number| {
+            let name = annotation("session-cookie-name", &format!("my-{number}"));
+            format!("{}, {}, {name}", annotation("affinity", "cookie"), annotation("affinity-mode", "persistent"))
+        },
+        paths: 2,
+        services: true,
+        ..PLAIN
+    },
+    Sort {
         name: "certificates of clients",
         annotations: |_| {
             format!("{}, {}", annotation("auth-tls-secret", "authority"), annotation("auth-tls-match-cn", "CN=a"))

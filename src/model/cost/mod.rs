@@ -127,6 +127,10 @@ const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 2
 const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
 /// An endpoint in a consistent hash, for each unit of its weight.
 const HASHED: Cost = Cost { memory: 4000, test: 45, ..NOTHING };
+/// An upstream of which cookies name endpoints: its variables besides that of the cookie.
+const NAMED: Cost = Cost { configuration: 700, memory: 20_000, test: 9000, ..NOTHING };
+/// An endpoint that cookies name: a row with its keys, and one with its name.
+const NAMED_ENDPOINT: Cost = Cost { configuration: 400, memory: 1000, test: 5, ..NOTHING };
 /// A TCP or UDP service with its sockets.
 const STREAM: Cost = Cost { files: 1, configuration: 350, memory: 8_000, test: 40, ..NOTHING };
 /// A host with TLS passthrough: a line in each of two tables.
@@ -402,6 +406,13 @@ impl Cost {
     /// so the cost is that with several thousand of them.
     pub const fn of_session() -> Self {
         SESSION
+    }
+
+    /// The same where it names endpoints of one Service: each has a cookie of its own.
+    pub fn of_naming_session() -> Self {
+        let mut cost = SESSION;
+        cost += NAMED;
+        cost
     }
 
     /// A share of the requests of a path for another upstream; paths with the same upstreams share

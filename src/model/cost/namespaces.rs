@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::{
-    BACKEND_TLS, CERTIFICATE, CERTIFICATE_MEMORY, Cost, EXPRESSION, HASHED, NOTHING, PASSTHROUGH, SESSION, SPLIT,
-    STREAM, TLS_HOST, bytes, target_length,
+    BACKEND_TLS, CERTIFICATE, CERTIFICATE_MEMORY, Cost, EXPRESSION, HASHED, NAMED, NAMED_ENDPOINT, NOTHING,
+    PASSTHROUGH, SESSION, SPLIT, STREAM, TLS_HOST, bytes, target_length,
 };
 use crate::model::catalogue::Module;
 use crate::model::{
@@ -29,6 +29,10 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
             costs.named.entry(Arc::clone(namespace)).or_default().of_balance(balance);
             let weights = upstream.endpoints.iter().map(|endpoint| u64::from(endpoint.weight));
             costs.add(namespace, HASHED * weights.sum::<u64>());
+        }
+        if upstream.id.naming_cookie().is_some() {
+            costs.add(namespace, NAMED);
+            costs.add(namespace, NAMED_ENDPOINT * bytes(upstream.endpoints.len()));
         }
     }
     for stream in &model.streams {
@@ -69,7 +73,8 @@ struct Costs<'m> {
     limits: HashSet<usize>,
     lists: HashSet<ListMark>,
     origins: HashSet<&'m Cors>,
-    sessions: HashSet<&'m SessionCookie>,
+    /// Where a cookie names endpoints, each upstream has one of its own.
+    sessions: HashSet<(&'m SessionCookie, Option<&'m UpstreamId>)>,
     splits: HashSet<(&'m Split, &'m UpstreamId)>,
     /// The variables in the texts of each namespace.
     named: BTreeMap<Arc<str>, Variables>,
@@ -184,10 +189,14 @@ impl<'m> Costs<'m> {
         {
             cost += Cost::of_cors(cors);
         }
-        if let Some(session) = &behaviour.session
-            && self.sessions.insert(&session.cookie)
-        {
-            cost += SESSION;
+        if let Some(session) = &behaviour.session {
+            let named = route.action.upstream().filter(|upstream| upstream.naming_cookie().is_some());
+            let others = named.and(route.action.split()).into_iter().flat_map(Split::upstreams).map(Some);
+            for upstream in [named].into_iter().chain(others) {
+                if self.sessions.insert((&session.cookie, upstream)) {
+                    cost += SESSION;
+                }
+            }
         }
         if let Some(limits) = &behaviour.limits
             && self.limits.insert(Arc::as_ptr(limits).addr())

@@ -73,7 +73,7 @@ mod tests {
             (0..count).map(move |number| {
                 let id = UpstreamIdentity::usual(namespace, &format!("web-{number}"), "80").into();
                 let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, "web")));
-                Arc::new(Upstream { id, origin, endpoints: Vec::new() })
+                Arc::new(Upstream { id, origin, endpoints: Vec::new(), uid: None })
             })
         };
         let of = |count, requests| {

@@ -27,7 +27,7 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
     let server = Server::usual(ServerName::Exact(HostName::new("a.example").unwrap()), fallback);
     let upstreams = [Protocol::Http, Protocol::Grpc].map(|protocol| {
         let endpoints = vec![Endpoint { address: ([10, 244, 0, 1], 80).into(), weight: 1 }];
-        Arc::new(Upstream { id: upstream("web", protocol), origin: origin.clone(), endpoints })
+        Arc::new(Upstream { id: upstream("web", protocol), origin: origin.clone(), endpoints, uid: None })
     });
     let listeners = HostListeners { https_port: 0, ..HostListeners::default() }.all();
     Model { listeners, servers: vec![Arc::new(server)], upstreams: upstreams.into(), ..Model::default() }
@@ -178,6 +178,7 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
     for (balance, lacking) in [
         (Balance::SharedKey(key(), 3), Module::UpstreamHash),
         (Balance::SharedKey(key(), 3), Module::SplitClients),
+        (Balance::Named(HeaderName::new("a").unwrap()), Module::UpstreamHash),
         (Balance::TwoByChance, Module::UpstreamRandom),
         (Balance::LeastConnections, Module::UpstreamLeastConn),
     ] {
@@ -186,7 +187,7 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
         let web = UpstreamIdentity::usual("default", "web", "80");
         let balanced: UpstreamId = UpstreamIdentity { balance: Some(Arc::new(balance)), ..web }.into();
         let mut model = model(Action::Proxy { upstream: balanced.clone(), split: None }, Behaviour::default());
-        model.upstreams = vec![Arc::new(Upstream { id: balanced, origin: host(), endpoints: Vec::new() })];
+        model.upstreams = vec![Arc::new(Upstream { id: balanced, origin: host(), endpoints: Vec::new(), uid: None })];
         let (_, findings) = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default());
         assert_eq!(findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), missing, "{lacking:?}");
     }
@@ -194,7 +195,7 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
     let web = UpstreamIdentity::usual("default", "web", "80");
     let keyed: UpstreamId = UpstreamIdentity { balance: Some(Arc::new(by_key)), ..web }.into();
     let mut model = model(Action::Proxy { upstream: keyed.clone(), split: None }, Behaviour::default());
-    model.upstreams.push(Arc::new(Upstream { id: keyed, origin: host(), endpoints: Vec::new() }));
+    model.upstreams.push(Arc::new(Upstream { id: keyed, origin: host(), endpoints: Vec::new(), uid: None }));
     model.upstreams.sort_by(|one, other| one.id.cmp(&other.id));
     let mut capabilities = Capabilities::profile(Version(1, 22, 1));
     capabilities.modules.remove(&Module::UpstreamHash);

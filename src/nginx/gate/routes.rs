@@ -270,7 +270,7 @@ fn tell_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<Fi
     let lacks = |module: Module| !known.capabilities.has(module);
     let balance = route.action.upstream().and_then(|upstream| upstream.balance.as_deref());
     let needed: &[Module] = match balance {
-        Some(Balance::Session(_) | Balance::Key(_)) => &[Module::UpstreamHash],
+        Some(Balance::Session(_) | Balance::Named(_) | Balance::Key(_)) => &[Module::UpstreamHash],
         Some(Balance::SharedKey(..)) => &[Module::UpstreamHash, Module::SplitClients],
         Some(Balance::LeastConnections) => &[Module::UpstreamLeastConn],
         Some(Balance::TwoByChance) => &[Module::UpstreamRandom],

@@ -54,7 +54,7 @@ fn connections_that_cannot_last_are_told() {
     let upstream = |number: u32| {
         let part = number.to_string();
         let id = UpstreamId::usual(&part, &part, &part);
-        Arc::new(Upstream { id, origin: host(), endpoints: Vec::new() })
+        Arc::new(Upstream { id, origin: host(), endpoints: Vec::new(), uid: None })
     };
     for (upstreams, connections, keepalive, told) in
         [(384, Some(768), 32, false), (385, Some(768), 32, true), (385, Some(768), 0, false), (385, None, 32, false)]

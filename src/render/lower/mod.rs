@@ -22,6 +22,7 @@ mod lists;
 mod location;
 mod lookup;
 mod mirror;
+mod named_endpoint;
 mod passthrough;
 mod paths;
 mod server;

@@ -25,7 +25,7 @@ use super::location::{self, Location, Surroundings, closed, location};
 use super::paths::places;
 use super::shared::scheme;
 use super::slots::{Family, Header, Inherited};
-use super::upstream::variable_of;
+use super::upstream::variables_of;
 use super::writer::Writer;
 use super::{
     access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, limits,
@@ -120,7 +120,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
             requires.insert(names::upstream_file(upstream, facts.crowds));
             requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
             let all = split.iter().flat_map(|split| split.upstreams()).chain([upstream]);
-            requires.extend(all.filter_map(variable_of));
+            requires.extend(all.flat_map(variables_of));
             if let Some(split) = split {
                 requires.extend(split.session.iter().map(|cookie| names::session_file(&names::session(cookie))));
                 requires.insert(names::split_file(&names::split(split, upstream)));
@@ -130,7 +130,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream, facts.crowds)));
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
-        requires.extend(session::given(route).into_iter().flat_map(|session| session::requires(&session.cookie)));
+        requires.extend(session::requires(route));
         let recounts = facts.decisions.recounts;
         let limits = behaviour.limits.as_deref().map(names::limits);
         requires.extend(limits.map(|limits| names::limits_file(&limits, recounts)));

@@ -17,6 +17,7 @@ use super::location::Scene;
 use super::shared::routes;
 use super::slots::{Slot, Slots};
 use super::tables::Files;
+use super::upstream::variables_of;
 
 /// A text that differs for each request, on any connection.
 pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
@@ -29,7 +30,9 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         let name = names::split(split, upstream);
         let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
         let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
-        files.add(names::split_file(&name), Some(&split.origin), upstreams.chain(session), |tables| {
+        let variables = split.upstreams().chain([upstream]).flat_map(variables_of);
+        let requires = upstreams.chain(session).chain(variables);
+        files.add(names::split_file(&name), Some(&split.origin), requires, |tables| {
             // A split that cannot be written sends all requests to the main upstream.
             let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
             blocks(split, upstream, &name)
@@ -65,11 +68,21 @@ fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>
         let part = |(upstream, share): &(UpstreamId, Share)| Ok((written(upstream)?, *share));
         let parts = split.shares.iter().map(part).collect::<Result<Vec<_>, Refused>>()?;
         let own = variable(runs.len())?;
+        let is_named = upstream.naming_cookie().is_some();
         let key = match &split.session {
-            Some(cookie) => Word::variable(&names::session(cookie))?,
-            None => Word::fixed(EACH_REQUEST),
+            Some(cookie) if !is_named => Word::variable(&names::session(cookie))?,
+            _ => Word::fixed(EACH_REQUEST),
         };
-        blocks.push(shares(key, own.clone(), parts, std::mem::replace(&mut rest, own)));
+        let main = std::mem::replace(&mut rest, own.clone());
+        match split.session.is_some() && is_named {
+            true => {
+                let new = variable(runs.len() + 1)?;
+                blocks.push(shares(key, new.clone(), parts, main));
+                let all = [upstream].into_iter().chain(split.shares.iter().map(|(upstream, _)| upstream));
+                blocks.push(sides(&all.collect::<Vec<_>>(), own, new)?);
+            }
+            false => blocks.push(shares(key, own, parts, main)),
+        }
     }
     for (stage, run) in runs.iter().enumerate().rev() {
         let subject = match run.first().map(|branch| branch.test.tested()) {
@@ -94,6 +107,20 @@ fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>
         blocks.push(Block::map("$http_cookie", variable(0)?).row("default", rest));
     }
     Ok(blocks)
+}
+
+/// A variable with the upstream of which the client's cookie names an endpoint; with another
+/// variable where it names none.
+fn sides(upstreams: &[&UpstreamId], variable: Word, none: Word) -> Result<Block, Refused> {
+    let source = upstreams.iter().try_fold(Word::fixed(""), |before, id| {
+        let separator = Word::fixed(if before.as_str().is_empty() { "" } else { ":" });
+        Ok::<_, Refused>(Word::concat([before, separator, Word::variable(&names::named_endpoint(id))?]))
+    })?;
+    let map = Block::map(source, variable).row("default", none);
+    upstreams.iter().enumerate().try_fold(map, |map, (before, id)| {
+        let is_named = Literal::new(&format!("~^{}[^:]", "[^:]*:".repeat(before)))?;
+        Ok(map.row(is_named, Word::own(&names::upstream(id))?))
+    })
 }
 
 /// The value of the variable in place of an upstream where requests are answered: no upstream has

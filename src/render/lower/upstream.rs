@@ -10,25 +10,31 @@ use crate::render::shape::Filled;
 use crate::render::token::{Text, Word, Words};
 use crate::render::view;
 
+use super::named_endpoint;
 use super::server::fill;
 use super::split::{EACH_REQUEST, shares};
-use super::tables::Files;
+use super::tables::{self, Files};
 
 /// The file of an upstream.
 pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> File {
     // Names and addresses are valid words by construction; with an empty file, nginx's test names
     // the users of the upstream.
     let text = written(upstream, decisions, engine).ok().map(Part::Filled);
-    File::plain(text, Owners(vec![(1, upstream.origin.clone())]), variable_of(&upstream.id))
+    let tables = upstream
+        .id
+        .naming_cookie()
+        .and_then(|cookie| tables::text(engine, |tables| named_endpoint::tables(upstream, cookie, tables)));
+    let parts = text.into_iter().chain(tables);
+    File::plain(parts, Owners(vec![(1, upstream.origin.clone())]), variables_of(&upstream.id))
 }
 
-/// The file with the variable that selects an endpoint of the upstream, where that variable is one
-/// of ours.
-pub fn variable_of(upstream: &UpstreamId) -> Option<FilePath> {
+/// The files with the variables that select an endpoint of the upstream, where those are ours.
+pub fn variables_of(upstream: &UpstreamId) -> Vec<FilePath> {
     match upstream.balance.as_deref() {
-        Some(Balance::Session(cookie)) => Some(names::session_file(&names::session(cookie))),
-        Some(Balance::SharedKey(_, endpoints)) => Some(names::turn_file(*endpoints)),
-        Some(Balance::Key(_) | Balance::LeastConnections | Balance::TwoByChance) | None => None,
+        Some(Balance::Session(cookie)) => vec![names::session_file(&names::session(cookie))],
+        Some(Balance::Named(cookie)) => vec![names::session_file(&names::session(cookie)), names::answered_file()],
+        Some(Balance::SharedKey(_, endpoints)) => vec![names::turn_file(*endpoints)],
+        Some(Balance::Key(_) | Balance::LeastConnections | Balance::TwoByChance) | None => Vec::new(),
     }
 }
 
@@ -89,7 +95,7 @@ fn keepalive(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstr
 /// The load balancing directive, where this nginx has it.
 fn balance<'a>(upstream: &'a Upstream, decisions: &Decisions) -> Option<&'a Balance> {
     upstream.id.balance.as_deref().filter(|balance| match balance {
-        Balance::Session(_) | Balance::Key(_) => decisions.upstream_hash,
+        Balance::Session(_) | Balance::Named(_) | Balance::Key(_) => decisions.upstream_hash,
         Balance::SharedKey(..) => decisions.upstream_hash && decisions.split_clients,
         Balance::TwoByChance => decisions.upstream_random,
         Balance::LeastConnections => decisions.upstream_least_conn,
@@ -100,6 +106,7 @@ fn balancing(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstr
     let hash = |key: Words| Words::join(["hash".into(), key, "consistent".into()]);
     slots.balancing.extend(match balance(upstream, decisions) {
         Some(Balance::Session(cookie)) => Some(hash(Word::variable(&names::session(cookie))?.into())),
+        Some(Balance::Named(_)) => Some(hash(Word::variable(&names::endpoint_key(&upstream.id))?.into())),
         Some(Balance::Key(key)) => Some(hash(Text::replacement(key)?.into())),
         Some(Balance::SharedKey(key, endpoints)) => {
             Some(hash(Text::replacement_with(key, &Word::variable(&names::turn(*endpoints))?)?.into()))

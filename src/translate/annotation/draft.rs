@@ -206,6 +206,8 @@ pub struct LimitsDraft {
 pub struct BalanceDraft {
     /// Whether clients are bound to an endpoint by a cookie.
     pub affinity: bool,
+    /// Whether the cookie names the endpoint.
+    pub persistent: bool,
     /// The name of the cookie.
     pub name: Option<HeaderName>,
     /// The `Path` of the cookie.

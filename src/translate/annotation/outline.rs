@@ -173,6 +173,7 @@ fn endpoints(reading: &Reading, say: &mut impl FnMut(String)) {
     }
     match reading.balance.as_deref() {
         Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
+        Some(Balance::Named(cookie)) => say(format!("endpoints that the cookie {cookie} names")),
         Some(Balance::Key(key)) => say(format!("endpoints by {}", joined("", key.parts()))),
         Some(Balance::SharedKey(key, endpoints)) => {
             say(format!("{} by {}", count(*endpoints, "endpoint", "endpoints"), joined("", key.parts())));

@@ -1,7 +1,7 @@
 //! Computes what an object asks for, before any reference is resolved.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::cost::{self, Cost};
@@ -80,7 +80,13 @@ impl Demand {
             own += Cost::of_limits(limits);
         }
         if reading.session.is_some() {
-            own += Cost::of_session();
+            own += match reading.balance.as_deref() {
+                Some(Balance::Named(_)) => {
+                    let backends = backends(subject).collect::<HashSet<_>>().len();
+                    Cost::of_naming_session() * u64::try_from(backends).unwrap_or(u64::MAX)
+                }
+                _ => Cost::of_session(),
+            };
         }
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());

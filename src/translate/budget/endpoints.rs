@@ -16,7 +16,7 @@ pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
 pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Vec<Finding>) {
     let most = limits.object.endpoints;
     for upstream in upstreams.iter_mut().filter(|upstream| is_near(number(upstream.endpoints.len()), most)) {
-        let Upstream { id, origin, endpoints } = Arc::make_mut(upstream);
+        let Upstream { id, origin, endpoints, uid: _ } = Arc::make_mut(upstream);
         findings.extend(bound_one(origin, &id.port, endpoints, limits));
     }
     let mut namespaces: BTreeMap<Arc<str>, Vec<&mut Arc<Upstream>>> = BTreeMap::new();
@@ -144,7 +144,7 @@ mod tests {
             let address = (std::net::Ipv4Addr::from(0x0a00_0000 + number), 80).into();
             Endpoint { address, weight: 1 }
         };
-        Arc::new(Upstream { id, origin, endpoints: addresses.map(endpoint).collect() })
+        Arc::new(Upstream { id, origin, endpoints: addresses.map(endpoint).collect(), uid: None })
     }
 
     fn limits(of_upstream: u64, of_namespace: u64) -> Limits {

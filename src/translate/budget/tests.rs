@@ -66,7 +66,9 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
     let removed =
         format!("enable-modsecurity: 'true', modsecurity-snippet: 'SecRuleRemoveById {}1'", "942100 ".repeat(500));
     let removed = ["a", "b", "c"].map(|name| simple(name, &removed)).join("\n---\n");
-    let rows: [Row<'_>; 16] = [
+    let persistent = |name: &str| simple(name, "affinity: cookie, affinity-mode: persistent");
+    let at_endpoints = ["a", "b", "c"].map(persistent).join("\n---\n");
+    let rows: [Row<'_>; 17] = [
         (
             "hosts",
             three.clone(),
@@ -94,6 +96,8 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
             "needs 2 ports of Services",
         ),
         ("files of sessions", sticky, |limits| limits.namespace.files = 4, "a c", "needs 6 files"),
+        // Each has a table of the Service's endpoints.
+        ("names of endpoints", at_endpoints, |limits| limits.namespace.test = 35_000, "a b", "seconds"),
         ("one Service", one_service, |limits| limits.namespace.upstreams = 2, "a b c", ""),
         (
             "Secrets",

@@ -100,23 +100,16 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "affinity-mode",
-            compared: Compared::Different(
-                "persistent is served as balanced: where an endpoint is added, its share of the sessions moves to it.",
-                "keep what a session needs outside of the pods",
-            ),
             form: Form::Word(&["balanced", "persistent"]),
-            documentation: "Whether sessions move when endpoints are added: `balanced` moves as few as possible. `persistent` would move none, and is served as `balanced` with a finding.",
+            documentation: "What the cookie says. With `balanced` (the default) it is the session, for which consistent hashing finds the endpoint: when endpoints are added, a part of the sessions moves to them. With `persistent` it names an endpoint, without telling its address: a session stays as long as that endpoint exists. When it is gone, or the cookie names no endpoint of the Service, the client gets a new cookie from the endpoint that answers. Services on one host whose cookies have the same name and path replace each other's cookies.",
             tries: &[
                 ("balanced", Gives::Nothing),
-                ("persistent", Gives::Near("sessions by cookie INGRESSCOOKIE")),
+                ("persistent", Gives::Sets("endpoints that the cookie INGRESSCOOKIE names")),
                 ("no", Gives::Refused("not balanced or persistent")),
             ],
             effect: Effect::Part(|draft, entry| {
                 let words = [("balanced", false), ("persistent", true)];
-                if one_of(entry.value, &words, "it is not balanced or persistent")? {
-                    let note = "it is served as balanced: when endpoints are added, some sessions move to them";
-                    draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
-                }
+                draft.balance.persistent = one_of(entry.value, &words, "it is not balanced or persistent")?;
                 Ok(())
             }),
             ..COOKIE
@@ -191,12 +184,12 @@ pub static FAMILY: Family = Family {
         Row {
             key: "session-cookie-change-on-failure",
             compared: Compared::Different(
-                "The new cookie leads to a random endpoint. If that one fails, too, the next request sets another cookie.",
+                "With affinity-mode: balanced the new cookie leads to a random endpoint. If that one fails, too, the next request sets another cookie.",
                 "",
             ),
             trust: Trust::Low,
             form: Form::Boolean,
-            documentation: "Whether a client gets another cookie when its endpoint failed and another one answered. Otherwise it keeps its cookie, and returns to its endpoint when that works again.",
+            documentation: "Whether a client gets another cookie when its endpoint failed and another one answered, with affinity-mode: persistent that of the endpoint that answered. Otherwise it keeps its cookie, and returns to its endpoint when that works again.",
             tries: &[
                 ("true", Gives::Sets("cookie: another one where an endpoint fails")),
                 ("false", Gives::Nothing),
@@ -466,7 +459,8 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
         reading.balance = by_key.or(requested.by_connections).map(Arc::new);
         return;
     };
-    reading.balance = Some(Arc::new(Balance::Session(name.clone())));
+    let balance = if requested.persistent { Balance::Named } else { Balance::Session };
+    reading.balance = Some(Arc::new(balance(name.clone())));
     let cookie = SessionCookie {
         name,
         domain: requested.domain,

@@ -1,7 +1,7 @@
 //! Canaries: objects that take a share of the requests for the paths of another one.
 
 use super::{findings, ingress, options, path, translate};
-use crate::model::{Action, Balance, Branch, Choice, Route, Split, Test};
+use crate::model::{Action, Balance, Branch, Choice, HeaderName, Route, Split, Test};
 use crate::translate::Translation;
 
 /// A canary whose path leads to the Service `api`.
@@ -124,17 +124,17 @@ fn sessions_of_the_main_object_go_on_in_the_canary() {
         ("affinity: cookie", ", affinity-canary-behavior: legacy", (Some("INGRESSCOOKIE"), false)),
         ("", ", affinity: cookie", (Some("INGRESSCOOKIE"), false)),
         ("affinity: cookie", ", affinity: cookie, session-cookie-name: other", (Some("INGRESSCOOKIE"), true)),
+        ("affinity: cookie, affinity-mode: persistent", "", (Some("INGRESSCOOKIE"), true)),
         ("", "", (None, false)),
     ] {
         let main = ingress("main", "nginx", "a.example", of_main, &[path("/", "Prefix", "web")]);
         let part = canary("part", &format!(", canary-weight: '10'{of_part}"), &[path("/", "Prefix", "api")]);
         let translation = translate(&[main, part].join("\n---\n"), options());
         let split = translation.model.servers[0].routes[0].action.split().unwrap();
-        let cookie = match split.shares[0].0.balance.as_deref() {
-            Some(Balance::Session(cookie)) => Some(cookie.as_str()),
-            Some(_) | None => None,
-        };
+        let part = &split.shares[0].0;
+        let cookie = part.balance.as_deref().and_then(Balance::cookie).map(HeaderName::as_str);
         assert_eq!((cookie, split.session.is_some()), expected, "{of_main} {of_part}");
+        assert_eq!(part.naming_cookie().is_some(), of_main.contains("persistent"));
     }
 }
 
