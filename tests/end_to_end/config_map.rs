@@ -207,6 +207,7 @@ fn a_real_address_counts_and_nothing_else_unless_headers_are_trusted() {
         assert_eq!(told("http://secure.test/").send().await.status, 308, "nobody says that it came by https");
         says(rig, &[("use-forwarded-headers", "true"), ("enable-real-ip", "true"), proxies]);
         told("http://secure.test/").send_until("headers to be trusted", |reply| reply.status == 200).await;
+        rig.nginx.settled_workers().await;
         let reply = told("http://plain.test/").send().await;
         assert_eq!(seen(&reply), ["192.0.2.7", "192.0.2.7", "other.test", "https", "8443"]);
     });

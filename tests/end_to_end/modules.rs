@@ -169,6 +169,7 @@ fn nginx_is_named_nowhere_and_answers_are_smaller_where_modules_do_that() {
         get("http://plain.test/")
             .send_until("the header Server", |reply| reply.header("server") == Some("nginx"))
             .await;
+        rig.nginx.settled_workers().await;
         let reply = get("http://plain.test/").header("Accept-Encoding", "br").send().await;
         assert_eq!(reply.header("content-encoding"), None);
         // The header of a backend that may name itself stays.
