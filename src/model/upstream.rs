@@ -64,9 +64,7 @@ impl UpstreamIdentity {
         let (mode, protocol) = ("", Protocol::Http);
         UpstreamIdentity { namespace, service, port, mode, protocol, balance: None, tls: None, reuse: None }
     }
-}
 
-impl UpstreamIdentity {
     /// The cookie that names an endpoint, where one does.
     pub fn naming_cookie(&self) -> Option<&HeaderName> {
         match self.balance.as_deref() {

@@ -22,6 +22,14 @@ fn asks_its_host(scene: &Scene) -> Vec<Value> {
     vec![shop.annotation("auth-url", "https://$host/oauth2/auth").build()]
 }
 
+/// A shop whose authentication service is another path of the same host and namespace.
+fn asks_its_own_service(scene: &Scene) -> Vec<Value> {
+    let host = scene.host("shop");
+    let shop = scene.of_victim("shop").path(&host, "Prefix", "/app", "web");
+    let service = scene.of_victim("service").path(&host, "Prefix", "/oauth2", "admin");
+    vec![shop.annotation("auth-url", "https://$host/oauth2/auth").build(), service.build()]
+}
+
 pub const ROWS: &[Row] = &[
     Row {
         name: "asks-another-service",
@@ -67,12 +75,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "answers-below-anothers-service",
-        victim: |scene| {
-            let host = scene.host("shop");
-            let shop = scene.of_victim("shop").path(&host, "Prefix", "/app", "web");
-            let service = scene.of_victim("service").path(&host, "Prefix", "/oauth2", "admin");
-            vec![shop.annotation("auth-url", "https://$host/oauth2/auth").build(), service.build()]
-        },
+        victim: asks_its_own_service,
         attack: |scene| {
             let attack = scene.of_evil("attack").path(&scene.host("shop"), "Exact", "/oauth2/auth", "web");
             vec![attack.build()]
@@ -86,12 +89,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "closed-below-anothers-service",
-        victim: |scene| {
-            let host = scene.host("shop");
-            let shop = scene.of_victim("shop").path(&host, "Prefix", "/app", "web");
-            let service = scene.of_victim("service").path(&host, "Prefix", "/oauth2", "admin");
-            vec![shop.annotation("auth-url", "https://$host/oauth2/auth").build(), service.build()]
-        },
+        victim: asks_its_own_service,
         // Nobody answers there.
         attack: |scene| {
             let attack = scene.of_evil("attack").path(&scene.host("shop"), "Exact", "/oauth2/auth", "none");
