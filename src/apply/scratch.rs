@@ -223,15 +223,15 @@ pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Ve
             false => drop(loose.insert(path)),
         }
     }
-    for path in &changed {
-        loose.retain(|required| !files.files[path].requires.contains(required));
+    for required in changed.iter().flat_map(|path| &*files.files[path].requires) {
+        loose.remove(required);
     }
     for (path, file) in files.files.iter().filter(|(path, _)| included(path)) {
         if loose.is_empty() {
             break;
         }
         let before = loose.len();
-        loose.retain(|required| !file.requires.contains(required));
+        file.requires.iter().for_each(|required| drop(loose.remove(required)));
         if loose.len() < before {
             changed.insert(Arc::clone(path));
         }
@@ -395,5 +395,39 @@ fn remove(folder: &Path) -> Result<(), ApplyError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(ApplyError::files("remove", folder)(error)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{File, Owners, Part};
+
+    #[test]
+    fn a_changed_certificate_is_tested_with_one_file_that_uses_it() {
+        let file = |requires: &[&str]| {
+            let requires = requires.iter().map(|path| FilePath::from(*path));
+            Arc::new(File::plain([Part::Fixed("x;\n")], Owners(Vec::new()), requires))
+        };
+        let files = [
+            ("certs/shared.pem", file(&[])),
+            ("certs/single.pem", file(&[])),
+            ("certs/unused.pem", file(&[])),
+            ("http/a.conf", file(&["certs/shared.pem"])),
+            ("http/b.conf", file(&["http/u.conf", "certs/shared.pem"])),
+            ("http/c.conf", file(&["certs/single.pem", "certs/shared.pem"])),
+            ("http/u.conf", file(&[])),
+        ];
+        let files = FileSet { files: files.into_iter().map(|(path, file)| (path.into(), file)).collect() };
+        for (changed, expected) in [
+            (&["certs/shared.pem"][..], &["http/a.conf"][..]),
+            (&["certs/shared.pem", "http/b.conf"], &["http/b.conf"]),
+            (&["certs/shared.pem", "certs/single.pem"], &["http/a.conf", "http/c.conf"]),
+            (&["certs/unused.pem"], &[]),
+            (&["http/u.conf"], &["http/u.conf"]),
+        ] {
+            let tested = changed_files(&files, |path| changed.contains(&&**path));
+            assert_eq!(tested.iter().map(|path| &**path).collect::<Vec<_>>(), expected, "{changed:?}");
+        }
     }
 }
