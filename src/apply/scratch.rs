@@ -231,7 +231,9 @@ pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Ve
             break;
         }
         let before = loose.len();
-        file.requires.iter().for_each(|required| drop(loose.remove(required)));
+        for required in &*file.requires {
+            loose.remove(required);
+        }
         if loose.len() < before {
             changed.insert(Arc::clone(path));
         }
