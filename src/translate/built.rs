@@ -14,7 +14,7 @@ use super::canary::Canaries;
 use super::client_certificates::Unserved;
 use super::passthrough::Passed;
 use super::path::Matching;
-use super::site::{Claim, Site};
+use super::site::{Claim, Root, Site};
 use super::subject::Subject;
 use super::{Options, Reading, Translation};
 use crate::finding::Finding;
@@ -122,7 +122,7 @@ struct CachedHost {
     claims: Box<[KeptClaim]>,
     redirect: Option<Box<(HostName, Origin)>>,
     is_without_owner: bool,
-    root_is_taken: bool,
+    root: Root,
     order: u64,
     unserved: Option<BTreeSet<Arc<str>>>,
     built: Arc<Built>,
@@ -255,7 +255,7 @@ impl CachedHost {
             claims: site.claims.iter().map(KeptClaim::of).collect(),
             redirect: site.redirect.clone().map(Box::new),
             is_without_owner: site.is_without_owner,
-            root_is_taken: site.root_is_taken,
+            root: site.root,
             order: site.order,
             unserved: surroundings.unserved.get(name).cloned(),
             built: Arc::clone(built),
@@ -274,7 +274,7 @@ impl CachedHost {
         self.at <= now
             && self.built.due.is_none_or(|due| now < due)
             && (changed.is_empty() || !self.built.dependencies.iter().any(|one| changed.contains(one)))
-            && (self.is_without_owner, self.root_is_taken) == (site.is_without_owner, site.root_is_taken)
+            && (self.is_without_owner, self.root) == (site.is_without_owner, site.root)
             && self.order == site.order
             && self.redirect.as_deref() == site.redirect.as_ref()
             && self.subjects.len() == site.subjects.len()

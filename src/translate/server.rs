@@ -13,7 +13,7 @@ use super::passthrough::{self, Passed};
 use super::path::{self, Matching};
 use super::port::PortReference;
 use super::rule::Backend;
-use super::site::{self, Claim, Site};
+use super::site::{self, Claim, Root, Site};
 use super::snippets;
 use super::subject::Subject;
 use super::tls::{self, Tls};
@@ -165,24 +165,38 @@ impl<'a> Servers<'a> {
     /// before.
     fn app_root(&mut self, name: &ServerName, site: &Site<'_, 'a>, routes: &mut Vec<Route>) {
         // All requests are redirected, and those for `/` again from the target.
-        if site.redirect.is_some() {
+        let (None, Some(oldest), Ok(path)) = (&site.redirect, site.subjects.first(), UrlPath::new("/")) else { return };
+        let path = PathMatch::Exact { path, redirect_to_slash: false };
+        if site.root == Root::Nobody {
+            let (origin, action) = (Origin::object(oldest.id()), self.daemon_backend(oldest.rule.dialect));
+            routes.insert(0, Route { origin, path, action, behaviour: Arc::default(), errors: None });
+            self.tell_of_older_redirect(site, None);
             return;
         }
         let Some(root) = site::settle(name, site, |host| host.app_root.as_ref(), &mut self.findings) else { return };
-        if site.root_is_taken {
+        if site.root == Root::Other {
             let note = "another namespace has the path / of the host, and its requests are not redirected; remove \
                         this key";
             self.findings.push(Finding::new(Reason::HostRuleConflict, root.origin.clone(), note));
             return;
         }
-        let Ok(path) = UrlPath::new("/") else { return };
-        let path = PathMatch::Exact { path, redirect_to_slash: false };
         let action = Action::Redirect { status: 302, location: root.target.clone() };
         let row = &catalogue::ABSOLUTE_REDIRECT;
         // A relative redirect stays on the same host, whatever is in front of nginx.
         let relative = Directive { row, arguments: vec![Argument::Switch(false)], origin: root.origin.clone() };
         let behaviour = Arc::new(Behaviour { directives: vec![relative], ..Behaviour::default() });
         routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour, errors: None });
+        self.tell_of_older_redirect(site, Some(&root.origin.object.namespace));
+    }
+
+    /// Tells other namespaces that have the path `/` that they get no requests for `/` itself.
+    fn tell_of_older_redirect(&mut self, site: &Site<'_, 'a>, owner: Option<&str>) {
+        let is_root = |claim: &&Claim<'_, '_>| site::beginning(claim.matching, claim.path.as_str()).is_empty();
+        let others = site.claims.iter().filter(is_root);
+        let others = others.filter(|claim| owner.is_none_or(|owner| *claim.origin.object.namespace != *owner));
+        let note = "another namespace asked first to redirect requests for / itself (`app-root`), and this path gets \
+            the others; use another host if that is not intended";
+        self.findings.extend(others.map(|claim| Finding::new(Reason::SharedHost, claim.origin.clone(), note)));
     }
 
     /// Takes the result of this host, without those before it.

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Claim, ROOT_REDIRECT, Site, alone, contest, reach};
+use super::{Claim, ROOT_REDIRECT, Root, Site, alone, contest, reach};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, ObjectId, Origin, ServerName};
 use crate::translate::allowed::Allowances;
@@ -139,18 +139,25 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let (others, outsiders): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|subject| routed.contains(subject.id()));
         self.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
-        let root_is_taken = subjects.first().is_some_and(|owner| self.root_is_taken(name, owner, &claims));
+        let root = standing.first().map_or(Root::Owner, |owner| self.root(name, owner, &subjects, &claims));
         subjects.extend(others);
-        (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner, root_is_taken, order: 0 })
+        (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner, root, order: 0 })
     }
 
-    /// Whether another namespace had the path `/` of a host before its owner asked to redirect it.
-    fn root_is_taken(&self, name: &ServerName, owner: &Subject<'_>, claims: &[Claim<'_, '_>]) -> bool {
-        let age = |namespace: &str, place| self.claims.age(name, namespace, place).unwrap_or(u64::MAX);
-        let owner = &owner.id().namespace;
+    /// Who decides about requests for `/`, of which these claims are served.
+    fn root(&self, name: &ServerName, owner: &Claimant, own: &[&Subject<'_>], claims: &[Claim<'_, '_>]) -> Root {
+        let age = |namespace: &str, place| self.claims.age(name, namespace, place);
+        let redirect = age(&owner.namespace, ROOT_REDIRECT);
         let of_root = |claim: &&Claim<'_, '_>| reach::beginning(claim.matching, claim.path.as_str()).is_empty();
-        let others = claims.iter().filter(of_root).map(|claim| &claim.subject.id().namespace);
-        others.filter(|other| *other != owner).any(|other| age(other, "") < age(owner, ROOT_REDIRECT))
+        let namespaces = claims.iter().filter(of_root).map(|claim| &claim.subject.id().namespace);
+        let (own_paths, others): (Vec<_>, Vec<_>) = namespaces.partition(|namespace| **namespace == owner.namespace);
+        let is_older = |other: &&Arc<str>| age(other, "").unwrap_or(u64::MAX) < redirect.unwrap_or(u64::MAX);
+        if others.iter().any(is_older) {
+            return Root::Other;
+        }
+        let is_here = own.iter().any(|subject| subject.reading.host.app_root.is_some());
+        let is_away = redirect.is_some() && !is_here && own_paths.is_empty() && !others.is_empty();
+        if is_away { Root::Nobody } else { Root::Owner }
     }
 
     /// Whether there is nothing to decide, as on nearly all hosts: one namespace claims the host,

@@ -61,10 +61,23 @@ pub struct Site<'s, 'a> {
     /// Whether the namespace that owns the host has no served object, so that requests that no
     /// path matches have no handler.
     pub is_without_owner: bool,
-    /// Whether another namespace had the path `/` before the owner asked to redirect it.
-    pub root_is_taken: bool,
+    /// Who decides about requests for `/` itself.
+    pub root: Root,
     /// The age of the claim, which is the order in which expressions are tried.
     pub order: u64,
+}
+
+/// Who decides about requests for `/` itself, which the owner of a host may redirect.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Root {
+    /// The owner.
+    #[default]
+    Owner,
+    /// Another namespace, which had the path before the owner asked for the redirect.
+    Other,
+    /// Nobody: another namespace has the path, but the redirect is older, and its object cannot be
+    /// served now or was deleted less than `hosts.grace` ago.
+    Nobody,
 }
 
 impl<'s, 'a> Site<'s, 'a> {

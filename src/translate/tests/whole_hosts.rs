@@ -173,17 +173,37 @@ fn an_object_that_cannot_be_served_keeps_what_it_claims_of_whole_hosts() {
             assert!(!has_root(&cluster.now(&[&shop, &attack]), host));
         }
     }
-    // So does a redirect of the root, whose age decides once it is back.
+}
+
+#[test]
+fn a_redirect_of_the_root_is_reserved_while_it_is_away() {
     let (root, start) = ("app-root: /a", ["Prefix /a"]);
-    let attack = evil(HOST, "", &["Prefix /"]);
-    let mut cluster = Cluster::new(shared());
-    cluster.now(&[&victim(root, &start)]);
-    for _ in 0..2 {
-        cluster.now(&[&victim(&wrong(root), &start), &attack]);
-        cluster.advance(301);
+    let wrong = format!("{root}, {WRONG}");
+    let (shop, refused) = (victim(root, &start), victim(&wrong, &start));
+    for path in ["Prefix /", "Exact /", "ImplementationSpecific /(.*)"] {
+        let attack = evil(HOST, if path.contains('*') { "use-regex: 'true'" } else { "" }, &[path]);
+        for is_there_before in [true, false] {
+            let mut cluster = Cluster::new(shared());
+            cluster.now(&[&shop]);
+            if is_there_before {
+                let translation = cluster.now(&[&shop, &attack]);
+                assert_eq!(first(&translation)[0], "= / -> 302 /a");
+                assert!(findings(&translation).contains(&"e SharedHost".to_owned()), "{path}");
+            }
+            for _ in 0..2 {
+                let translation = cluster.now(&[&refused, &attack]);
+                assert_eq!(first(&translation)[0], "= / -> 404", "{path}: {:?}", findings(&translation));
+                assert!(findings(&translation).contains(&"e SharedHost".to_owned()), "{path}");
+                // Longer than a claim is reserved that nobody has any more.
+                cluster.advance(301);
+            }
+            assert_eq!(first(&cluster.now(&[&shop, &attack]))[0], "= / -> 302 /a");
+            // For a while it also outlives its object.
+            assert_eq!(first(&cluster.now(&[&attack]))[0], "= / -> 404");
+            cluster.advance(301);
+            assert_ne!(first(&cluster.now(&[&attack]))[0], "= / -> 404");
+        }
     }
-    let translation = cluster.now(&[&victim(root, &start), &attack]);
-    assert!(first(&translation).contains(&"= / -> 302 /a".to_owned()), "{:?}", first(&translation));
 }
 
 /// The actions of the paths of the first host.

@@ -36,7 +36,8 @@ fn with_refused(scene: &Scene) -> Vec<Value> {
         object.path(&scene.host(name), "Prefix", "/start", "web")
     };
     let redirects = refused("twin").annotation("from-to-www-redirect", "true").build();
-    [scene.shop(), vec![with_the_rest(refused("rest")), redirects]].concat()
+    let start = refused("start").annotation("app-root", "/start").build();
+    [scene.shop(), vec![with_the_rest(refused("rest")), redirects, start]].concat()
 }
 
 pub const ROWS: &[Row] = &[
@@ -93,10 +94,19 @@ pub const ROWS: &[Row] = &[
                     let on = |name: &str, host: &str| {
                         scene.of_evil(name).path(&scene.host(host), "Prefix", "/", "web").build()
                     };
-                    vec![on("rest", "rest"), on("twin", "www.twin")]
+                    vec![on("rest", "rest"), on("twin", "www.twin"), on("start", "start")]
                 }),
-                asks: &[ask("http://rest.{h}/"), ask("http://rest.{h}/x"), ask("http://www.twin.{h}/")],
-                told: &[told("Ingress rest", &["PathConflict"]), told("Ingress twin", &["PathConflict"])],
+                asks: &[
+                    ask("http://rest.{h}/"),
+                    ask("http://rest.{h}/x"),
+                    ask("http://www.twin.{h}/"),
+                    ask("http://start.{h}/"),
+                ],
+                told: &[
+                    told("Ingress rest", &["PathConflict"]),
+                    told("Ingress twin", &["PathConflict"]),
+                    told("Ingress start", &["SharedHost"]),
+                ],
                 ..STEP
             },
         ],
