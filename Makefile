@@ -46,8 +46,8 @@ test: requirements ## unit, table, golden, property and end-to-end tests against
 	$(IN_NAMESPACE) $(CARGO) test --locked --no-fail-fast
 
 lint: ## formatting, clippy and documentation, warnings denied
-	$(CARGO) fmt --check
-	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test boot --test playground -- -D warnings
 	$(CARGO) clippy --locked --no-default-features --lib --bins -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items

@@ -56,7 +56,7 @@ fn linked() -> Vec<Linked> {
             }
         }
     }
-    known.remove(&root);
+    known.retain(|id| !packages[id]["source"].is_null());
     let mut linked = Vec::from_iter(known.iter().map(|id| {
         let package = &packages[id];
         Linked {

@@ -139,10 +139,12 @@ impl Directory {
         // Each file is read and decoded by itself; the order of the results does not depend on
         // which is done first.
         let done: Vec<_> = work.into_par_iter().map(|(known, path)| (known.refreshed(&path, how), path)).collect();
-        for (known, path) in done {
-            if let Some(known) = known {
-                self.files.insert(path, known);
-            }
+        let done = done.into_iter().filter_map(|(known, path)| Some((path, known?)));
+        // Comparing paths is slow. They are in order, so that a new map needs no more than one
+        // comparison for each.
+        match self.files.is_empty() {
+            true => self.files = done.collect(),
+            false => self.files.extend(done),
         }
         let never = |root: &&PathBuf| self.unlisted.contains_key(*root) && !self.listed.contains(*root);
         if let Some((path, why)) = self.roots.iter().find(never).and_then(|root| self.unlisted.get_key_value(root)) {

@@ -1,5 +1,7 @@
 //! Splits the text of a file into YAML documents, so that a broken one cannot hide the others.
 
+use std::iter;
+
 /// One document of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Document<'text> {
@@ -14,21 +16,22 @@ pub struct Document<'text> {
 pub fn split(text: &str) -> Vec<Document<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut documents = Vec::new();
-    let (mut start, mut line, mut offset) = (0, 1, 0);
-    for (number, content) in (1..).zip(text.split_inclusive('\n')) {
-        if is_marker(content) {
+    let (mut start, mut line) = (0, 1);
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+    for (number, offset) in (1..).zip(iter::once(0).chain(ends.map(|end| end + 1))) {
+        if is_marker(&text[offset..]) {
             documents.extend(document(&text[start..offset], line));
             // Content behind the marker on the same line belongs to the next document.
             (start, line) = (offset + 3, number);
         }
-        offset += content.len();
     }
     documents.extend(document(&text[start..], line));
     documents
 }
 
-fn is_marker(line: &str) -> bool {
-    let rest = line.strip_prefix("---").or_else(|| line.strip_prefix("..."));
+/// Whether a line with this text, and what follows it, separates documents.
+fn is_marker(text: &str) -> bool {
+    let rest = text.strip_prefix("---").or_else(|| text.strip_prefix("..."));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 

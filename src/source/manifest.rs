@@ -14,6 +14,9 @@ use super::{Version, identity};
 use crate::finding::{Reason, nearest};
 use crate::model::{Digest, Field, Kind, ObjectId};
 
+/// Most objects are shorter as JSON, in bytes.
+const USUAL_LENGTH: usize = 2048;
+
 /// The content of one document.
 #[derive(Debug, Default)]
 pub struct Decoded {
@@ -101,11 +104,17 @@ fn object(kind: Kind, value: Value, purpose: Purpose, problems: &mut Vec<Problem
     if !problems.is_empty() {
         return None;
     }
-    // serde_json sorts the keys of maps, so equal content gives equal text.
-    let version = Version(Digest::of(value.to_string().as_bytes()).hexadecimal(16).into());
+    let version = version(&value);
     let object =
         for_kind!(kind, K => Arc::new(<K as Watched>::Kept::from(typed::<K>(value, purpose, problems)?)) as Object)?;
     Some((version, object))
+}
+
+/// The digest of the content. serde_json sorts the keys of maps, so equal content gives equal text.
+fn version(value: &Value) -> Version {
+    let mut text = Vec::with_capacity(USUAL_LENGTH);
+    serde_json::to_writer(&mut text, value).unwrap_or_else(|error| unreachable!("values can be written: {error}"));
+    Version(Digest::of(&text).hexadecimal(16).into())
 }
 
 fn typed<K: Watched>(value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<K> {

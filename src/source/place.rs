@@ -6,10 +6,9 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::Spanned;
 
 use super::document::split;
-use super::yaml;
+use super::yaml::{self, Spanned};
 use crate::model::Field;
 
 /// The text of one file. Each document is parsed at most once, however many fields are looked up.
