@@ -106,11 +106,15 @@ pub struct KnownKey {
     pub is_served: bool,
     /// Whether its value asks for what happens anyway.
     pub asks_for_nothing: bool,
+    /// What a value does that is none of the key's, compared with ingress-nginx; `None` where that
+    /// is not known.
+    pub mistake: Option<Compared>,
 }
 
 impl KnownKey {
     /// For a field that is not a key.
-    pub const NOTHING: KnownKey = KnownKey { compared: Compared::Equal, is_served: true, asks_for_nothing: false };
+    pub const NOTHING: KnownKey =
+        KnownKey { compared: Compared::Equal, is_served: true, asks_for_nothing: false, mistake: None };
 
     /// The comparison when there is no finding: then a key without effect asks for what happens
     /// anyway.
@@ -159,6 +163,13 @@ impl Item {
             Reason::InvalidValue if finding.severity == Severity::Info || value.trim().is_empty() => Verdict::Equal,
             // ingress-nginx does the same.
             Reason::NoEffectAlone => Verdict::Equal,
+            Reason::InvalidValue | Reason::InvalidSecurityValue | Reason::RefusedValue
+                if known.mistake == Some(Compared::Equal) =>
+            {
+                Verdict::Equal
+            }
+            // The object is served without the key.
+            Reason::InvalidValue => known.mistake.map_or(Verdict::Refused, Verdict::from),
             Reason::CrossNamespace if name.ends_with("-secret") => Verdict::Equal,
             Reason::UnsupportedAnnotation | Reason::UnsupportedKey => match known.is_served {
                 true => Verdict::from(known.compared).max(Verdict::Different),

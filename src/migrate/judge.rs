@@ -11,7 +11,7 @@ use crate::config::{self, OfNode};
 use crate::finding::{Finding, Reason, Severity, on_one_line};
 use crate::model::{Field, Kind, ObjectId};
 use crate::source::{IngressTls, Inventory, StringMap};
-use crate::translate::annotation::{Compared, Table, asks_for_nothing};
+use crate::translate::annotation::{Compared, Table, asks_for_nothing, mistakes};
 use crate::translate::{ANNOTATIONS, snippet_alternatives};
 
 #[derive(Debug)]
@@ -108,6 +108,7 @@ fn items(annotations: &StringMap, findings: &[&Finding], table: &Table) -> Vec<I
                 compared: row.compared,
                 is_served: row.is_served(),
                 asks_for_nothing: asks_for_nothing(row, value),
+                mistake: row.is_served().then(|| mistakes::compared(row)),
             },
         });
         let known = known.unwrap_or(KnownKey::NOTHING);
@@ -172,6 +173,7 @@ fn config_map(judged: &ReportInput<'_>, by_object: &ByObject<'_>, name: &str) ->
             compared: facts.compared,
             is_served: facts.is_served,
             asks_for_nothing: facts.asks_for_nothing(value),
+            mistake: None,
         });
         let known = known.unwrap_or(KnownKey::NOTHING);
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if **at == *key);

@@ -263,6 +263,20 @@ fn findings_decide_what_a_key_is() {
         let item = Item::of_finding("key", "value", &Finding::new(reason, origin(), "words"), of(compared, true));
         assert_eq!(item.map(|item| item.verdict), expected, "{reason} {compared:?}");
     }
+    // Values that are none: what ingress-nginx makes of them counts.
+    let stricter = Compared::Stricter("It is.", "");
+    for (reason, mistake, expected) in [
+        (Reason::InvalidValue, Compared::Equal, Verdict::Equal),
+        (Reason::InvalidValue, different, Verdict::Different),
+        (Reason::InvalidSecurityValue, Compared::Equal, Verdict::Equal),
+        (Reason::InvalidSecurityValue, stricter, Verdict::Refused),
+        (Reason::RefusedValue, Compared::Equal, Verdict::Equal),
+        (Reason::RefusedValue, stricter, Verdict::Refused),
+    ] {
+        let known = KnownKey { mistake: Some(mistake), ..of(Compared::Equal, true) };
+        let item = Item::of_finding("key", "value", &Finding::new(reason, origin(), "words"), known);
+        assert_eq!(item.map(|item| item.verdict), Some(expected), "{reason} {mistake:?}");
+    }
     // Keys without effect; some have none with ingress-nginx either.
     for (compared, expected) in
         [(Compared::Equal, Verdict::Equal), (refused, Verdict::Refused), (different, Verdict::Different)]

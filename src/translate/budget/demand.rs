@@ -79,14 +79,13 @@ impl Demand {
         if let Some(limits) = &behaviour.limits {
             own += Cost::of_limits(limits);
         }
-        if reading.session.is_some() {
-            own += match reading.balance.as_deref() {
-                Some(Balance::Named(_)) => {
-                    let backends = backends(subject).collect::<HashSet<_>>().len();
-                    Cost::of_naming_session() * u64::try_from(backends).unwrap_or(u64::MAX)
-                }
-                _ => Cost::of_session(),
-            };
+        let names_endpoints = matches!(reading.balance.as_deref(), Some(Balance::Named(_)));
+        // The sessions of a canary are those of its main object, which is not known yet.
+        if reading.canary.is_some() || reading.session.is_some() && names_endpoints {
+            let backends = backends(subject).collect::<HashSet<_>>().len();
+            own += Cost::of_naming_session() * u64::try_from(backends).unwrap_or(u64::MAX);
+        } else if reading.session.is_some() {
+            own += Cost::of_session();
         }
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());

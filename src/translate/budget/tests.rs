@@ -68,7 +68,9 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
     let removed = ["a", "b", "c"].map(|name| simple(name, &removed)).join("\n---\n");
     let persistent = |name: &str| simple(name, "affinity: cookie, affinity-mode: persistent");
     let at_endpoints = ["a", "b", "c"].map(persistent).join("\n---\n");
-    let rows: [Row<'_>; 17] = [
+    let canary = ingress("b", "ingressd", "a.example.com", "canary: 'true'", &[path("/", "Prefix", "web")]);
+    let of_canary = [persistent("a"), canary, persistent("c")].join("\n---\n");
+    let rows: [Row<'_>; 18] = [
         (
             "hosts",
             three.clone(),
@@ -98,6 +100,7 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
         ("files of sessions", sticky, |limits| limits.namespace.files = 4, "a c", "needs 6 files"),
         // Each has a table of the Service's endpoints.
         ("names of endpoints", at_endpoints, |limits| limits.namespace.test = 35_000, "a b", "seconds"),
+        ("names of a canary's endpoints", of_canary, |limits| limits.namespace.test = 35_000, "a b", "seconds"),
         ("one Service", one_service, |limits| limits.namespace.upstreams = 2, "a b c", ""),
         (
             "Secrets",

@@ -80,6 +80,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "affinity-canary-behavior",
+            compared: Compared::Different(
+                "When the weight changes, sessions change sides as far as needed, those of `affinity-mode: persistent` \
+                 only when it becomes 0; ingress-nginx keeps each where it began.",
+                "",
+            ),
             counts_with: &[("affinity", "cookie"), ("canary", "true")],
             trust: Trust::Low,
             form: Form::Word(&["sticky", "legacy"]),
