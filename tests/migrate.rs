@@ -147,7 +147,7 @@ fn what_objects_say_steers_no_terminal() {
     let hostile = hostile.replace(image, r#""\x85\u2066/ingress-nginx/controller:v1""#);
     let values = ["\u{1b}[2J\u{9b}2J\u{202e}", "\u{85}\u{2066}/ingress-nginx"];
     for output in ["text", "json"] {
-        let shown = report(&hostile, &["--output", output]).text;
+        let shown = report(&hostile, &["--output", output, "--all"]).text;
         let is_hostile = |character: &char| character.is_control() || "\u{202e}\u{2066}".contains(*character);
         let found: Vec<_> = shown.chars().filter(is_hostile).filter(|character| *character != '\n').collect();
         assert!(found.is_empty() && shown.contains("allowlist-source-range"), "{found:?}: {shown}");
