@@ -22,6 +22,10 @@ use crate::source::kind::{Watched, for_kind, rows};
 /// them since a moment ago.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// The least time between two reads while no object changes. When a node is drained, the status of
+/// every object changes, and each read costs something for every object.
+const SPACING: Duration = Duration::from_millis(50);
+
 /// The namespaces that are watched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Scope {
@@ -58,6 +62,8 @@ pub struct ClusterSource {
     timing: Timing,
     line: watch::Receiver<Line>,
     tasks: JoinSet<()>,
+    /// When the last read was.
+    read: Option<Instant>,
 }
 
 /// A handle by which a source is told to keep objects that nothing in the cluster refers to any
@@ -84,6 +90,7 @@ impl ClusterSource {
             timing: options.timing,
             line: clients.line(),
             tasks: JoinSet::new(),
+            read: None,
         };
         let sections: Vec<Section> = match &options.scope {
             Scope::Everywhere => vec![None],
@@ -198,6 +205,13 @@ impl ClusterSource {
                 std::future::pending::<()>().await;
             }
         }
+        if let Some(due) = self.read.map(|read| read + SPACING) {
+            while !self.shared.stores().has_news() {
+                if tokio::time::timeout_at(due, self.shared.changed.notified()).await.is_err() {
+                    break;
+                }
+            }
+        }
         let asked = Instant::now();
         loop {
             let youngest = self.shared.stores().missing().youngest();
@@ -211,6 +225,64 @@ impl ClusterSource {
             let _ = tokio::time::timeout(left, self.shared.changed.notified()).await;
         }
         let credentials = self.line.borrow_and_update().failure.clone();
+        self.read = Some(Instant::now());
         Observation { credentials, ..self.shared.stores().read() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::found::Found;
+    use super::super::item::Item;
+    use super::*;
+
+    fn web(revision: &str, path: &str, published: &str) -> Item<rows::Ingress> {
+        let published = json!({ "loadBalancer": { "ingress": [{ "ip": published }] } });
+        let path = json!({ "path": path, "pathType": "Prefix", "backend": { "service": { "name": "web", "port": { "number": 80 } } } });
+        let spec = json!({ "rules": [{ "host": "shop.example", "http": { "paths": [path] } }] });
+        let metadata = json!({ "namespace": "shop", "name": "web", "resourceVersion": revision });
+        let object = json!({ "metadata": metadata, "spec": spec, "status": published });
+        Item::of(Found::<rows::Ingress>::of(object).unwrap()).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn statuses_are_read_together_and_objects_at_once() {
+        let (_line, line) = watch::channel(Line::default());
+        let shared = Shared::new(Stores::new(std::iter::empty()));
+        let mut source = ClusterSource { shared, timing: Timing::default(), line, tasks: JoinSet::new(), read: None };
+        source.tasks.spawn(std::future::pending());
+        for (item, waits) in [
+            (web("1", "/", "192.0.2.1"), false),
+            (web("2", "/", "192.0.2.2"), true),
+            (web("3", "/", "192.0.2.3"), true),
+            (web("4", "/new", "192.0.2.3"), false),
+            (web("5", "/new", "192.0.2.4"), true),
+        ] {
+            source.shared.stores().apply(item);
+            source.shared.changed.notify_one();
+            let begun = Instant::now();
+            source.next().await;
+            assert_eq!(begun.elapsed() >= SPACING, waits);
+        }
+        // One that comes while it waits for others.
+        let shared = Arc::clone(&source.shared);
+        shared.stores().apply(web("6", "/new", "192.0.2.5"));
+        shared.changed.notify_one();
+        let begun = Instant::now();
+        let (observation, ()) = tokio::join!(source.next(), async {
+            tokio::time::sleep(SPACING / 2).await;
+            shared.stores().apply(web("7", "/newest", "192.0.2.5"));
+            shared.changed.notify_one();
+        });
+        assert!(begun.elapsed() < SPACING && observation.noticed.is_some());
+        // After a pause a status is read at once, too.
+        tokio::time::sleep(SPACING).await;
+        shared.stores().apply(web("8", "/newest", "192.0.2.6"));
+        shared.changed.notify_one();
+        let begun = Instant::now();
+        source.next().await;
+        assert!(begun.elapsed().is_zero());
     }
 }

@@ -260,6 +260,11 @@ impl Stores {
         }
     }
 
+    /// Whether objects have changed since the last complete observation, not only statuses.
+    pub fn has_news(&self) -> bool {
+        self.noticed.is_some()
+    }
+
     /// The objects to request.
     pub fn missing(&mut self) -> &mut Missing {
         self.references.missing()

@@ -100,7 +100,7 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
         ("files of sessions", sticky, |limits| limits.namespace.files = 4, "a c", "needs 6 files"),
         // Each has a table of the Service's endpoints.
         ("names of endpoints", at_endpoints, |limits| limits.namespace.test = 35_000, "a b", "seconds"),
-        ("names of a canary's endpoints", of_canary, |limits| limits.namespace.test = 35_000, "a b", "seconds"),
+        ("names of a canary's endpoints", of_canary, |limits| limits.namespace.test = 35_000, "a c", "seconds"),
         ("one Service", one_service, |limits| limits.namespace.upstreams = 2, "a b c", ""),
         (
             "Secrets",
