@@ -183,6 +183,7 @@ fn tls_is_spoken_as_it_says_and_ciphers_that_do_not_exist_harm_nobody() {
         // served.
         says(rig, &[("ssl-ciphers", "NO-SUCH-CIPHER"), ("proxy-body-size", "1k")]);
         told(rig, &["Quarantined"]).await;
+        rig.nginx.settled_workers().await;
         assert_eq!(version().await.as_deref(), Some("TLSv1_2"));
         assert_eq!(status_of("http://plain.test/", 2048).await, 200);
         rig.manifests.write("later.yaml", &[ingress("later").class("nginx").host("later.test", "web").build()]);

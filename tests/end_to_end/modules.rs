@@ -336,6 +336,7 @@ fn databases_locate_clients_and_a_missing_one_lets_no_client_pass() {
         // Without it a snippet would admit all clients or none.
         says(rig, &with("false"));
         get("http://table.test/").send_until("nobody to pass", |reply| reply.status == 503).await;
+        rig.nginx.settled_workers().await;
         for (host, expected) in [("plain", 200), ("direct", 503), ("header", 200)] {
             assert_eq!(asked(host, german).await.status, expected, "{host}");
         }
