@@ -110,7 +110,8 @@ fn object(kind: Kind, value: Value, purpose: Purpose, problems: &mut Vec<Problem
     Some((version, object))
 }
 
-/// The digest of the content. serde_json sorts the keys of maps, so equal content gives equal text.
+/// The digest of the content. serde_json sorts the keys of maps, so equal content gives equal
+/// text.
 fn version(value: &Value) -> Version {
     let mut text = Vec::with_capacity(USUAL_LENGTH);
     serde_json::to_writer(&mut text, value).unwrap_or_else(|error| unreachable!("values can be written: {error}"));

@@ -70,7 +70,7 @@ pub struct Site<'s, 'a> {
 /// Who decides about requests for `/` itself, which the owner of a host may redirect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Root {
-    /// The owner.
+    /// The namespace that has the host first.
     #[default]
     Owner,
     /// Another namespace, which had the path before the owner asked for the redirect.
