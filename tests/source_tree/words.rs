@@ -161,8 +161,8 @@ fn comments_end_before_column_100() {
         }
     }
     complain(&complaints);
-    let [benches, src, tests] = counts.values().copied().collect::<Vec<_>>()[..] else { panic!("{counts:?}") };
-    assert!(benches > 100 && src > 10_000 && tests > 2000, "comments were not found: {counts:?}");
+    let [benches, crates, src, tests] = counts.values().copied().collect::<Vec<_>>()[..] else { panic!("{counts:?}") };
+    assert!(benches > 100 && crates > 20 && src > 10_000 && tests > 2000, "comments were not found: {counts:?}");
 }
 
 #[test]
