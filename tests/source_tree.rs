@@ -172,7 +172,20 @@ impl SourceFile {
 }
 
 fn source_files() -> Vec<SourceFile> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = files_below("src");
+    assert!(files.len() > 20, "the source tree was not found");
+    files
+}
+
+/// Each file of the program with its path in the repository: those of `src` and of its other
+/// packages.
+fn program_files() -> impl Iterator<Item = (String, SourceFile)> {
+    let below = |folder| files_below(folder).into_iter().map(move |file| (format!("{folder}/{}", file.path), file));
+    ["src", "crates"].into_iter().flat_map(below)
+}
+
+fn files_below(folder: &str) -> Vec<SourceFile> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<_> = rust_files(&root)
         .into_iter()
         .map(|path| {
@@ -183,7 +196,6 @@ fn source_files() -> Vec<SourceFile> {
         })
         .collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    assert!(files.len() > 20, "the source tree was not found");
     files
 }
 
@@ -425,14 +437,14 @@ fn views_hold_no_strings() {
 #[test]
 fn files_open_with_a_sentence_and_stay_small() {
     let mut complaints = Vec::new();
-    for file in source_files() {
+    for (path, file) in program_files() {
         if !file.text.starts_with("//! ") {
-            complaints.push(format!("src/{}: the first line is not a //! sentence", file.path));
+            complaints.push(format!("{path}: the first line is not a //! sentence"));
         }
         let code = file.text.split("\n#[cfg(test)]").next().unwrap_or_default();
         let lines = code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
         if lines > MOST_LINES {
-            complaints.push(format!("src/{}: {lines} lines of code, at most {MOST_LINES}", file.path));
+            complaints.push(format!("{path}: {lines} lines of code, at most {MOST_LINES}"));
         }
     }
     complain(&complaints);
@@ -498,7 +510,7 @@ fn reach(path: &Path, is_root: bool, reachable: &mut BTreeSet<PathBuf>) {
 #[test]
 fn exceptions_are_named() {
     let mut complaints = Vec::new();
-    for file in source_files() {
+    for (path, file) in program_files() {
         for (number, line) in file.text.lines().enumerate() {
             let line = line.trim();
             let blanket = ["#![allow", "#[allow", "#[ignore"].iter().any(|start| line.starts_with(start));
@@ -506,7 +518,7 @@ fn exceptions_are_named() {
             // These panic where nobody reads; `cli::output` does not.
             let unsure = ["println!(", "print!("].iter().any(|word| line.contains(word)) && !file.is_test();
             if blanket || placeholder || unsure {
-                complaints.push(format!("src/{}:{}: {line}", file.path, number + 1));
+                complaints.push(format!("{path}:{}: {line}", number + 1));
             }
         }
     }

@@ -54,7 +54,6 @@ impl Verdict {
             | Reason::InvalidHost
             | Reason::InvalidPath
             | Reason::InvalidSecurityValue
-            | Reason::InvalidValue
             | Reason::MissingCapability
             | Reason::MissingConfigMap
             | Reason::OverBudget

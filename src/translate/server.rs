@@ -194,9 +194,17 @@ impl<'a> Servers<'a> {
         let is_root = |claim: &&Claim<'_, '_>| site::beginning(claim.matching, claim.path.as_str()).is_empty();
         let others = site.claims.iter().filter(is_root);
         let others = others.filter(|claim| owner.is_none_or(|owner| *claim.origin.object.namespace != *owner));
-        let note = "another namespace asked first to redirect requests for / itself (`app-root`), and this path gets \
-            the others; use another host if that is not intended";
-        self.findings.extend(others.map(|claim| Finding::new(Reason::SharedHost, claim.origin.clone(), note)));
+        let findings = others.map(|claim| {
+            let (reason, gets) = match claim.matching {
+                Matching::Exact => (Reason::PathConflict, "none; use another path or host"),
+                _ => (Reason::SharedHost, "the others; use another host if that is not intended"),
+            };
+            let note = format!(
+                "another namespace asked first to redirect requests for / itself (`app-root`), and this path gets {gets}"
+            );
+            Finding::new(reason, claim.origin.clone(), note)
+        });
+        self.findings.extend(findings);
     }
 
     /// Takes the result of this host, without those before it.

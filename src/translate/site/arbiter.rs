@@ -139,18 +139,21 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let (others, outsiders): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|subject| routed.contains(subject.id()));
         self.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
-        let root = standing.first().map_or(Root::Owner, |owner| self.root(name, owner, &subjects, &claims));
+        // Of unknown hosts not the age alone decides, so the owner is whoever is served.
+        let served = subjects.first().map(|owner| &owner.id().namespace);
+        let owner = served.or(standing.first().map(|owner| &owner.namespace));
+        let root = owner.map_or(Root::Owner, |owner| self.root(name, owner, &subjects, &claims));
         subjects.extend(others);
         (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner, root, order: 0 })
     }
 
     /// Who decides about requests for `/`, of which these claims are served.
-    fn root(&self, name: &ServerName, owner: &Claimant, own: &[&Subject<'_>], claims: &[Claim<'_, '_>]) -> Root {
+    fn root(&self, name: &ServerName, owner: &Arc<str>, own: &[&Subject<'_>], claims: &[Claim<'_, '_>]) -> Root {
         let age = |namespace: &str, place| self.claims.age(name, namespace, place);
-        let redirect = age(&owner.namespace, ROOT_REDIRECT);
+        let redirect = age(owner, ROOT_REDIRECT);
         let of_root = |claim: &&Claim<'_, '_>| reach::beginning(claim.matching, claim.path.as_str()).is_empty();
         let namespaces = claims.iter().filter(of_root).map(|claim| &claim.subject.id().namespace);
-        let (own_paths, others): (Vec<_>, Vec<_>) = namespaces.partition(|namespace| **namespace == owner.namespace);
+        let (own_paths, others): (Vec<_>, Vec<_>) = namespaces.partition(|namespace| *namespace == owner);
         let is_older = |other: &&Arc<str>| age(other, "").unwrap_or(u64::MAX) < redirect.unwrap_or(u64::MAX);
         if others.iter().any(is_older) {
             return Root::Other;
