@@ -208,6 +208,18 @@ fn a_redirect_of_the_root_is_reserved_while_it_is_away() {
     }
 }
 
+#[test]
+fn a_redirect_of_unknown_hosts_does_not_depend_on_who_is_away() {
+    let older = of("victim", "web", "nginx", "", "", &["Prefix /v"]);
+    let served = of("evil", "e", "nginx", "", "app-root: /start", &["Prefix /"]);
+    let mut cluster = Cluster::new(shared());
+    cluster.now(&[&older]);
+    cluster.now(&[&older, &served]);
+    let translation = cluster.now(&[&served]);
+    let redirects = routes(&translation).iter().any(|line| line.ends_with("= / -> 302 /start"));
+    assert!(redirects, "{:?}: {:?}", routes(&translation), findings(&translation));
+}
+
 /// The actions of the paths of the first host.
 fn first(translation: &Translation) -> Vec<String> {
     routes(translation)
