@@ -72,7 +72,7 @@ fn the_report_says_what_needs_something_and_ends_by_what_is_refused() {
         "\ndifferent  worker-processes: 4\n",
         "-> ingressd does not change nginx.conf: set `worker_processes 4;` there on each node, outside of every block\n",
         "\nrefused    TCP port http: data/postgres\n",
-        "\nIngresses\nrefused    tools/raw  tools.example\n  refused    configuration-snippet: ",
+        "\nIngresses\nrefused    tools/raw  tools.example\n  refused    allowlist-source-range: 10.0.0.0/33\n",
         "\n\n2 of 3 Ingresses need nothing (--all lists them): 1 equal, 0 stricter, 1 different, 1 refused\n",
         "\n1 Ingress is of other controllers or of no class that is known\n",
     ] {
@@ -105,7 +105,7 @@ fn the_report_for_machines_has_everything() {
     };
     assert_eq!(verdicts(&of("plain")["items"]), ["proxy-read-timeout equal", "secure-backends equal"]);
     assert_eq!(verdicts(&of("admin")["items"]), ["affinity different", "auth-secret stricter", "auth-type equal"]);
-    assert_eq!(verdicts(&of("raw")["items"]), ["allowlist-source-range equal", "configuration-snippet refused"]);
+    assert_eq!(verdicts(&of("raw")["items"]), ["allowlist-source-range refused", "configuration-snippet refused"]);
     assert_eq!((&of("admin")["needsNothing"], &of("raw")["needsNothing"]), (&Value::from(true), &Value::from(false)));
     assert_eq!(of("plain")["published"], serde_json::json!(["192.0.2.10"]));
     let keys = verdicts(&report["configMap"]["keys"]);
@@ -147,7 +147,7 @@ fn what_objects_say_steers_no_terminal() {
     let hostile = hostile.replace(image, r#""\x85\u2066/ingress-nginx/controller:v1""#);
     let values = ["\u{1b}[2J\u{9b}2J\u{202e}", "\u{85}\u{2066}/ingress-nginx"];
     for output in ["text", "json"] {
-        let shown = report(&hostile, &["--output", output, "--all"]).text;
+        let shown = report(&hostile, &["--output", output]).text;
         let is_hostile = |character: &char| character.is_control() || "\u{202e}\u{2066}".contains(*character);
         let found: Vec<_> = shown.chars().filter(is_hostile).filter(|character| *character != '\n').collect();
         assert!(found.is_empty() && shown.contains("allowlist-source-range"), "{found:?}: {shown}");

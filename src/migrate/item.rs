@@ -162,12 +162,7 @@ impl Item {
             Reason::InvalidValue if finding.severity == Severity::Info || value.trim().is_empty() => Verdict::Equal,
             // ingress-nginx does the same.
             Reason::NoEffectAlone => Verdict::Equal,
-            Reason::InvalidValue | Reason::InvalidSecurityValue | Reason::RefusedValue
-                if known.mistake == Some(Compared::Equal) =>
-            {
-                Verdict::Equal
-            }
-            // The object is served without the key.
+            // The object is served without the key, as it may be there.
             Reason::InvalidValue => known.mistake.map_or(Verdict::Refused, Verdict::from),
             Reason::CrossNamespace if name.ends_with("-secret") => Verdict::Equal,
             Reason::UnsupportedAnnotation | Reason::UnsupportedKey => match known.is_served {
