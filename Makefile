@@ -11,6 +11,11 @@ AS_ROOT := --user --map-root-user
 endif
 IN_NAMESPACE := unshare $(AS_ROOT) --net --mount -- sh -c 'ip link set lo up && exec "$$@"' --
 
+# Tests write into memory, because nothing of theirs has to outlive them, and more of them run than there are processors,
+# because most of their time they wait for something.
+IN_MEMORY := sh -c 'mount -t tmpfs -o mode=1777 tests /dev/shm && exec env TMPDIR=/dev/shm "$$@"' --
+test: export RUST_TEST_THREADS ?= $(shell expr $$(nproc) + 4)
+
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-check cluster test lint bench generate packages test-packages test-boot requirements
 
@@ -43,7 +48,7 @@ test: requirements ## unit, table, golden, property and end-to-end tests against
 	@tests/nginx-versions
 	@tests/cluster/build
 	$(CARGO) test --locked --no-run
-	$(IN_NAMESPACE) $(CARGO) test --locked --no-fail-fast
+	$(IN_NAMESPACE) $(IN_MEMORY) $(CARGO) test --locked --no-fail-fast
 
 lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) fmt --all --check

@@ -6,16 +6,22 @@ use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::cluster::control_plane::API_SERVER;
+use crate::cluster::network::CONTROL_PLANE;
+use crate::cluster::node::Node;
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster};
+use crate::fleet::{self, expect_no_failure, request};
+use crate::nodes::{addresses, nodes};
 use crate::rig::client::{Reply, get};
 use crate::rig::load::Load;
 use crate::rig::manifests::ingress;
+use crate::rig::namespace::ip;
 use crate::rig::status::{watch, watch_age};
 use crate::rig::systemd::Systemd;
 use crate::rig::wait;
 
-/// How long it is away in the tests that say so.
+/// How long it is away in the tests that say so. Tests begin in the order of their names: those
+/// that take long are here, so that all others run beside them.
 const SHORT: Duration = Duration::from_secs(30);
 const LONG: Duration = Duration::from_secs(300);
 
@@ -185,6 +191,75 @@ fn away_for_half_a_minute_it_is_caught_up_with_and_no_request_fails() {
 #[test]
 fn away_for_five_minutes_with_a_restart_nothing_is_lost_and_all_that_is_told_is_true() {
     cluster::run(async |cluster| outage(cluster, LONG, BETWEEN_CHANGES, true).await);
+}
+
+/// Lets the API server be away for a node, or there again: what either sends to the other is lost.
+/// All other hosts are reached as ever.
+fn set_api(cluster: &Cluster, node: &Node, there: bool) {
+    let verb = if there { "del" } else { "add" };
+    let sides =
+        [(&node.namespace, CONTROL_PLANE.to_string()), (&cluster.control_plane.namespace, node.address.clone())];
+    for (namespace, address) in sides {
+        namespace.within(|| ip(&["route", verb, "blackhole", &format!("{address}/32")]));
+    }
+}
+
+#[test]
+fn all_are_started_again_while_the_cluster_is_away_for_five_minutes_and_serve_from_their_disks() {
+    cluster::run(async |cluster| {
+        let (mut nodes, shop) = nodes(cluster, fleet::NAMES, &[fleet::SHORT]).await;
+        let mut clients: Vec<_> = nodes.iter().map(|node| fleet::clients(request("shop.example", node))).collect();
+        nodes.iter().for_each(|node| set_api(cluster, node, false));
+        let began = Instant::now();
+        cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
+        cluster.give_way();
+        let mark = shop.mark();
+        for node in &mut nodes {
+            node.daemon.status_when("a node that does not lead", |status| status["role"] == "follower").await;
+        }
+
+        // The nodes go through an upgrade, a crash, and a host that goes down and comes up with
+        // its nginx.
+        assert!(nodes[0].daemon.stop().await.success());
+        nodes[0].daemon.start();
+        nodes[1].daemon.kill();
+        nodes[1].daemon.start();
+        expect_no_failure([clients.pop().unwrap()]).await;
+        assert!(nodes[2].daemon.stop().await.success());
+        nodes[2].nginx.stop().await;
+        nodes[2].nginx.start();
+        assert_eq!(request("shop.example", &nodes[2]).send().await.status, 200, "nginx needs no daemon to start with");
+        nodes[2].daemon.start();
+        clients.push(fleet::clients(request("shop.example", &nodes[2])));
+        for node in &mut nodes {
+            node.daemon
+                .status_when("a node that serves from its disk", |status| {
+                    status["ready"] == true && watch(status, "Ingress") == "failing" && status["role"] == "follower"
+                })
+                .await;
+            assert_eq!(request("comes.example", node).send().await.status, 404, "{}", node.name);
+        }
+
+        tokio::time::sleep_until(began + LONG).await;
+        for node in &nodes {
+            assert_eq!(node.daemon.get("/readyz").await.unwrap().status, 200, "{}", node.name);
+        }
+        assert_eq!(shop.since(mark).len(), 1, "nobody was there to change it");
+        shop.was_never_empty();
+        cluster.take_turn().await;
+        // Another test may have given the API server another authority meanwhile.
+        let authority = std::fs::read_to_string(cluster.control_plane.authority()).unwrap();
+        cluster.credentials.write_authority(&authority);
+        let shop = cluster.objects.follow_addresses("shop").await;
+        nodes.iter().for_each(|node| set_api(cluster, node, true));
+        cluster.objects.until_published("comes", &addresses(&nodes)).await;
+        for node in &nodes {
+            assert_eq!(request("comes.example", node).send().await.status, 200, "{}", node.name);
+        }
+        shop.until_published(&addresses(&nodes)).await;
+        shop.was_never_empty();
+        expect_no_failure(clients).await;
+    });
 }
 
 #[test]

@@ -69,10 +69,6 @@ fn expression(own: Ingress, path: &str) -> Ingress {
     own.annotation("use-regex", "true").path("expression.example", "ImplementationSpecific", path, "web")
 }
 
-async fn events(objects: &Objects) -> Vec<Value> {
-    objects.list("Event").await
-}
-
 fn text<'e>(event: &'e Value, field: &str) -> &'e str {
     event[field].as_str().unwrap_or_default()
 }
@@ -107,7 +103,7 @@ fn the_event_of_a_mistake_is_on_its_object_alone_with_cause_and_remedy() {
         }
         for (name, _, reason, words) in WRONGS {
             let found = async || {
-                let all = events(&evil).await.into_iter();
+                let all = evil.events().await.into_iter();
                 let about = all.filter(|event| event["regarding"]["name"] == *name && text(event, "type") == "Warning");
                 about
                     .map(|event| (text(&event, "reason").to_owned(), text(&event, "note").to_owned()))
@@ -123,7 +119,7 @@ fn the_event_of_a_mistake_is_on_its_object_alone_with_cause_and_remedy() {
         let broken =
             ingress("later").class("nginx").host("later.example", "vault").annotation("proxy-read-timeout", "soon");
         cluster.objects.apply(broken).await;
-        let told = async || events(&cluster.objects).await;
+        let told = async || cluster.objects.events().await;
         let is_told = |all: &Vec<Value>| {
             all.iter().any(|event| event["regarding"]["name"] == "later" && text(event, "type") == "Warning")
         };
@@ -133,7 +129,7 @@ fn the_event_of_a_mistake_is_on_its_object_alone_with_cause_and_remedy() {
             .filter(|event| event["regarding"]["name"] != "later" && text(event, "reason") != "Synced")
             .collect();
         assert!(others.is_empty(), "{others:#?}");
-        for event in events(&evil).await {
+        for event in evil.events().await {
             let note = text(&event, "note");
             assert!(TREASURES.iter().all(|name| !note.contains(name)), "{note}");
             // The remedy is on the page that the Event links to, and in most notes itself.

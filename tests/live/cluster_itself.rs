@@ -59,7 +59,7 @@ fn pods_become_slices_and_addresses_are_local() {
         assert_eq!(get("http://any.example:8080/").to([10, 244, 0, 2]).send().await.status, 200);
         objects.set_pods("web", &["10.244.0.2", "10.244.0.3"]).await;
         objects.set_pod_status("web", "10.244.0.2", false).await;
-        objects.slices_when("web", &["10.244.0.3"]).await;
+        objects.slices_are("web", &["10.244.0.3"]).await;
         let written = objects.apply(ingress("shop").host("shop.example", "web")).await;
         assert_eq!(written.metadata.namespace.as_deref(), Some(objects.namespace()));
         let read = objects.get("Ingress", "shop").await;

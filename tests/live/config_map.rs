@@ -49,7 +49,7 @@ fn it_is_watched_and_told_about_and_nothing_is_served_before_it_is_seen() {
         until(1024, 200).await;
         until(1025, 413).await;
         let told = async || {
-            let events = cluster.objects.list("Event").await;
+            let events = cluster.objects.events().await;
             let about = events.iter().filter(|event| event["regarding"]["name"] == "controller");
             let mut reasons: Vec<_> = about.map(|event| event["reason"].as_str().unwrap().to_owned()).collect();
             reasons.sort();

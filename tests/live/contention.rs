@@ -37,7 +37,7 @@ async fn expect_peace_for_all_others(cluster: &Cluster, shop: &History<Vec<Strin
     })
     .await;
     wait::until("the Event", async || {
-        let events = cluster.objects.list("Event").await;
+        let events = cluster.objects.events().await;
         events.iter().any(|event| event["reason"] == "StatusContention").then_some(())
     })
     .await;

@@ -21,7 +21,7 @@ const PAGES: &str = "https://docs.example/ingressd/";
 /// The Events of the test, how many for each object and reason.
 async fn counts(cluster: &Cluster) -> BTreeMap<(String, String), usize> {
     let mut counts = BTreeMap::new();
-    for event in cluster.objects.list("Event").await {
+    for event in cluster.objects.events().await {
         *counts.entry((about(&event), text(&event["reason"]))).or_default() += 1;
     }
     counts
@@ -57,7 +57,7 @@ fn each_mistake_is_one_event_on_its_object() {
             wanted.filter(|wanted| !told.contains_key(wanted)).collect::<Vec<_>>()
         };
         wait::until_right("Events", missing, Vec::is_empty).await;
-        let events = cluster.objects.list("Event").await;
+        let events = cluster.objects.events().await;
         for (reason, object, field, _) in wrongs() {
             let event = events.iter().find(|event| about(event) == object && event["reason"] == reason).unwrap();
             let note = text(&event["note"]);
@@ -136,7 +136,7 @@ fn one_object_gets_no_more_than_its_share_and_no_note_is_too_long() {
         cluster.objects.apply(good("long").annotation("proxy-read-timeout", &"\u{e4}".repeat(3000))).await;
         cluster.start().await;
         let of = async |name: &str| {
-            let events = cluster.objects.list("Event").await;
+            let events = cluster.objects.events().await;
             events.into_iter().filter(|event| event["regarding"]["name"] == name).collect::<Vec<_>>()
         };
         let long = async || of("long").await.into_iter().find(|event| event["reason"] == "InvalidValue");
@@ -190,7 +190,7 @@ fn a_namespace_with_thousands_of_mistakes_delays_nobodys_events() {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": victim}});
         cluster.objects.apply(namespace).await;
         cluster.start().await;
-        let begun = async || cluster.objects.list("Event").await.len();
+        let begun = async || cluster.objects.events().await.len();
         wait::until_right("the first Events", begun, |count| *count > 0).await;
         let wrong = good("cart").path("missing.example", "Prefix", "/", "missing");
         cluster.objects.apply(wrong.namespace(&victim)).await;

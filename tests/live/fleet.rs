@@ -1,4 +1,4 @@
-//! Three nodes through an upgrade, a cut and an outage, with clients at each of them all the time.
+//! Three nodes through an upgrade and a cut, with clients at each of them all the time.
 
 use std::net::IpAddr;
 use std::process::Command;
@@ -6,40 +6,35 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cluster::network::CONTROL_PLANE;
+use crate::cluster;
 use crate::cluster::node::Node;
-use crate::cluster::{self, Cluster};
 use crate::nodes::{Setting, addresses, nodes};
 use crate::rig::client::{Request, get};
 use crate::rig::load::{Load, Running};
 use crate::rig::manifests::ingress;
-use crate::rig::namespace::ip;
 use crate::rig::status::watch;
 use crate::rig::wait;
 
-const NAMES: [&str; 3] = ["one", "two", "three"];
+pub const NAMES: [&str; 3] = ["one", "two", "three"];
 
 /// The time after which a node that said nothing counts as gone.
 const LEASE: Duration = Duration::from_secs(5);
-const SHORT: Setting = ("publish.lease-duration", "5s");
+pub const SHORT: Setting = ("publish.lease-duration", "5s");
 
 /// The time that a withdrawal may take in addition, on a busy machine.
 const SLACK: Duration = Duration::from_secs(4);
 
-/// How long the API server is away.
-const AWAY: Duration = Duration::from_secs(300);
-
-fn request(host: &str, node: &Node) -> Request {
+pub fn request(host: &str, node: &Node) -> Request {
     get(&format!("http://{host}/")).to(node.address.parse::<IpAddr>().unwrap())
 }
 
 /// Clients of one node, as many as several such tests at a time can have.
-fn clients(request: Request) -> Running {
+pub fn clients(request: Request) -> Running {
     Load::new(&[request]).rates(40, 10).start()
 }
 
 /// Ends the clients, all of whom were answered.
-async fn expect_no_failure(clients: impl IntoIterator<Item = Running>) {
+pub async fn expect_no_failure(clients: impl IntoIterator<Item = Running>) {
     for clients in clients {
         let report = clients.stop().await;
         assert_eq!(report.failures, [""; 0]);
@@ -151,74 +146,5 @@ fn one_that_is_cut_off_is_withdrawn_in_time_serves_on_and_comes_back_with_what_c
         shop.until_published(&addresses(&nodes)).await;
         expect_no_failure([inside]).await;
         expect_no_failure(outside).await;
-    });
-}
-
-/// Lets the API server be away for a node, or there again: what either sends to the other is lost.
-/// All other hosts are reached as ever.
-fn set_api(cluster: &Cluster, node: &Node, there: bool) {
-    let verb = if there { "del" } else { "add" };
-    let sides =
-        [(&node.namespace, CONTROL_PLANE.to_string()), (&cluster.control_plane.namespace, node.address.clone())];
-    for (namespace, address) in sides {
-        namespace.within(|| ip(&["route", verb, "blackhole", &format!("{address}/32")]));
-    }
-}
-
-#[test]
-fn all_are_started_again_while_the_cluster_is_away_for_five_minutes_and_serve_from_their_disks() {
-    cluster::run(async |cluster| {
-        let (mut nodes, shop) = nodes(cluster, NAMES, &[SHORT]).await;
-        let mut clients: Vec<_> = nodes.iter().map(|node| clients(request("shop.example", node))).collect();
-        nodes.iter().for_each(|node| set_api(cluster, node, false));
-        let began = Instant::now();
-        cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
-        cluster.give_way();
-        let mark = shop.mark();
-        for node in &mut nodes {
-            node.daemon.status_when("a node that does not lead", |status| status["role"] == "follower").await;
-        }
-
-        // The nodes go through an upgrade, a crash, and a host that goes down and comes up with
-        // its nginx.
-        assert!(nodes[0].daemon.stop().await.success());
-        nodes[0].daemon.start();
-        nodes[1].daemon.kill();
-        nodes[1].daemon.start();
-        expect_no_failure([clients.pop().unwrap()]).await;
-        assert!(nodes[2].daemon.stop().await.success());
-        nodes[2].nginx.stop().await;
-        nodes[2].nginx.start();
-        assert_eq!(request("shop.example", &nodes[2]).send().await.status, 200, "nginx needs no daemon to start with");
-        nodes[2].daemon.start();
-        clients.push(self::clients(request("shop.example", &nodes[2])));
-        for node in &mut nodes {
-            node.daemon
-                .status_when("a node that serves from its disk", |status| {
-                    status["ready"] == true && watch(status, "Ingress") == "failing" && status["role"] == "follower"
-                })
-                .await;
-            assert_eq!(request("comes.example", node).send().await.status, 404, "{}", node.name);
-        }
-
-        tokio::time::sleep_until(began + AWAY).await;
-        for node in &nodes {
-            assert_eq!(node.daemon.get("/readyz").await.unwrap().status, 200, "{}", node.name);
-        }
-        assert_eq!(shop.since(mark).len(), 1, "nobody was there to change it");
-        shop.was_never_empty();
-        cluster.take_turn().await;
-        // Another test may have given the API server another authority meanwhile.
-        let authority = std::fs::read_to_string(cluster.control_plane.authority()).unwrap();
-        cluster.credentials.write_authority(&authority);
-        let shop = cluster.objects.follow_addresses("shop").await;
-        nodes.iter().for_each(|node| set_api(cluster, node, true));
-        cluster.objects.until_published("comes", &addresses(&nodes)).await;
-        for node in &nodes {
-            assert_eq!(request("comes.example", node).send().await.status, 200, "{}", node.name);
-        }
-        shop.until_published(&addresses(&nodes)).await;
-        shop.was_never_empty();
-        expect_no_failure(clients).await;
     });
 }

@@ -56,7 +56,7 @@ async fn expect_served_with(cluster: &mut Cluster, kubeconfig: &Path) {
     assert_eq!(get("https://shop.example/").send().await.peer.unwrap().names, ["shop.example"]);
     cluster.objects.until_published("shop", &[ADDRESS]).await;
     wait::until("the Event", async || {
-        let events = cluster.objects.list("Event").await;
+        let events = cluster.objects.events().await;
         events.iter().any(|event| event["reason"] == "Synced").then_some(())
     })
     .await;

@@ -90,7 +90,7 @@ fn what_a_pinned_leader_does_not_hold_is_not_told_to_be_served() {
         cluster.start().await;
         cluster.daemon.status_when("it to lead", |status| status["role"] == "leader").await;
         let synced = async |name: &str| {
-            let events = cluster.objects.list("Event").await;
+            let events = cluster.objects.events().await;
             let about = |event: &&Value| event["regarding"]["name"] == name && event["reason"] == "Synced";
             events.iter().filter(about).count()
         };
@@ -102,7 +102,7 @@ fn what_a_pinned_leader_does_not_hold_is_not_told_to_be_served() {
         // An Event about another object comes after any about this one would have.
         cluster.objects.apply(ingress("bad").host("bad.example", "absent")).await;
         let told = async || {
-            let events = cluster.objects.list("Event").await;
+            let events = cluster.objects.events().await;
             events.iter().filter(|event| event["regarding"]["name"] == "bad").count()
         };
         crate::rig::wait::until_right("what is wrong to be told", told, |count| *count > 0).await;

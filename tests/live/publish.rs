@@ -12,7 +12,7 @@ use crate::rig::wait;
 
 /// Reason and note of each Event about an Ingress.
 async fn events(cluster: &Cluster, name: &str) -> Vec<(String, String)> {
-    let events = cluster.objects.list("Event").await;
+    let events = cluster.objects.events().await;
     let about = events.iter().filter(|event| event["regarding"]["name"] == name);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     about.map(|event| (text(&event["reason"]), text(&event["note"]))).collect()

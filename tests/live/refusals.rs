@@ -70,7 +70,7 @@ async fn refuse(cluster: &mut Cluster, proxy: &Proxy, code: u16, action: Action)
 
     proxy.rules.clear();
     cluster.objects.until_published(&name, &[OWN]).await;
-    let told = async || cluster.objects.list("Event").await.iter().any(|event| event["regarding"]["name"] == name);
+    let told = async || cluster.objects.events().await.iter().any(|event| event["regarding"]["name"] == name);
     wait::until_right("the Event", told, |told| *told).await;
     cluster.daemon.status_when("the end of it", |status| failing(status).is_empty()).await;
     let log = &cluster.daemon.log()[log..];

@@ -47,7 +47,7 @@ async fn who(host: &str, class: &str) -> String {
 
 /// The Events about an Ingress with this reason.
 async fn told(objects: &Objects, name: &str, reason: &str) -> Vec<String> {
-    let events = objects.list("Event").await.into_iter();
+    let events = objects.events().await.into_iter();
     let about = events.filter(|event| event["regarding"]["name"] == name && event["reason"] == reason);
     about.map(|event| event["note"].as_str().unwrap_or_default().to_owned()).collect()
 }
@@ -278,7 +278,7 @@ fn what_is_told_to_one_keeps_no_other_waiting() {
         let notes = async || told(&cluster.objects, "shop-ingressd", "InvalidValue").await;
         wait::until_right("the victim's Event", notes, |notes| !notes.is_empty()).await;
         // It was not the last one.
-        let of_evil = evil.list("Event").await;
+        let of_evil = evil.events().await;
         let most = OBJECTS * SHARE;
         assert!(of_evil.len() < most, "{} Events were written first", of_evil.len());
         let of_one = |name: &str| of_evil.iter().filter(|event| event["regarding"]["name"] == name).count();

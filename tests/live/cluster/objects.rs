@@ -217,6 +217,13 @@ impl Objects {
         list.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
     }
 
+    /// The Events that the daemon wrote. The API server writes some as well.
+    pub async fn events(&self) -> Vec<Value> {
+        let mut events = self.list("Event").await;
+        events.retain(|event| event["reportingController"] == "ingressd/nginx");
+        events
+    }
+
     /// The addresses in the status of an Ingress.
     pub async fn addresses(&self, name: &str) -> Vec<String> {
         addresses(&self.get("Ingress", name).await)

@@ -37,8 +37,13 @@ impl Objects {
     }
 
     /// Makes these the addresses of a Service's pods, and waits until its slices name them and no
-    /// others.
+    /// others. Old pods go when the new ones are there, as in an update of a Deployment.
     pub async fn set_pods(&self, service: &str, addresses: &[&str]) {
+        for address in addresses {
+            self.add_pod(service, address).await;
+        }
+        let named = |ready: &BTreeSet<_>| parsed(addresses).is_subset(ready);
+        self.slices_when(service, named).await;
         let wanted: BTreeSet<_> = addresses.iter().map(|address| pod_name(service, address)).collect();
         for pod in self.list("Pod").await {
             let name = pod["metadata"]["name"].as_str().unwrap();
@@ -46,10 +51,7 @@ impl Objects {
                 self.delete("Pod", name).await;
             }
         }
-        for address in addresses {
-            self.add_pod(service, address).await;
-        }
-        self.slices_when(service, addresses).await;
+        self.slices_are(service, addresses).await;
     }
 
     /// Adds a ready pod to a Service.
@@ -76,11 +78,18 @@ impl Objects {
     }
 
     /// Waits until the slices of a Service name these addresses as ready, and no others.
-    pub async fn slices_when(&self, service: &str, addresses: &[&str]) {
-        let wanted: BTreeSet<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
-        let ready = async || ready_addresses(service, &self.list("EndpointSlice").await);
-        wait::until_right(&format!("the slices of Service {service}"), ready, |ready| *ready == wanted).await;
+    pub async fn slices_are(&self, service: &str, addresses: &[&str]) {
+        self.slices_when(service, |ready| *ready == parsed(addresses)).await;
     }
+
+    async fn slices_when(&self, service: &str, right: impl Fn(&BTreeSet<IpAddr>) -> bool) {
+        let ready = async || ready_addresses(service, &self.list("EndpointSlice").await);
+        wait::until_right(&format!("the slices of Service {service}"), ready, right).await;
+    }
+}
+
+fn parsed(addresses: &[&str]) -> BTreeSet<IpAddr> {
+    addresses.iter().map(|address| address.parse().unwrap()).collect()
 }
 
 fn ready_addresses(service: &str, slices: &[Value]) -> BTreeSet<IpAddr> {
