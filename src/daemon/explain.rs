@@ -304,6 +304,7 @@ fn does(action: &Action) -> String {
             format!("goes to Service {namespace}/{service}, port {port}{elsewhere}")
         }
         Action::Redirect { status, location } => format!("is answered {status}, to {location}"),
+        Action::ToRewritten => "is answered 302, to the URL that its path becomes".to_owned(),
         Action::ToHost { status, host } => format!("is answered {status}, to the same path of {host}"),
         Action::Respond { status } => format!("is answered {status}"),
         Action::Closed => "is answered 503, because something that protects it cannot be set up".to_owned(),

@@ -80,6 +80,9 @@ pub enum Action {
         /// The target.
         location: RedirectUrl,
     },
+    /// Redirect it, with 302, to the URL that the rewrite of the behaviour makes of its path; the
+    /// query is added.
+    ToRewritten,
     /// Redirect it to the same path of another host.
     ToHost {
         /// 301, 302, 307 or 308.
@@ -99,7 +102,11 @@ impl Action {
     pub fn upstream(&self) -> Option<&UpstreamId> {
         match self {
             Action::Proxy { upstream, .. } => Some(upstream),
-            Action::Redirect { .. } | Action::ToHost { .. } | Action::Respond { .. } | Action::Closed => None,
+            Action::Redirect { .. }
+            | Action::ToRewritten
+            | Action::ToHost { .. }
+            | Action::Respond { .. }
+            | Action::Closed => None,
         }
     }
 
@@ -107,7 +114,11 @@ impl Action {
     pub fn split(&self) -> Option<&Split> {
         match self {
             Action::Proxy { split, .. } => split.as_deref(),
-            Action::Redirect { .. } | Action::ToHost { .. } | Action::Respond { .. } | Action::Closed => None,
+            Action::Redirect { .. }
+            | Action::ToRewritten
+            | Action::ToHost { .. }
+            | Action::Respond { .. }
+            | Action::Closed => None,
         }
     }
 

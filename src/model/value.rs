@@ -354,7 +354,8 @@ pub enum TargetPart {
     Variable(Variable),
 }
 
-/// The target of a rewrite: it begins with `/`, contains no `?`, and refers to captures by number.
+/// The target of a rewrite: it begins with `/`, or is a URL to which clients are redirected,
+/// contains no `?`, and refers to captures by number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RewriteTarget(Vec<TargetPart>);
 
@@ -385,6 +386,17 @@ impl RewriteTarget {
     /// The parts, in order.
     pub fn parts(&self) -> &[TargetPart] {
         &self.0
+    }
+
+    /// Whether nginx redirects to it, because a scheme and a host begin it.
+    pub fn is_url(&self) -> bool {
+        match &*self.0 {
+            [TargetPart::Literal(start), ..] => start.starts_with("http://") || start.starts_with("https://"),
+            [TargetPart::Variable(name), TargetPart::Literal(next), ..] => {
+                name.as_str() == "scheme" && next.starts_with("://")
+            }
+            _ => false,
+        }
     }
 
     /// Whether it refers to a capture.

@@ -436,7 +436,7 @@ mod tests {
             if let Ok(target) = RewriteTarget::new(vec![TargetPart::Literal(text.as_str().into()), TargetPart::Capture(1)])
                 && let Ok(token) = Text::replacement(&target)
             {
-                let slash = if text.starts_with('/') { "" } else { "/" };
+                let slash = if text.starts_with('/') || target.is_url() { "" } else { "/" };
                 prop_assert_eq!(read(token.clone()), format!("{slash}{text}$1"));
             }
         }
@@ -450,8 +450,9 @@ mod tests {
         for control in ["\n", "\0", "\u{7f}", "\u{85}", "\u{2028}", "\t"] {
             assert!(Literal::new(control).is_err() && Text::new(control).is_err(), "{control:?}");
         }
-        let parts = vec![TargetPart::Literal(Arc::from("http://x"))];
-        let target = RewriteTarget::new(parts).expect("no dollar");
-        assert_eq!(read(Text::replacement(&target).expect("printable")), "/http://x");
+        for (text, written) in [("http://x", "http://x"), ("http:/x", "/http:/x"), ("x", "/x"), ("/x", "/x")] {
+            let target = RewriteTarget::new(vec![TargetPart::Literal(Arc::from(text))]).expect("no dollar");
+            assert_eq!(read(Text::replacement(&target).expect("printable")), written);
+        }
     }
 }

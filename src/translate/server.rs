@@ -22,7 +22,7 @@ use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
     Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, Kind, ObjectId,
-    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+    Origin, PathMatch, Protocol, RewriteTarget, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::Version;
 
@@ -400,6 +400,9 @@ impl<'a> Servers<'a> {
         }
         if let Some((status, location)) = &subject.reading.redirect {
             return Action::Redirect { status: *status, location: location.clone() };
+        }
+        if subject.reading.rewrite_target.as_ref().is_some_and(RewriteTarget::is_url) {
+            return Action::ToRewritten;
         }
         match self.reference(subject, backend, origin) {
             Ok(reference) => {

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::rig;
 use crate::rig::client::get;
 use crate::rig::manifests::ingress;
+use crate::rig::status::notes;
 
 #[test]
 fn the_backend_sees_the_target() {
@@ -47,6 +48,42 @@ fn the_backend_sees_the_target() {
         let log = rig.nginx.error_log();
         assert!(log.contains("rewritten data: \"/y/z/b\""), "{log}");
         assert!(!log.contains("rewritten data: \"/users"), "{log}");
+    });
+}
+
+#[test]
+fn to_a_url_clients_are_redirected() {
+    rig::run(async |rig| {
+        // The Service is not asked for, and need not be there.
+        let moved = |name: &str, path: &str, target: &str| {
+            let host = format!("{name}.test");
+            let moved = ingress(name).class("nginx").path(&host, "ImplementationSpecific", path, "missing");
+            moved.annotation("rewrite-target", target).build()
+        };
+        let objects = [
+            moved("whole", "/", "https://new.test/x"),
+            moved("parts", "/old/(.*)", "http://new.test/$1"),
+            moved("scheme", "/", "$scheme://new.test$uri"),
+            moved("nowhere", "/", "https:///x"),
+        ];
+        rig.manifests.write("moved.yaml", &objects);
+        rig.start().await;
+        for (url, location) in [
+            ("http://whole.test/", "https://new.test/x"),
+            ("http://whole.test/a?b=1", "https://new.test/x?b=1"),
+            ("http://parts.test/old/a%20b/c?d", "http://new.test/a%20b/c?d"),
+            ("http://scheme.test/a", "http://new.test/a"),
+        ] {
+            let reply = get(url).send().await;
+            assert_eq!((reply.status, reply.header("location")), (302, Some(location)), "{url}");
+        }
+        assert_eq!(get("http://parts.test/other").send().await.status, 404);
+        let status = rig.daemon.status().await.unwrap();
+        let note = &notes(&status, "Ingress nowhere", "InvalidValue")[0];
+        assert!(
+            note.contains("has no host") && notes(&status, "Ingress whole", "MissingService").is_empty(),
+            "{status}"
+        );
     });
 }
 

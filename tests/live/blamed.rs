@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::cluster;
-use crate::cluster::objects::{ADDRESS, Objects};
+use crate::cluster::objects::ADDRESS;
 use crate::rig::ECHO;
 use crate::rig::client::get;
 use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};

@@ -1,7 +1,7 @@
 //! Responses of nginx itself: redirects and statuses; also the rewriting of paths for backends.
 
 use crate::model::expression::LIMITS;
-use crate::model::{Action, HttpsRedirect, PathMatch, RedirectUrl, Refused, RewritePattern, Route, UrlPath};
+use crate::model::{Action, HttpsRedirect, PathMatch, RedirectUrl, Refused, Rewrite, RewritePattern, Route, UrlPath};
 use crate::render::token::{Literal, Text, Word, Words};
 
 use super::backend_headers::kept_captures;
@@ -49,6 +49,13 @@ fn begins_with(route: &Route, start: &UrlPath) -> bool {
 pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     match &scene.route.action {
         Action::Proxy { .. } => Ok(()),
+        Action::ToRewritten => {
+            if let Some(rewrite) = &scene.route.behaviour.rewrite {
+                slots.say(Slot::Answer, "rewrite", Words::join([rewritten(rewrite)?, Words::from("redirect")]));
+            }
+            // The pattern is that of the location, so nothing gets here.
+            respond(404, slots)
+        }
         Action::Redirect { status, location } => {
             slots.say(Slot::Answer, "return", redirected(*status, location)?);
             Ok(())
@@ -91,24 +98,26 @@ pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if scene.route.action.upstream().is_none() {
         return Ok(());
     }
+    let arguments = rewritten(rewrite)?;
+    match kept_captures(scene.route)? {
+        None => slots.say(Slot::Rewrite, "rewrite", Words::join([arguments, Words::from("break")])),
+        // A plain `break` keeps the path that the directives before it have rewritten.
+        Some(kept) => {
+            slots.say(Slot::Rewrite, "rewrite", arguments);
+            slots.say(Slot::Rewrite, "set", kept);
+            slots.say(Slot::Rewrite, "break", Words::nothing());
+        }
+    }
+    Ok(())
+}
+
+/// The expression for the path, and what takes its place.
+fn rewritten(rewrite: &Rewrite) -> Result<Words, Refused> {
     let pattern = match &rewrite.pattern {
         RewritePattern::Unanchored(pattern) => format!("{LIMITS}(?i){pattern}"),
         RewritePattern::Anchored(pattern) => format!("{LIMITS}(?i){}", anchored(pattern)),
         RewritePattern::Whole => "^".to_owned(),
     };
     let (pattern, target) = (Literal::new(&pattern)?, Text::replacement(&rewrite.target)?);
-    let arguments = [pattern.into(), target.into()];
-    match kept_captures(scene.route)? {
-        None => {
-            let arguments = arguments.into_iter().chain([Words::from("break")]);
-            slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
-        }
-        // A plain `break` keeps the path that the directives before it have rewritten.
-        Some(kept) => {
-            slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
-            slots.say(Slot::Rewrite, "set", kept);
-            slots.say(Slot::Rewrite, "break", Words::nothing());
-        }
-    }
-    Ok(())
+    Ok(Words::join([Words::from(pattern), target.into()]))
 }

@@ -80,9 +80,10 @@ impl Text {
     }
 
     /// The replacement of a rewritten path. It begins with a slash unless a capture or variable
-    /// begins it: a target such as `http://...` would be a redirect for nginx.
+    /// begins it, or it is a URL: those are redirects for nginx.
     pub fn replacement(target: &RewriteTarget) -> Result<Self, Refused> {
         let slash = match target.parts().first() {
+            _ if target.is_url() => "",
             None => "/",
             Some(TargetPart::Literal(text)) if !text.starts_with('/') => "/",
             Some(_) => "",

@@ -26,6 +26,7 @@ fn served(translation: &Translation) -> Vec<String> {
             format!(" {path}={}/{}", route.origin.object.namespace, route.origin.object.name)
         });
         let rest = match &server.fallback.action {
+            Action::ToRewritten => "302".to_owned(),
             Action::ToHost { status, host } => format!(" {status} to {host}"),
             _ => String::new(),
         };

@@ -102,6 +102,7 @@ fn line(route: &Route) -> String {
     let action = match &route.action {
         Action::Proxy { upstream, .. } => format!("{} {:?}", upstream.service, upstream.protocol),
         Action::Redirect { status, location } => format!("{status} {location}"),
+        Action::ToRewritten => "302".to_owned(),
         Action::ToHost { status, host } => format!("{status} to {host}"),
         Action::Respond { status } => status.to_string(),
         Action::Closed => "503".to_owned(),

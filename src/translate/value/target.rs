@@ -23,6 +23,8 @@ const VARIABLES: [&str; 11] = [
 const VARIABLE_PREFIXES: [&str; 3] = ["arg_", "cookie_", "http_"];
 /// Variables whose values begin with a slash.
 const SLASHED: [&str; 6] = ["$uri", "${uri}", "$document_uri", "${document_uri}", "$request_uri", "${request_uri}"];
+/// Starts of a value with which ingress-nginx redirects, because nginx does.
+const URL_STARTS: [&str; 4] = ["http://", "https://", "$scheme", "${scheme}"];
 /// Headers with passwords, which the backend does not get.
 const SECRET_VARIABLES: [&str; 2] = ["http_authorization", "http_proxy_authorization"];
 
@@ -34,9 +36,9 @@ pub fn is_harmless(name: &str) -> bool {
 
 /// The form of [`rewrite_target`].
 pub const REWRITE_TARGET: Shape = Shape {
-    name: "a path with $1 to $9 and variables that repeat what the client sent, without ? and ;",
+    name: "a path, or a URL, with $1 to $9 and variables that repeat what the client sent, without ? and ;",
     pattern: r"(?:[A-Za-z0-9_/.~:@+,=&!*()-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}|(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))+(?:[/.~:@+,=&!*()-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}))*(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))*",
-    never: r"^https?://|^\$scheme|^\$\{scheme\}|\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
+    never: r"^https?://(?:$|[^A-Za-z0-9$])|^(?:\$scheme|\$\{scheme\})(?:$|[^:]|:(?:$|[^/]|/(?:$|[^/]|/(?:$|[^A-Za-z0-9$]))))|\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
     ..Shape::DEFAULT
 };
 
@@ -61,18 +63,22 @@ pub const HASH_KEY: Shape = Shape {
 };
 
 /// Parses a rewrite target: a path with `$1` to `$9` and variables; a missing leading slash is
-/// added to text.
+/// added to text. A URL is the target of a redirect.
 ///
 /// A target that begins with a capture is not changed: `/app(/.*)` with `$1` is common, and the
 /// capture contains the slash.
 pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
     let value = value.trim();
-    // nginx redirects instead of rewriting when the replacement begins with one of these.
-    if ["http://", "https://", "$scheme", "${scheme}"].iter().any(|start| value.starts_with(start)) {
-        return Err(Refused::because("it begins like a URL; use temporal-redirect for a redirect"));
+    let is_url = URL_STARTS.iter().any(|start| value.starts_with(start));
+    if is_url && !has_host(value) {
+        return Err(Refused::because("it begins like a URL and has no host; write https://host/path, or a path"));
     }
     let mut literal = String::new();
-    if !value.starts_with('/') && !SLASHED.iter().any(|start| value.starts_with(start)) && !starts_with_capture(value) {
+    if !is_url
+        && !value.starts_with('/')
+        && !SLASHED.iter().any(|start| value.starts_with(start))
+        && !starts_with_capture(value)
+    {
         literal.push('/');
     }
     RewriteTarget::new(parts(value, literal, false)?)
@@ -149,6 +155,13 @@ fn parts(value: &str, mut literal: String, of_route: bool) -> Result<Vec<TargetP
     Ok(parts)
 }
 
+/// Whether a host, or what stands for it, follows the scheme.
+fn has_host(url: &str) -> bool {
+    let scheme = ["http", "https", "$scheme", "${scheme}"];
+    let rest = scheme.iter().find_map(|scheme| url.strip_prefix(scheme)?.strip_prefix("://"));
+    rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '$'))
+}
+
 fn starts_with_capture(value: &str) -> bool {
     matches!(value.as_bytes(), [b'$', b'1'..=b'9', ..])
 }
@@ -214,7 +227,7 @@ mod tests {
     #[test]
     fn targets() {
         let shown = |text| rewrite_target(text).map(|target| target.parts().iter().map(ToString::to_string).collect());
-        let cases: [(&str, Result<&str, &str>); 25] = [
+        let cases: [(&str, Result<&str, &str>); 27] = [
             ("/$2", Ok("/$2")),
             ("$1", Ok("$1")),
             ("$uri", Ok("${uri}")),
@@ -235,8 +248,10 @@ mod tests {
             ("/a;b", Err("cannot hold \";\"")),
             ("/a b", Err("cannot hold \" \"")),
             ("/a\u{2028}b", Err("cannot hold")),
-            ("https://example.com/$1", Err("begins like a URL")),
-            ("$scheme://a", Err("begins like a URL")),
+            ("https://example.com/$1", Ok("https://example.com/$1")),
+            ("$scheme://a$uri", Ok("${scheme}://a${uri}")),
+            ("http:///a", Err("has no host")),
+            ("$scheme/a", Err("has no host")),
             ("/$0", Err("unknown \"0\" variable")),
             // A request of 8 KB would become one of 14 MB.
             (&"$1".repeat(900), Err("at most 256 KB")),
