@@ -4,6 +4,7 @@
 //! configuration file can neither end a line nor exceed nginx's limit of 4096 bytes for a word.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -401,7 +402,13 @@ impl RewriteTarget {
 
     /// Whether it refers to a capture.
     pub fn has_captures(&self) -> bool {
-        self.0.iter().any(|part| matches!(part, TargetPart::Capture(_)))
+        !self.captures().is_empty()
+    }
+
+    /// The captures to which it refers.
+    pub fn captures(&self) -> BTreeSet<u8> {
+        let capture = |part: &TargetPart| if let TargetPart::Capture(number) = part { Some(*number) } else { None };
+        self.0.iter().filter_map(capture).collect()
     }
 }
 
