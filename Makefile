@@ -13,7 +13,7 @@ IN_NAMESPACE := unshare $(AS_ROOT) --net --mount -- sh -c 'ip link set lo up && 
 
 # Tests write into memory, because nothing of theirs has to outlive them, and more of them run than there are processors,
 # because most of their time they wait for something.
-IN_MEMORY := sh -c 'mount -t tmpfs -o mode=1777 tests /dev/shm && exec env TMPDIR=/dev/shm "$$@"' --
+IN_MEMORY := sh -c 'mount -t tmpfs -o mode=1777 tests /dev/shm && export TMPDIR=/dev/shm; exec "$$@"' --
 test: export RUST_TEST_THREADS ?= $(shell expr $$(nproc) + 4)
 
 .DEFAULT_GOAL := help
