@@ -22,7 +22,7 @@ use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
     Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, Kind, ObjectId,
-    Origin, PathMatch, Protocol, RewriteTarget, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::Version;
 
@@ -262,8 +262,11 @@ impl<'a> Servers<'a> {
                 if path::is_like_an_expression(claim.matching, &claim.path) {
                     self.tell_of_literal_path(&claim.path, &claim.origin);
                 }
+                let to_url = behaviour.rewrite.as_ref().is_some_and(|rewrite| rewrite.target.is_url());
                 let action = match claim.closed {
                     true => Action::Closed,
+                    // A redirect needs no Service.
+                    false if to_url && !reading.closed && reading.redirect.is_none() => Action::ToRewritten,
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
                 };
                 let (action, errors) = self.with_errors(action, claim.subject, Some(claim.backend));
@@ -273,9 +276,7 @@ impl<'a> Servers<'a> {
             (Err(refused), _) | (_, Err(refused)) => {
                 // Without a route its requests would reach another one, which may not be
                 // protected.
-                let note = format!(
-                    "it cannot be used as a regular expression: {refused}; paths that begin like it answer 503"
-                );
+                let note = format!("it cannot be used: {refused}; paths that begin like it answer 503");
                 self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
                 let stored = claim.subject.stored;
                 self.refused.push((Arc::clone(&stored.id), stored.version.clone()));
@@ -400,9 +401,6 @@ impl<'a> Servers<'a> {
         }
         if let Some((status, location)) = &subject.reading.redirect {
             return Action::Redirect { status: *status, location: location.clone() };
-        }
-        if subject.reading.rewrite_target.as_ref().is_some_and(RewriteTarget::is_url) {
-            return Action::ToRewritten;
         }
         match self.reference(subject, backend, origin) {
             Ok(reference) => {

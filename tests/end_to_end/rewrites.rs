@@ -65,6 +65,12 @@ fn to_a_url_clients_are_redirected() {
             moved("parts", "/old/(.*)", "http://new.test/$1"),
             moved("scheme", "/", "$scheme://new.test$uri"),
             moved("nowhere", "/", "https:///x"),
+            // Only paths are rewritten.
+            {
+                let mut rest = moved("rest", "/old", "https://new.test/x");
+                rest["spec"]["defaultBackend"] = json!({"service": {"name": "web", "port": {"number": 80}}});
+                rest
+            },
         ];
         rig.manifests.write("moved.yaml", &objects);
         rig.start().await;
@@ -78,6 +84,8 @@ fn to_a_url_clients_are_redirected() {
             assert_eq!((reply.status, reply.header("location")), (302, Some(location)), "{url}");
         }
         assert_eq!(get("http://parts.test/other").send().await.status, 404);
+        assert_eq!(get("http://rest.test/old").send().await.status, 302);
+        assert_eq!(get("http://rest.test/other").send().await.echo().path, "/other");
         let status = rig.daemon.status().await.unwrap();
         let note = &notes(&status, "Ingress nowhere", "InvalidValue")[0];
         assert!(

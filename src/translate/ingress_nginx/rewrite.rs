@@ -58,8 +58,8 @@ pub static FAMILY: Family = Family {
             documentation: "The path for the backend. $1 to $9 are the captures of the groups in the path of the \
                 rule. Variables about the request of the client may be used: $host, $uri, $request_uri, \
                 $document_uri, $args, $query_string, $is_args, $scheme, $remote_addr, $request_method, $server_name \
-                and those that begin with $arg_, $cookie_ or $http_. A leading slash may be left out. To a URL, such as https://host/$1, clients are redirected with 302, \
-                and nginx adds the query. It puts all \
+                and those that begin with $arg_, $cookie_ or $http_. A leading slash may be left out. To a URL, such \
+                as https://host/$1, clients are redirected with 302, and nginx adds the query. It puts all \
                 paths of the host into regex mode. With a value that cannot be used paths are as without the key, as \
                 in ingress-nginx.",
             tries: &[
