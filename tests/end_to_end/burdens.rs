@@ -28,8 +28,14 @@ is_heavy() { [ -n "$files" ] && grep -qsF heavy.example $files; }
 exec {nginx} "$@"
 "#;
 
-/// Starts nginx, then the daemon with `heavy` in its way, and objects of two namespaces.
+/// Starts nginx, then the daemon with `heavy` in its way, and objects of two namespaces. nginx has
+/// little time to load a configuration.
 async fn start(rig: &mut Rig, heavy: &str) {
+    start_within(rig, heavy, "5s").await;
+}
+
+/// The same with this time.
+async fn start_within(rig: &mut Rig, heavy: &str, time: &str) {
     rig.nginx.replace_program();
     rig.nginx.start();
     let current = rig.daemon.root().join("current");
@@ -44,7 +50,7 @@ async fn start(rig: &mut Rig, heavy: &str) {
     let script = holes.iter().fold(WRAPPER.to_owned(), |script, (hole, value)| script.replace(hole, value));
     rig.nginx.wrap_program(&script);
     rig.daemon.set("nginx.binary", &text(&rig.nginx.prefix().join("nginx")));
-    rig.daemon.set("apply.confirm-timeout", "5s");
+    rig.daemon.set("apply.confirm-timeout", time);
     let web = manifests::service_at("web", &["10.244.0.2"], ECHO).map(|object| in_namespace("evil", object));
     rig.manifests.write("evil-web.yaml", &web);
     rig.manifests.write("objects.yaml", &objects(1, false));
@@ -220,11 +226,7 @@ fn hosts_that_nginx_reads_for_too_long() {
     const HOSTS: usize = 1900;
     rig::run(async |rig| {
         rig.daemon.set("limits.namespace-test-seconds", "1000");
-        start(rig, "").await;
-        rig.daemon.set("apply.confirm-timeout", "2s");
-        rig.daemon.kill();
-        rig.daemon.start();
-        rig.daemon.ready().await;
+        start_within(rig, "", "2s").await;
         // Each host has an expression, so that it has a server of its own, and a certificate with
         // a chain.
         let made = rcgen::generate_simple_self_signed(vec!["*.heavy.example".to_owned()]).unwrap();
@@ -275,7 +277,9 @@ fn limits_for_which_there_is_too_little_memory() {
 fn a_namespace_that_grows_step_by_step_leaves_room_for_the_changes_of_others() {
     const STEP: usize = 100;
     rig::run(async |rig| {
-        start(rig, "").await;
+        // The budget is about estimated time: how fast this machine is, decides nothing.
+        rig.daemon.set("limits.namespace-test-seconds", "1");
+        start_within(rig, "", "60s").await;
         // Each object has a set of origins of its own, which takes nginx some milliseconds.
         let object = |number: usize| {
             let object = ingress(&format!("grown-{number}")).namespace("evil").class("nginx");
@@ -346,12 +350,7 @@ fn objects_take_no_descriptors() {
         let configuration = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
         let configuration = configuration.replace("worker_connections 20480", "worker_connections 32");
         std::fs::write(rig.nginx.configuration(), configuration).unwrap();
-        start(rig, "ulimit -n 48").await;
-        // This test is not about time.
-        rig.daemon.set("apply.confirm-timeout", "60s");
-        rig.daemon.kill();
-        rig.daemon.start();
-        rig.daemon.ready().await;
+        start_within(rig, "ulimit -n 48", "60s").await;
         let limit = format!("--pid={}", rig.nginx.master().unwrap());
         assert!(Command::new("prlimit").arg(limit).arg("--nofile=48").status().unwrap().success());
         // The object has everything of which there is a file for each object.
