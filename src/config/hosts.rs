@@ -88,6 +88,7 @@ pub fn put_allowed<T: Setting>(
         let entry = read_table(entry, columns, Allowed::default(), |entry, key, value| match key {
             "namespaces" => put_namespaces(&mut entry.namespaces, value),
             "selector" => put(&mut entry.selector, value),
+            "ports" => put(&mut entry.ports, value),
             _ => put(&mut entry.items, value),
         });
         let entry = entry.and_then(|entry| match (entry.namespaces.is_empty(), &entry.selector, &*entry.items) {

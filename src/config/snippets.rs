@@ -1,10 +1,12 @@
 //! The keys of the section `snippets`: who may write raw configuration.
 
+use std::ops::RangeInclusive;
+
 use config::Value;
 
 use super::hosts::put_allowed;
 use super::table::Row;
-use super::value::{Column, Form, Setting, one_of, put};
+use super::value::{Column, Form, Setting, one_of, put, text};
 use crate::translate::{Scope, SnippetKind};
 
 /// Its keys.
@@ -41,10 +43,28 @@ const ALLOWED: &[Column] = &[
     Column {
         key: "kinds",
         form: Form::List,
-        doc: "The snippets that they may use: the annotations `configuration-snippet`, `server-snippet` and `auth-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `http-snippet` (tables for all hosts), `location-snippet`, `server-snippet`, `stream-snippet` (TCP and UDP services) and, by the kind `auth-snippet`, `global-auth-snippet`. `main-snippet` and the annotation `stream-snippet` are never used.",
+        doc: "The snippets that they may use: the annotations `configuration-snippet`, `server-snippet`, `auth-snippet` and `stream-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `http-snippet` (tables for all hosts), `location-snippet`, `server-snippet`, `stream-snippet` (TCP and UDP services) and, by the kind `auth-snippet`, `global-auth-snippet`. `main-snippet` is never used.",
         example: r#"["configuration-snippet"]"#,
     },
+    Column {
+        key: "ports",
+        form: Form::List,
+        doc: "TCP and UDP ports of the node that the annotation `stream-snippet` of these namespaces may open, as numbers or ranges. Of several objects that ask for a port the first keeps it.",
+        example: r#"["5432", "6000-6009"]"#,
+    },
 ];
+
+/// A port, or the first and the last one.
+impl Setting for RangeInclusive<u16> {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0 && port.to_string() == text);
+        let range = port(first).zip(port(last)).filter(|(first, last)| first <= last);
+        let range = range.map(|(first, last)| first..=last);
+        range.ok_or_else(|| format!("{text:?} is no port, such as \"5432\", nor a range, such as \"6000-6009\""))
+    }
+}
 
 impl Setting for SnippetKind {
     fn read(value: &Value) -> Result<Self, String> {
@@ -82,6 +102,18 @@ mod tests {
             assert_eq!(read.allows_snippet(kind, namespace, labels), expected, "{kind:?} in {namespace}");
         }
         assert!(!load("").unwrap().translate.allows_snippet_somewhere(SnippetKind::Server));
+    }
+
+    #[test]
+    fn ports_are_numbers_and_ranges() {
+        let table = "[[snippets.allowed]]\nnamespaces = ['a']\nkinds = ['stream-snippet']\nports = ";
+        let read = load(&format!("{table}['5432', '6000-6009']\n")).unwrap().translate;
+        let has = |port| read.snippets[0].has_port(port);
+        assert_eq!([5431, 5432, 6000, 6009, 6010].map(has), [false, true, true, true, false]);
+        for wrong in ["0", "x", "", "70000", "6009-6000", "6000-", "-1", "+5", "1-2-3", "6000 - 6009", "05"] {
+            let message = load(&format!("{table}['{wrong}']\n")).unwrap_err();
+            assert!(message.contains("is no port") && message.contains("6000-6009"), "{wrong}: {message}");
+        }
     }
 
     #[test]

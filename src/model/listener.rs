@@ -31,6 +31,15 @@ pub struct Port {
     pub number: u16,
 }
 
+impl Port {
+    /// Reads what [`fmt::Display`] writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (transport, number) = text.split_once(" port ")?;
+        let transport = [Transport::Tcp, Transport::Udp].into_iter().find(|known| known.name() == transport)?;
+        number.parse().ok().map(|number| Port { transport, number })
+    }
+}
+
 impl fmt::Display for Port {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} port {}", self.transport.name(), self.number)

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ pub struct Allowed<T> {
     pub selector: Option<Selector>,
     /// What they may use.
     pub items: Vec<T>,
+    /// Ports of the node that their snippets may open.
+    pub ports: Vec<RangeInclusive<u16>>,
 }
 
 /// Namespaces, and hosts that they may claim.
@@ -29,11 +32,16 @@ pub type AllowedHosts = Allowed<HostPattern>;
 
 impl<T> Default for Allowed<T> {
     fn default() -> Self {
-        Allowed { namespaces: Vec::new(), selector: None, items: Vec::new() }
+        Allowed { namespaces: Vec::new(), selector: None, items: Vec::new(), ports: Vec::new() }
     }
 }
 
 impl<T> Allowed<T> {
+    /// Whether snippets may open this port.
+    pub fn has_port(&self, port: u16) -> bool {
+        self.ports.iter().any(|range| range.contains(&port))
+    }
+
     /// Whether the entry is about this namespace; `None` when that depends on labels that are not
     /// known.
     pub fn selects(&self, namespace: &str, labels: Option<&BTreeMap<String, String>>) -> Option<bool> {
@@ -199,6 +207,7 @@ mod tests {
             namespaces: namespaces.iter().map(|name| Arc::from(*name)).collect(),
             selector: (!selector.is_empty()).then(|| selector.parse().unwrap()),
             items: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+            ports: Vec::new(),
         }
     }
 

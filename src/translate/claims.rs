@@ -13,7 +13,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::host;
-use crate::model::{ClaimOrder, ObjectId, Seniority, ServerName, shared_namespace};
+use super::streams::PortHolders;
+use crate::model::{ClaimOrder, ObjectId, Port, Seniority, ServerName, shared_namespace};
 use crate::source::{Ingress, Stored};
 
 /// The most hosts and paths of one namespace that are reserved without any object that claims
@@ -32,6 +33,7 @@ const UNNUMBERED: u64 = u64::MAX;
 pub struct Claims {
     next: u64,
     hosts: BTreeMap<ServerName, Vec<Claimant>>,
+    ports: PortHolders,
 }
 
 /// A namespace that claims a host.
@@ -141,6 +143,19 @@ impl New<'_> {
 }
 
 impl Claims {
+    /// The namespaces of objects that have a port of the node.
+    pub fn ports(&self) -> &PortHolders {
+        &self.ports
+    }
+
+    /// The same claims on hosts, and these on ports.
+    pub fn with_ports(mut claims: Arc<Self>, ports: PortHolders) -> Arc<Self> {
+        if claims.ports != ports {
+            Arc::make_mut(&mut claims).ports = ports;
+        }
+        claims
+    }
+
     /// The claimants of a host, present or past ones.
     pub fn of(&self, host: &ServerName) -> &[Claimant] {
         self.hosts.get(host).map(Vec::as_slice).unwrap_or_default()
@@ -262,7 +277,7 @@ impl Claims {
 
     /// The lines to keep for the next start.
     pub fn write(&self) -> impl Iterator<Item = Line<'_>> {
-        self.hosts.iter().flat_map(|(host, claimants)| {
+        let of_hosts = self.hosts.iter().flat_map(|(host, claimants)| {
             claimants.iter().map(|claimant| Line {
                 host: host::written(host).into(),
                 namespace: (&*claimant.namespace).into(),
@@ -273,13 +288,27 @@ impl Claims {
                     places.iter().map(|(place, held)| ((&**place).into(), held.number, held.gone)).collect()
                 }),
             })
-        })
+        });
+        let of_ports = self.ports.iter().map(|(port, namespace)| Line {
+            host: port.to_string().into(),
+            namespace: (&**namespace).into(),
+            number: 0,
+            exclusive: true,
+            gone: None,
+            places: None,
+        });
+        of_hosts.chain(of_ports)
     }
 
     /// Reads the lines of an earlier run; a line with an invalid host is dropped.
     pub fn read<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Self {
         let mut claims = Claims::default();
         for line in lines {
+            // No host is written so, and versions that know no ports drop the line.
+            if let Some(port) = Port::parse(&line.host) {
+                claims.ports.insert(port, shared_namespace(&line.namespace));
+                continue;
+            }
             let written = if line.host == "*" { "" } else { &*line.host };
             let Ok(host) = host::of_rule(Some(written)) else { continue };
             let held = |(place, number, gone): (Cow<'_, str>, _, _)| (Arc::from(&*place), PlaceClaim { number, gone });

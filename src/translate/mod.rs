@@ -199,9 +199,7 @@ impl Translator {
         let snapshot = cleaned.as_ref().unwrap_or(snapshot);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
-        let claims_on_ports = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
-        let claims_on_ports = streams::settle(claims_on_ports, &options.streams, &mut translation.findings);
-        let options = &*streams::with_ports(options, &claims_on_ports);
+        let mut claims_on_ports = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
         translation.findings.extend(allowed::unseen(snapshot, options));
         let everywhere = tables::everywhere(snapshot, options);
         let (first, withheld, left_out) = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
@@ -221,6 +219,9 @@ impl Translator {
         let mut findings = std::mem::take(&mut admission.findings);
         let (canaries, subjects): (Vec<_>, Vec<_>) =
             subjects.into_iter().partition(|subject| subject.reading.canary.is_some());
+        claims_on_ports.extend(streams::of_objects(subjects.iter().chain(&canaries)));
+        let claims_on_ports = streams::settle(claims_on_ports, &options.streams, claims.ports(), &mut findings);
+        let options = &*streams::with_ports(options, &claims_on_ports);
         let offers = Canaries::of(&canaries, &mut findings);
         let allowances = Allowances::new(options, snapshot);
         let claiming = ClaimingObjects { subjects: &subjects, withheld: &withheld, allowances };
@@ -234,7 +235,7 @@ impl Translator {
         );
         let Sites { sites, claims, ends, refusals, outsiders } = sites;
         tls_idle::tell(&subjects, &sites, &outsiders, &mut findings);
-        translation.claims = claims;
+        translation.claims = Claims::with_ports(claims, streams::holders(&claims_on_ports));
 
         let slices = Slices::new(snapshot);
         let nothing_built = || Servers {

@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::LazyLock;
 
 use super::reading::{ErrorOptions, HostOptions};
+use super::streams::RequestedStream;
 use crate::model::Behaviour;
 
 /// A part that is empty for most objects.
@@ -29,7 +30,7 @@ macro_rules! empty {
     };
 }
 
-empty!(Behaviour, HostOptions, ErrorOptions);
+empty!(Behaviour, HostOptions, ErrorOptions, Vec<RequestedStream>);
 
 impl<T: Empty> Rare<T> {
     /// Takes the part out.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::rare::Rare;
+use super::streams::RequestedStream;
 use super::value::ServiceAddress;
 use super::{Canary, Dialect};
 use crate::finding::Finding;
@@ -146,6 +147,8 @@ pub struct Reading {
     pub changes_side: bool,
     /// The options for its hosts.
     pub host: Rare<HostOptions>,
+    /// TCP and UDP services.
+    pub streams: Rare<Vec<RequestedStream>>,
     /// The TLS settings for its backends.
     pub backend_tls: Option<Arc<RequestedBackendTls>>,
     /// The error pages.

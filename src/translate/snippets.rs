@@ -23,7 +23,7 @@ pub enum SnippetKind {
     Location,
     /// The annotation, or the key of the ConfigMap, for whole hosts.
     Server,
-    /// The key of the ConfigMap for all TCP and UDP services.
+    /// The key of the ConfigMap for all TCP and UDP services, or the annotation with own ones.
     Stream,
 }
 

@@ -65,8 +65,8 @@ fn each_policy_does_what_is_chosen_for_it() {
     let text = ingress("a", annotations, spec);
     let entry = AllowedHosts {
         namespaces: vec!["shop".into()],
-        selector: None,
         items: vec!["*.good.example".parse().unwrap()],
+        ..AllowedHosts::default()
     };
     let options = Options { max_trust: Trust::Medium, allowed_hosts: vec![entry], ..Options::default() };
     let field = |key: &str| format!("metadata.annotations[nginx.ingress.kubernetes.io/{key}]");

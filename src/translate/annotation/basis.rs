@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::row::{Row, Scope, Trust};
 use super::table::Table;
-use crate::model::{Cidr, HeaderName, LookupTable};
+use crate::model::{Cidr, HeaderName, LookupTable, StreamPolicy};
 use crate::source::StringMap;
 use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, SnippetKind};
 
@@ -58,6 +58,8 @@ decisions! {
     allowed_headers: &[HeaderName] = |options| &options.allowed_headers;
     /// Whether the rules of the firewall are loaded once for all hosts.
     shares_firewall_rules: bool = |options| options.shares_firewall_rules;
+    /// What TCP and UDP services do that say nothing else.
+    stream_policy: &StreamPolicy = |options| &options.streams.policy;
     /// The trust in authors of Ingresses.
     max_trust: Trust = |options| options.max_trust;
     /// Which snippets count in which namespaces.
@@ -104,6 +106,12 @@ impl<'a> NotedOptions<'a> {
         !self.snippets().is_empty()
             && self.annotation_snippets()
             && self.options.allows_snippet(kind, namespace, labels)
+    }
+
+    /// Whether a snippet of such a namespace may open this port of the node.
+    pub fn allows_port(&self, namespace: &str, labels: Option<&BTreeMap<String, String>>, port: u16) -> bool {
+        let mut entries = self.snippets().iter().filter(|entry| entry.items.contains(&SnippetKind::Stream));
+        entries.any(|entry| entry.selects(namespace, labels) == Some(true) && entry.has_port(port))
     }
 
     /// The subject of a key that is not read on objects, because only the ConfigMap of the

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::finding::{Finding, Reason};
-use crate::model::{Field, Kind, ObjectId, Origin, Port, Transport};
+use crate::model::{Field, Kind, ObjectId, Origin, Port, StreamPolicy, Transport};
 use crate::source::Snapshot;
 use crate::translate::port::PortReference;
 use crate::translate::streams::{StreamClaim, StreamOptions};
@@ -32,7 +32,7 @@ pub fn claims<'a>(
         };
         for (key, value) in stored.object.data.iter().flatten() {
             let origin = Origin::field(&stored.id, Field::Data(key.clone().into()));
-            match claim(&origin, transport, key, value) {
+            match claim(&origin, transport, key, value, &options.policy) {
                 Ok(claim) => claims.push(claim),
                 Err(note) => findings.push(Finding::new(Reason::InvalidValue, origin, note)),
             }
@@ -42,7 +42,13 @@ pub fn claims<'a>(
 }
 
 /// Parses one entry; the error contains the right form.
-fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -> Result<StreamClaim<'a>, String> {
+fn claim<'a>(
+    origin: &Origin,
+    transport: Transport,
+    key: &str,
+    value: &'a str,
+    policy: &StreamPolicy,
+) -> Result<StreamClaim<'a>, String> {
     // Two spellings of one number would be two entries for one port.
     let number = number(key).filter(|number| number.to_string() == key);
     let number = number.ok_or_else(|| format!("{} is no port: the key is a number from 1 to 65535", excerpt(key)))?;
@@ -73,12 +79,14 @@ fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -
     }
     Ok(StreamClaim {
         origin: origin.clone(),
+        since: None,
         wanted: Port { transport, number },
         accepts_proxy_protocol: accepts,
         namespace,
         service,
         port,
         sends_proxy_protocol: sends,
+        policy: policy.clone(),
     })
 }
 
@@ -92,7 +100,7 @@ mod tests {
 
     fn read(transport: Transport, key: &str, value: &str) -> Result<String, String> {
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", "tcp")));
-        claim(&origin, transport, key, value).map(|claim| {
+        claim(&origin, transport, key, value, &StreamPolicy::empty()).map(|claim| {
             let StreamClaim { wanted, accepts_proxy_protocol, namespace, service, port, sends_proxy_protocol, .. } =
                 claim;
             let mark = |is_on, text| if is_on { text } else { "" };

@@ -228,8 +228,8 @@ fn an_expression_takes_hosts_that_nobody_has() {
         &[(&[("default", "a.example", "/", SHOPS)], &["a.example: /=default/o0"], &["o0 HostNotAllowed"])];
     let allowed = |namespace: &str, hosts: &str| AllowedHosts {
         namespaces: vec![namespace.into()],
-        selector: None,
         items: vec![hosts.parse().unwrap()],
+        ..AllowedHosts::default()
     };
     let with = |allowed_hosts: Vec<AllowedHosts>| move || Options { allowed_hosts: allowed_hosts.clone(), ..options() };
     // Where hosts are exclusive the administrator has to allow it.

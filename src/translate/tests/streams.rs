@@ -1,8 +1,15 @@
 //! TCP and UDP services: the upstream of each port, and findings.
 
+use std::sync::Arc;
+
+use super::manifests::snapshot;
 use super::{options, translate, translate_with};
+use crate::finding::Reason;
 use crate::model::{Field, StreamUpstream};
-use crate::translate::{EndpointMode, NameAnswer, Names, Options, StreamOptions, Translation};
+use crate::translate::{
+    AllowedSnippets, Claims, EndpointMode, NameAnswer, Names, Options, SnippetKind, StreamOptions, Translation,
+    Translator,
+};
 
 const SERVICES: &str = "\
 apiVersion: v1
@@ -195,4 +202,73 @@ fn names_are_resolved_and_missing_maps_told() {
     let none = translate(SERVICES, with_services(options()));
     assert_eq!(outline(&none).1, ["tcp MissingConfigMap", "udp MissingConfigMap"]);
     assert_eq!(outline(&translate(&text, options())), (Vec::new(), Vec::new()), "nobody names the ConfigMaps");
+}
+
+/// Objects of two namespaces that ask for ports, and the namespaces' Services.
+fn asking(objects: &[(&str, &str, &str)]) -> String {
+    let of = |(namespace, created, server): &(&str, &str, &str)| {
+        format!(
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: tcp, namespace: {namespace}, \
+             creationTimestamp: '{created}', annotations: {{nginx.ingress.kubernetes.io/stream-snippet: \
+             'server {{ {server} }}'}}}}\nspec: {{ingressClassName: nginx, defaultBackend: {{service: {{name: db, \
+             port: {{number: 80}}}}}}}}\n---\napiVersion: v1\nkind: Service\nmetadata: {{name: db, namespace: \
+             {namespace}}}\nspec: {{clusterIP: 10.96.0.9, ports: [{{port: 80}}]}}"
+        )
+    };
+    objects.iter().map(of).collect::<Vec<_>>().join("\n---\n")
+}
+
+fn scribes(ports: std::ops::RangeInclusive<u16>) -> Options {
+    let allowed = AllowedSnippets {
+        namespaces: vec!["old".into(), "young".into()],
+        items: vec![SnippetKind::Stream],
+        ports: vec![ports],
+        ..AllowedSnippets::default()
+    };
+    let endpoints = EndpointMode::ClusterIp;
+    Options { snippets: vec![allowed], annotation_snippets: true, endpoints, ..options() }
+}
+
+#[test]
+fn objects_get_ports_that_the_administrator_allows_and_keep_them() {
+    let (first, second) = ("2026-01-01T00:00:00Z", "2026-02-02T00:00:00Z");
+    let server = |namespace: &str| format!("listen 5432; proxy_pass db.{namespace}.svc:80; proxy_timeout 7s;");
+    let (old, young) = (server("old"), server("young"));
+    let young_alone = asking(&[("old", first, "listen 5999; proxy_pass db.old.svc:80;"), ("young", second, &young)]);
+    let both = asking(&[("old", first, &old), ("young", second, &young)]);
+    let ports = |translation: &Translation| -> Vec<String> {
+        let streams = translation.model.streams.iter();
+        streams.map(|stream| format!("{} {}", stream.listener.port.number, stream.upstream.namespace)).collect()
+    };
+    let mut translator = Translator::new(scribes(5000..=5999));
+    let fresh = translator.translate(&snapshot(&both), &Names::default(), &Default::default());
+    assert_eq!(ports(&fresh), ["5432 old"]);
+    let conflicts: Vec<_> = fresh.findings.iter().filter(|one| one.reason == Reason::PortConflict).collect();
+    let [conflict] = &conflicts[..] else { panic!("{:?}", fresh.findings) };
+    assert_eq!(&*conflict.origin.object.namespace, "young");
+    assert!(!conflict.note.contains("old"), "{conflict}");
+    assert_eq!(fresh.model.streams[0].policy.timeout.as_secs(), 7);
+    // What is served stays, also over a restart, although the other object is older.
+    let before = translator.translate(&snapshot(&young_alone), &Names::default(), &Default::default());
+    assert_eq!(ports(&before), ["5432 young", "5999 old"]);
+    let kept = Arc::new(Claims::read(before.claims.write()));
+    assert_eq!(kept, before.claims);
+    let after = Translator::new(scribes(5000..=5999)).translate(&snapshot(&both), &Names::default(), &kept);
+    assert_eq!(ports(&after), ["5432 young"]);
+    // When its object ends, the other one gets the port.
+    let ended = translator.translate(&snapshot(&asking(&[("old", first, &old)])), &Names::default(), &after.claims);
+    assert_eq!((ports(&ended), ended.claims.ports().len()), (vec!["5432 old".to_owned()], 1));
+    // Ports that are not allowed refuse the object.
+    let refused = translate(&both, scribes(6000..=6001));
+    assert_eq!((ports(&refused).len(), refused.refused.len()), (0, 2));
+}
+
+#[test]
+fn a_service_of_the_administrator_goes_before_those_of_objects() {
+    let text = asking(&[("old", "2026-01-01T00:00:00Z", "listen 5432; proxy_pass db.old.svc:80;")]);
+    let text = [text, maps("'5432': 'data/one:5432'", "")].join("\n---\n");
+    let translation = translate(&text, with_services(Options { own_addresses: Vec::new(), ..scribes(1..=65535) }));
+    let [stream] = &translation.model.streams[..] else { panic!("{:?}", translation.model.streams) };
+    assert_eq!(&*stream.upstream.namespace, "data");
+    assert!(translation.findings.iter().any(|one| one.reason == Reason::PortConflict));
 }

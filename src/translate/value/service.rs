@@ -258,6 +258,20 @@ fn whereabouts(authority: &str, protocol: Protocol) -> Result<ServiceAddress, Re
     })
 }
 
+/// Parses the address of a Service with the number of its port: `NAME.NAMESPACE.svc.cluster.local`
+/// or the beginning of this, and `:PORT`. The result has the namespace, the name and the port.
+pub fn service_port(text: &str) -> Result<(Arc<str>, Arc<str>, u16), Refused> {
+    const FORM: Refused =
+        Refused::because("it is not the address of a Service with its port, NAME.NAMESPACE.svc.cluster.local:PORT");
+    let (host, port) = host_and_port(text).map_err(|_| FORM)?;
+    let name = HostName::new(host).map_err(|_| FORM)?;
+    let short = || name.as_str().split_once('.').filter(|(service, rest)| is_label(service) && is_label(rest));
+    match (of_cluster(&name).or_else(short), port) {
+        (Some((service, namespace)), Some(port)) => Ok((namespace.into(), service.into(), port)),
+        _ => Err(FORM),
+    }
+}
+
 /// The name and namespace of the Service that a DNS name means within a cluster.
 fn of_cluster(name: &HostName) -> Option<(&str, &str)> {
     let text = name.as_str();

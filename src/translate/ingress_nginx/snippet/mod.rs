@@ -10,6 +10,7 @@ mod location;
 mod question;
 mod reader;
 mod refused;
+mod servers;
 mod statements;
 mod streams;
 mod tables;
@@ -29,9 +30,6 @@ use crate::translate::annotation::{Family, OnError, Row, Scope, SnippetRow, Trus
 
 const SNIPPETS: &str = "raw configuration is not read, because it hands the node to whoever may write an Ingress; use the annotation for \
     what it does, or ask the administrator, whose snippets.allowed may let this namespace write the directives in docs/snippets.md";
-
-const STREAM: &str =
-    "raw configuration outside of HTTP is never read; the ConfigMaps of TCP and UDP services open ports";
 
 const fn snippet(key: &'static str, example: &'static str, documentation: &'static str, row: SnippetRow) -> Row {
     let unserved = unserved(key, example, documentation, SNIPPETS).trust(Trust::Critical).on_error(OnError::Refuse);
@@ -63,15 +61,13 @@ pub static FAMILY: Family = Family {
             SnippetRow { kind: SnippetKind::Server, read: reader::of_host },
         )
         .scope(Scope::Server),
-        unserved(
+        snippet(
             "stream-snippet",
-            "server {}",
-            "Directives outside of HTTP. They are never used: the object is refused, because the snippet may be a protection.",
-            STREAM,
+            "server { listen 5432; proxy_pass postgres.shop.svc:5432; }",
+            "Servers of TCP and UDP services of the namespace. They are used only where the administrator's `snippets.allowed` names the namespace and the ports; elsewhere the object is refused, because the snippet may be a protection.",
+            SnippetRow { kind: SnippetKind::Stream, read: servers::read },
         )
-        .scope(Scope::Server)
-        .trust(Trust::Critical)
-        .on_error(OnError::Refuse),
+        .scope(Scope::Server),
     ],
     finish: nothing_to_finish,
 };

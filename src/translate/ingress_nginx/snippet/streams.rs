@@ -12,10 +12,12 @@ use crate::model::{Directive, Origin, Refused, Text};
 use crate::translate::value::{byte_size, excerpt, network};
 
 /// The longest text, and the most directives.
-const LONGEST: usize = 16 << 10;
-const MOST: usize = 100;
+pub(super) const LONGEST: usize = 16 << 10;
+pub(super) const MOST: usize = 100;
 /// The most mistakes that are reported at once.
-const MOST_MISTAKES: usize = 5;
+pub(super) const MOST_MISTAKES: usize = 5;
+/// Directives of which several lines count, one after the other.
+pub(super) const LISTS: [&str; 2] = ["allow", "deny"];
 /// The smallest and largest buffer: each connection may take it.
 const BUFFER: [u64; 2] = [1 << 10, 1 << 20];
 /// The highest rate, in bytes per second.
@@ -70,7 +72,7 @@ pub fn directives(text: &str, origin: &Origin) -> Result<Vec<Directive>, Refused
     let (mut all, mut mistakes) = (Vec::<Directive>::new(), Vec::new());
     for written in &tree {
         let read = row(&written.name).and_then(|row| {
-            if !is_list(row) && all.iter().any(|known| known.row == row) {
+            if !LISTS.contains(&row.name) && all.iter().any(|known| known.row == row) {
                 return Err(Refused::because("it is there twice"));
             }
             let argument = argument(row, written)?;
@@ -87,12 +89,7 @@ pub fn directives(text: &str, origin: &Origin) -> Result<Vec<Directive>, Refused
     if mistakes.is_empty() { Ok(all) } else { Err(Refused(mistakes.join("; ").into())) }
 }
 
-/// Whether several lines of it count, one after the other.
-fn is_list(row: &DirectiveRow) -> bool {
-    matches!(row.name, "allow" | "deny")
-}
-
-fn row(name: &str) -> Result<&'static DirectiveRow, Refused> {
+pub(super) fn row(name: &str) -> Result<&'static DirectiveRow, Refused> {
     if let Some((_, instead)) = DENIED.iter().find(|(denied, _)| *denied == name) {
         return Err(Refused(format!("it is refused; instead: {instead}").into()));
     }
@@ -102,7 +99,7 @@ fn row(name: &str) -> Result<&'static DirectiveRow, Refused> {
     })
 }
 
-fn argument(row: &DirectiveRow, written: &syntax::Directive) -> Result<Argument, Refused> {
+pub(super) fn argument(row: &DirectiveRow, written: &syntax::Directive) -> Result<Argument, Refused> {
     let words = &written.arguments;
     if written.block.is_some() {
         return Err(COUNT);

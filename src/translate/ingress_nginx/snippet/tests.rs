@@ -1,6 +1,7 @@
 //! How snippets are read, and which are refused and why. These tests must not know how nginx is
 //! written to.
 
+mod servers;
 mod tables;
 
 use std::collections::BTreeSet;
@@ -414,6 +415,9 @@ fn they_count_only_where_the_administrator_lets_them() {
         assert!(reading.refused && reading.behaviour.snippets.is_empty() && reading.host.snippets.is_empty(), "{key}");
     }
     assert!(!reading("scribe", &options(), &[("configuration-snippet", text)]).refused);
+    let server = "server { listen 7000; proxy_pass db.scribe.svc:80; }";
+    let without_ports = reading("scribe", &options(), &[("stream-snippet", server)]);
+    assert!(without_ports.refused && without_ports.streams.is_empty());
     let labelled = AllowedSnippets {
         selector: Some("!closed".parse().unwrap()),
         items: vec![SnippetKind::Configuration],
