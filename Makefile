@@ -47,8 +47,8 @@ test: requirements ## unit, table, golden, property and end-to-end tests against
 	@tests/requirements namespaces
 	@tests/nginx-versions
 	@tests/cluster/build
-	$(CARGO) test --locked --no-run
-	$(IN_NAMESPACE) $(IN_MEMORY) $(CARGO) test --locked --no-fail-fast
+	$(CARGO) test --locked --workspace --no-run
+	$(IN_NAMESPACE) $(IN_MEMORY) $(CARGO) test --locked --workspace --no-fail-fast
 
 lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) fmt --all --check

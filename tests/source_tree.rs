@@ -453,7 +453,7 @@ fn files_open_with_a_sentence_and_stay_small() {
 #[test]
 fn every_file_is_reachable() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut roots = vec![root.join("src/lib.rs"), root.join("src/main.rs"), root.join("crates/yaml/src/lib.rs")];
+    let mut roots = vec![root.join("src/lib.rs"), root.join("src/main.rs"), root.join("crates/yaml/src/lib.rs"), root.join("crates/pages/src/lib.rs")];
     for folder in ["tests", "benches"] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();

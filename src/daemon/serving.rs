@@ -111,6 +111,8 @@ pub struct Daemon {
     ends: Option<Instant>,
     recheck: Duration,
     began: Instant,
+    /// Whether pages that only the start needed are given back.
+    rests: bool,
     stopping: Option<Option<Box<Settings>>>,
 }
 
@@ -175,6 +177,7 @@ impl Daemon {
             ends: None,
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
             began,
+            rests: false,
             stopping: None,
         })
     }
@@ -275,6 +278,18 @@ impl Daemon {
         matches!(self.cause, Cause::Start) && self.publication.awaits_peers()
     }
 
+    /// Gives back what only the start needed, once nginx serves and nothing is to be done.
+    fn rest(&mut self, reporter: &Reporter) {
+        let is_quiet = self.running.is_none() && self.due().is_none() && reporter.status().borrow().ready().is_ok();
+        if !is_quiet || std::mem::replace(&mut self.rests, true) {
+            return;
+        }
+        match ingressd_pages::give_back() {
+            Ok(bytes) => tracing::debug!("gave back {} KiB of the program that only the start needed", bytes >> 10),
+            Err(error) => tracing::debug!("gave back no pages of the program: {error}"),
+        }
+    }
+
     /// Whether only the old workers have to be counted, on which the next cycle depends.
     fn looks_first(&self, now: Instant) -> bool {
         let is_due = self.retry.due().into_iter().chain(self.ends).any(|due| due <= now);
@@ -302,7 +317,10 @@ impl Daemon {
             // from now on.
             Event::Drained => self.begin_look(),
             Event::Command(queued) => self.execute(queued, load, reporter),
-            Event::Tick => self.begin_look(),
+            Event::Tick => {
+                self.rest(reporter);
+                self.begin_look();
+            }
         }
         // A running cycle is not cut off: it ends with a generation that is confirmed or rolled
         // back.
