@@ -137,7 +137,7 @@ fn without_snippet(item: Item) -> Item {
     if item.verdict != Verdict::Refused || !item.remedy.starts_with("raw configuration") {
         return item;
     }
-    Item { remedy: snippet_alternatives(&item.value).join("; "), ..item }
+    Item { remedy: snippet_alternatives(&item.name, &item.value).join("; "), ..item }
 }
 
 /// The worst of several items about one key.

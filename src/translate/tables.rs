@@ -64,8 +64,8 @@ pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
 }
 
 /// The alternatives to a snippet, one clause for each of its directives.
-pub fn snippet_alternatives(text: &str) -> Vec<String> {
-    snippet::alternatives(&ANNOTATIONS, text)
+pub fn snippet_alternatives(key: &str, text: &str) -> Vec<String> {
+    snippet::alternatives(&ANNOTATIONS, key, text)
 }
 
 /// The directives that a snippet may have, in Markdown.

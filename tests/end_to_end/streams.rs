@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use crate::config_map::{says, told};
 use crate::rig::client::get;
-use crate::rig::manifests::{endpoint_slice, ingress, service};
+use crate::rig::manifests::{endpoint_slice, in_namespace, ingress, service, service_at};
 use crate::rig::status::{notes, serving, tells};
 use crate::rig::{self, Rig, wait};
 
@@ -302,5 +302,56 @@ fn a_stream_snippet_counts_for_each_service_and_opens_no_port() {
         says(rig, &[("stream-snippet", "server {\n  listen 5999;\n  return hello;\n}")]);
         told(rig, &["RefusedValue"]).await;
         assert_eq!((&*asked(5999).await, &*asked(5432).await), ("refused", "10.244.0.1 ping\n"));
+    });
+}
+
+/// An object of a namespace that asks for ports, and the Service `db` there with this pod.
+fn asking(rig: &Rig, namespace: &str, pod: &str, snippet: &str) {
+    let [service, slice] = service_at("db", &[pod], BACKEND).map(|object| in_namespace(namespace, object));
+    let object = ingress("ports").namespace(namespace).class("nginx").annotation("stream-snippet", snippet);
+    let object = object.host(&format!("{namespace}.test"), "db").build();
+    rig.manifests.write(&format!("{namespace}.yaml"), &[service, slice, object]);
+}
+
+#[test]
+fn a_stream_snippet_of_an_object_opens_the_ports_that_the_administrator_lists() {
+    rig::run(async |rig| {
+        prepare(rig).await;
+        tcp(rig, &[("7000", "team/db:80")]);
+        let allowed = "[{namespaces = ['team', 'other'], kinds = ['stream-snippet'], ports = ['5432', '7000-7001']}]";
+        rig.daemon.set("snippets.allowed", allowed);
+        let server = |namespace: &str, port: u16| {
+            format!(
+                "server {{ listen {port}; proxy_pass db.{namespace}.svc.cluster.local:80; allow 127.0.0.0/8; deny all; }}"
+            )
+        };
+        asking(rig, "team", "10.244.0.1", &server("team", 5432));
+        rig.start().await;
+        until(5432, "10.244.0.1 ping\n").await;
+        // Another namespace does not take the port, also when the daemon starts anew, and nobody
+        // takes one of the administrator's.
+        asking(rig, "other", "10.244.0.2", &[server("other", 5432), server("other", 7000)].concat());
+        let conflicts = |status: &Value| notes(status, "Ingress ports", "PortConflict").len() == 2;
+        rig.daemon.status_when("the taken ports", conflicts).await;
+        assert_eq!([asked(5432).await, asked(7000).await], ["10.244.0.1 ping\n"; 2]);
+        rig.daemon.kill();
+        rig.daemon.start();
+        rig.daemon.ready().await;
+        rig.daemon.status_when("the taken ports", conflicts).await;
+        assert_eq!(asked(5432).await, "10.244.0.1 ping\n");
+        // A version with a mistake is not served, and the last good one is.
+        for (wrong, why) in [
+            ("server { listen 7001; proxy_pass 127.0.0.1:22; }", "not the address of a Service"),
+            ("server { listen 7001; proxy_pass db.other.svc:80; }", "not a Service of this namespace"),
+            ("server { listen 7002; proxy_pass db.team.svc:80; }", "does not allow TCP port 7002"),
+        ] {
+            asking(rig, "team", "10.244.0.1", wrong);
+            let told =
+                |status: &Value| notes(status, "Ingress ports", "RefusedValue").iter().any(|note| note.contains(why));
+            rig.daemon.status_when(why, told).await;
+            assert_eq!([&*asked(5432).await, &*asked(7001).await], ["10.244.0.1 ping\n", "refused"]);
+        }
+        rig.manifests.remove("team.yaml");
+        until(5432, "10.244.0.2 ping\n").await;
     });
 }

@@ -57,6 +57,7 @@ pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Option
         snippets: vec![AllowedSnippets {
             namespaces: vec![SCRIBES.into()],
             items: SnippetKind::ALL.to_vec(),
+            ports: vec![5000..=5999],
             ..AllowedSnippets::default()
         }],
         streams,

@@ -33,7 +33,7 @@ fn let_go(map: &MemoryMap) -> bool {
     let (start, end) = map.address;
     let (Ok(start), Ok(length)) = (usize::try_from(start), usize::try_from(end - start)) else { return false };
     let address = std::ptr::with_exposed_provenance_mut(start);
-    // SAFETY: the mapping is private, read-only and without a page of its own, so each page is
+    // SAFETY: The mapping is private, read-only and without a page of its own, so each page is
     // mapped again with the same content: that of the file. The mapping lasts as long as the
     // process, because it is that of the program.
     unsafe { rustix::mm::madvise(address, length, rustix::mm::Advice::LinuxDontNeed) }.is_ok()

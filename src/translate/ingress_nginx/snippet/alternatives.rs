@@ -5,16 +5,22 @@ use std::collections::BTreeSet;
 
 use super::{directives, refused};
 use crate::model::language::syntax::{self, Directive};
+use crate::translate::SnippetKind;
 use crate::translate::annotation::Table;
 use crate::translate::value::excerpt;
 
 /// The most alternatives for one snippet.
 const MOST: usize = 12;
 
-/// One clause for each directive of a snippet, with keys of this table; or what is wrong with the
-/// snippet as a whole.
-pub fn alternatives(table: &Table, text: &str) -> Vec<String> {
+/// What does the same as a snippet about TCP and UDP services.
+const OF_STREAMS: &str = "the ConfigMaps of TCP and UDP services and the keys proxy-stream-*, or a snippet that the \
+    administrator allows, with its ports (snippets.allowed)";
+
+/// One clause for each directive of the snippet under this key, with keys of this table; or what
+/// is wrong with the snippet as a whole.
+pub fn alternatives(table: &Table, key: &str, text: &str) -> Vec<String> {
     let tree = match syntax::parse(text.as_bytes()) {
+        Ok(_) if key == SnippetKind::Stream.name() => return vec![OF_STREAMS.to_owned()],
         Ok(tree) => tree,
         Err(error) => return vec![format!("it is not valid configuration of nginx: {error}")],
     };

@@ -499,8 +499,11 @@ fn every_directive_is_known_and_what_it_stands_for_exists() {
 
 #[test]
 fn what_does_the_same_is_told_directive_by_directive() {
-    let told =
-        super::alternatives(&ANNOTATIONS, "proxy_read_timeout 1m;\nroot /;\nif ($a) { return 301 /; }\nmade_up;");
+    let told = super::alternatives(
+        &ANNOTATIONS,
+        "server-snippet",
+        "proxy_read_timeout 1m;\nroot /;\nif ($a) { return 301 /; }\nmade_up;",
+    );
     let expected = [
         "proxy_read_timeout: the annotation proxy-read-timeout, or a snippet that the administrator allows (snippets.allowed)",
         "root: a Service that serves the files",
@@ -510,10 +513,13 @@ fn what_does_the_same_is_told_directive_by_directive() {
     ];
     assert_eq!(told.len(), expected.len(), "{told:?}");
     told.iter().zip(expected).for_each(|(told, expected)| assert!(told.starts_with(expected), "{told}"));
-    let lua = super::alternatives(&ANNOTATIONS, "access_by_lua_block { if a then b = '}' end }\nroot /;");
+    let lua =
+        super::alternatives(&ANNOTATIONS, "server-snippet", "access_by_lua_block { if a then b = '}' end }\nroot /;");
     assert_eq!(lua[0], "access_by_lua_block: Lua is not run; instead: auth-url, or the backend");
     assert!(lua[1].starts_with("root: "), "{lua:?}");
-    assert!(super::alternatives(&ANNOTATIONS, "}")[0].starts_with("it is not valid configuration"));
+    let of_streams = super::alternatives(&ANNOTATIONS, "stream-snippet", "server { listen 1; }");
+    assert!(of_streams[0].contains("with its ports"), "{of_streams:?}");
+    assert!(super::alternatives(&ANNOTATIONS, "server-snippet", "}")[0].starts_with("it is not valid configuration"));
 }
 
 #[test]
