@@ -45,6 +45,9 @@ const SHORTEST: Duration = Duration::from_millis(100);
 /// earlier run.
 const SOURCE_PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long nothing has to happen after the start before what only it needed is given back.
+const QUIET: Duration = Duration::from_millis(500);
+
 /// The events that wake the main loop.
 enum Event {
     Requested(Option<Request>),
@@ -56,6 +59,7 @@ enum Event {
     Done(Box<Done>),
     Drained,
     Command(QueuedCommand),
+    Quiet,
     Tick,
 }
 
@@ -111,8 +115,10 @@ pub struct Daemon {
     ends: Option<Instant>,
     recheck: Duration,
     began: Instant,
+    /// When nothing has happened for a while since the start.
+    quiet: Option<Instant>,
     /// Whether pages that only the start needed are given back.
-    rests: bool,
+    rested: bool,
     stopping: Option<Option<Box<Settings>>>,
 }
 
@@ -177,7 +183,8 @@ impl Daemon {
             ends: None,
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
             began,
-            rests: false,
+            quiet: None,
+            rested: false,
             stopping: None,
         })
     }
@@ -258,6 +265,9 @@ impl Daemon {
             () = self.names.changed() => Event::Resolved,
             () = self.publication.peers_known(), if self.awaits_peers() => Event::Known,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
+            () = tokio::time::sleep_until(self.quiet.unwrap_or(self.began).into()), if idle && self.quiet.is_some() => {
+                Event::Quiet
+            }
             _ = ticks.tick() => Event::Tick,
         }
     }
@@ -280,10 +290,11 @@ impl Daemon {
 
     /// Gives back what only the start needed, once nginx serves and nothing is to be done.
     fn rest(&mut self, reporter: &Reporter) {
-        let is_quiet = self.running.is_none() && self.due().is_none() && reporter.status().borrow().ready().is_ok();
-        if !is_quiet || std::mem::replace(&mut self.rests, true) {
+        self.quiet = None;
+        if self.due().is_some() || reporter.status().borrow().ready().is_err() {
             return;
         }
+        self.rested = true;
         match ingressd_pages::give_back() {
             Ok(bytes) => tracing::debug!("gave back {} KiB of the program that only the start needed", bytes >> 10),
             Err(error) => tracing::debug!("gave back no pages of the program: {error}"),
@@ -317,10 +328,8 @@ impl Daemon {
             // from now on.
             Event::Drained => self.begin_look(),
             Event::Command(queued) => self.execute(queued, load, reporter),
-            Event::Tick => {
-                self.rest(reporter);
-                self.begin_look();
-            }
+            Event::Quiet => self.rest(reporter),
+            Event::Tick => self.begin_look(),
         }
         // A running cycle is not cut off: it ends with a generation that is confirmed or rolled
         // back.
@@ -441,6 +450,7 @@ impl Daemon {
     fn finish(&mut self, done: Done, now: Instant, reporter: &mut Reporter) {
         let Done { work, result, nginx } = done;
         self.work = Some(work);
+        self.quiet = (!self.rested).then_some(now + QUIET);
         self.pacer.looked(now - self.began, nginx.status.crowd);
         match result {
             Finished::Cycle(report) => self.conclude(*report, &nginx, now, reporter),
