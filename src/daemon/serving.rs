@@ -289,9 +289,10 @@ impl Daemon {
     }
 
     /// Gives back what only the start needed, once nginx serves and nothing is to be done.
-    fn rest(&mut self, reporter: &Reporter) {
+    fn rest(&mut self, now: Instant, reporter: &Reporter) {
         self.quiet = None;
-        if self.due().is_some() || reporter.status().borrow().ready().is_err() {
+        let is_due = self.due().is_some_and(|due| due < now + QUIET);
+        if is_due || reporter.status().borrow().ready().is_err() {
             return;
         }
         self.rested = true;
@@ -328,7 +329,7 @@ impl Daemon {
             // from now on.
             Event::Drained => self.begin_look(),
             Event::Command(queued) => self.execute(queued, load, reporter),
-            Event::Quiet => self.rest(reporter),
+            Event::Quiet => self.rest(now, reporter),
             Event::Tick => self.begin_look(),
         }
         // A running cycle is not cut off: it ends with a generation that is confirmed or rolled

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use tokio::net::UnixDatagram;
 
 use crate::rig::client::get;
-use crate::rig::manifests::ingress;
+use crate::rig::manifests::{ingress, tls_secret};
 use crate::rig::mount::Mount;
 use crate::rig::status::tells;
 use crate::rig::systemd::Systemd;
@@ -84,7 +84,9 @@ fn resident_files(rig: &Rig) -> u64 {
 fn what_only_the_start_needed_is_given_back_once() {
     rig::run(async |rig| {
         rig.daemon.set("log.level", "debug");
-        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        // That a certificate ends one day is no reason to wait.
+        let a = ingress("a").host("a.example", "web").tls(&["a.example"], "pair").build();
+        rig.manifests.write("a.yaml", &[a, tls_secret("pair", &["a.example"])]);
         rig.start().await;
         let given = |log: &str| {
             let after = log.split("gave back ").nth(1)?;
